@@ -1,0 +1,5 @@
+import Foundation
+
+enum ProcessEnvironment {
+    static func value(of name: String) -> String? { ProcessInfo.processInfo.environment[name] }
+}

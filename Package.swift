@@ -1,0 +1,177 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+func product(_ name: String, _ package: String) -> Target.Dependency { .product(name: name, package: package) }
+
+let nio: [Target.Dependency] = [
+    product("NIOCore", "swift-nio"), product("NIOPosix", "swift-nio"), product("NIOTLS", "swift-nio"),
+    product("NIOSSL", "swift-nio-ssl"), product("NIOHPACK", "swift-nio-http2"),
+]
+let crypto = product("Crypto", "swift-crypto")
+let logging = product("Logging", "swift-log")
+let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
+let hummingbird = product("Hummingbird", "hummingbird")
+let httpClient = product("AsyncHTTPClient", "async-http-client")
+
+let package = Package(
+    name: "islet",
+    platforms: [.macOS(.v15), .iOS(.v16)],
+    products: [
+        .executable(name: "islet", targets: ["islet"]),
+        .library(name: "APNSClient", targets: ["APNSModel", "APNSClient"]),
+        .library(name: "APNSSimulator", targets: ["APNSSimulator"]),
+        .library(name: "LiveActivityServer", targets: ["LiveActivityServer"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .target(name: "JSONText", swiftSettings: settings),
+        .target(name: "APNSModel", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(
+            name: "APNSClient",
+            dependencies: ["APNSModel", "JSONText", crypto, logging] + nio,
+            swiftSettings: settings
+        ),
+        .target(
+            name: "APNSSimulator",
+            dependencies: [
+                "APNSModel", "JSONText", crypto, hummingbird, lifecycle, logging,
+                product("NIOHTTP2", "swift-nio-http2"),
+                product("X509", "swift-certificates"), product("SwiftASN1", "swift-asn1"),
+                product("HTTPTypes", "swift-http-types"),
+            ] + nio,
+            swiftSettings: settings
+        ),
+        .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: settings),
+        .target(name: "LiveActivityAPI", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(name: "LiveActivityStorage", dependencies: ["LiveActivityCore", "APNSModel"], swiftSettings: settings),
+        .target(
+            name: "StorageSQLite",
+            dependencies: [
+                "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", product("GRDB", "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "LiveActivityDelivery",
+            dependencies: ["LiveActivityCore", "LiveActivityStorage", "APNSModel", lifecycle, logging],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "LiveActivityServer",
+            dependencies: [
+                "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", crypto,
+                hummingbird, lifecycle, logging, product("HTTPTypes", "swift-http-types"),
+                product("HummingbirdCore", "hummingbird"),
+                product("NIOCore", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "OrderTracking",
+            dependencies: [httpClient, "JSONText", product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio")],
+            path: "Examples/OrderTracking/Shop",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "order-shop",
+            dependencies: ["OrderTracking", "JSONText", product("ArgumentParser", "swift-argument-parser")],
+            path: "Examples/OrderTracking/Command",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "islet",
+            dependencies: [
+                "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
+                "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
+                httpClient, lifecycle, logging, product("ArgumentParser", "swift-argument-parser"),
+                product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"),
+                product("UnixSignals", "swift-service-lifecycle"), product("Yams", "Yams"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore"],
+            path: "Tests/TestSupport", swiftSettings: settings),
+        .testTarget(name: "JSONTextTests", dependencies: ["JSONText"], swiftSettings: settings),
+        .testTarget(
+            name: "APNSModelTests", dependencies: ["APNSModel", "JSONText", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "APNSClientTests",
+            dependencies: [
+                "APNSClient", "APNSModel", "JSONText", crypto, logging, product("NIOHTTP2", "swift-nio-http2"),
+                product("X509", "swift-certificates"), product("SwiftASN1", "swift-asn1"),
+            ] + nio,
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "APNSSimulatorTests",
+            dependencies: [
+                "APNSSimulator", "APNSModel", "JSONText", crypto, product("NIOHTTP2", "swift-nio-http2"),
+            ] + nio,
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LiveActivityCoreTests",
+            dependencies: ["LiveActivityCore", "APNSModel", "JSONText", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "LiveActivityAPITests", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
+        .testTarget(
+            name: "StorageSQLiteTests",
+            dependencies: [
+                "StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "TestSupport",
+                product("GRDB", "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LiveActivityDeliveryTests",
+            dependencies: [
+                "LiveActivityDelivery", "StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel",
+                "JSONText", "TestSupport", lifecycle, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LiveActivityServerTests",
+            dependencies: [
+                "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQLite", "LiveActivityCore",
+                "APNSModel", "JSONText", hummingbird, logging, product("HummingbirdTesting", "hummingbird"),
+                product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
+                "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
+                lifecycle, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "TidyTests", swiftSettings: settings),
+    ]
+)

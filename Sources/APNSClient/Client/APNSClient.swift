@@ -1,0 +1,162 @@
+public import APNSModel
+public import Logging
+import NIOPosix
+import Synchronization
+
+/// Sends pushes to APNs: one HTTP/2 connection per key and endpoint, token authentication, each push within its limits.
+///
+/// It works from the moment it is made: connections are made when pushes need them. `run()` adds an orderly end: give
+/// it to the service group or task that owns the client, and cancel that. A program without one calls
+/// `shutdown(within:)`.
+///
+/// An answer of APNs, refusals included, is a value (`PushAnswer`); only what has no answer fails (`PushFailure`). The
+/// client itself sends a push again only after a definite "not processed" (a refused stream, GOAWAY, an expired
+/// provider token, a request for a new connection), each at most once and never past `Push.sendBefore`. What left
+/// without an answer is never sent again: it ends as `unknownFate`, and the caller decides.
+public final class APNSClient: PushSender, Sendable {
+    private struct RouteKey: Hashable {
+        let bundleID: BundleID
+        let environment: APNSEnvironment
+    }
+
+    private struct PoolKey: Hashable {
+        let key: ProviderKey
+        let endpoint: Endpoint
+        let trustRoots: TrustRoots
+    }
+
+    private let routes: [RouteKey: ConnectionPool]
+    private let pools: [ConnectionPool]
+    private let options: Options
+    private let stopSignal = AsyncStream<Never>.makeStream()
+    private let isRunning = Mutex(false)
+
+    /// - Parameters:
+    ///   - time: The clocks; tests give their own.
+    ///   - logger: Gets `debug` messages about connections, never a token, key or payload. Without one, nothing.
+    ///   - dice: From 0 up to 1, for waits.
+    /// - Throws: `APNSClientError`: two routes for one app and environment, trust roots that cannot be read, an option
+    ///   outside its range.
+    public init(
+        routes: [Route], time: TimeSource = APNSClient.liveTime, options: Options = Options(),
+        logger: Logger = Logger(label: "APNSClient", factory: { _ in SwiftLogNoOpLogHandler() }),
+        dice: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ) throws(APNSClientError) {
+        try options.validate()
+        var byRoute: [RouteKey: ConnectionPool] = [:]
+        var byKey: [PoolKey: ConnectionPool] = [:]
+        for route in routes {
+            let routeKey = RouteKey(bundleID: route.bundleID, environment: route.environment)
+            guard byRoute[routeKey] == nil else {
+                throw APNSClientError(
+                    .duplicateRoute, "\(route.bundleID) has two routes for \(route.environment.rawValue); it needs one")
+            }
+            let poolKey = PoolKey(key: route.key, endpoint: route.endpoint, trustRoots: route.trustRoots)
+            let pool: ConnectionPool
+            if let known = byKey[poolKey] {
+                pool = known
+            } else {
+                pool = try Self.makePool(route, time, options, logger, dice)
+            }
+            byKey[poolKey] = pool
+            byRoute[routeKey] = pool
+        }
+        self.routes = byRoute
+        pools = byKey.values.sorted { $0.status.endpoint.description < $1.status.endpoint.description }
+        self.options = options
+    }
+
+    deinit {
+        for pool in pools { pool.stop(within: .zero) }
+    }
+
+    private static func makePool(
+        _ route: Route, _ time: TimeSource, _ options: Options, _ logger: Logger,
+        _ dice: @escaping @Sendable () -> Double
+    ) throws(APNSClientError) -> ConnectionPool {
+        let limits = ConnectionLimits(
+            concurrentStreams: options.maximumConcurrentStreams, settingsTimeout: options.connectTimeout,
+            busySilence: options.keepAliveWhileBusy, idleSilence: options.keepAliveWhileIdle,
+            pingTimeout: options.keepAliveTimeout)
+        let context = ConnectionContext(
+            endpoint: route.endpoint, security: try TransportSecurity(route.trustRoots, host: route.endpoint.host),
+            signer: ProviderTokenSigner(route.key), time: time, limits: limits, connectTimeout: options.connectTimeout,
+            logger: logger, dice: dice)
+        let machine = PoolMachine(
+            queueLimit: options.maximumQueuedPushes,
+            backoff: Backoff(first: options.reconnectDelay, longest: options.maximumReconnectDelay))
+        return ConnectionPool(
+            machine, key: route.key, context, on: MultiThreadedEventLoopGroup.singleton.next())
+    }
+
+    // MARK: Sending
+
+    /// Sends one push and waits for APNs's answer, at the longest until `Push.answerBy`.
+    ///
+    /// Cancelling the task does not take the push back: its limits in time bound the wait.
+    public func send(_ push: Push) async throws(PushFailure) -> PushAnswer {
+        let result = await withCheckedContinuation { continuation in
+            submit([push]) { _, result in continuation.resume(returning: result) }
+        }
+        return try result.get()
+    }
+
+    /// Sends many pushes; `completion` is called exactly once for each, with its index in `pushes`.
+    ///
+    /// It is called on an event loop of NIO, or on the calling thread for a push that is not taken, and must not block.
+    /// It may submit further pushes.
+    public func submit(_ pushes: [Push], completion: @escaping @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void)
+    {
+        var run: [Attempt] = []
+        var runKey: RouteKey?
+        var runPool: ConnectionPool?
+        for (index, push) in pushes.enumerated() {
+            let pending = PendingPush(push, index: index, completion: completion)
+            let key = RouteKey(bundleID: push.request.topic.bundleID, environment: push.request.environment)
+            if key != runKey {
+                if let runPool, !run.isEmpty { runPool.submit(run) }
+                run.removeAll()
+                runKey = key
+                runPool = routes[key]
+            }
+            if runPool == nil {
+                pending.fail(.notConfigured, "no key is configured for \(key.bundleID) in \(key.environment.rawValue)")
+            } else {
+                run.append(Attempt(pending: pending))
+            }
+        }
+        if let runPool, !run.isEmpty { runPool.submit(run) }
+    }
+
+    // MARK: Life
+
+    /// Runs until the task is cancelled or `shutdown(within:)` is called, then ends in order, as that does with
+    /// `Options.shutdownGrace`.
+    ///
+    /// Pushes may be sent before it is called. It does not need to be called if `shutdown(within:)` is.
+    ///
+    /// - Throws: `APNSClientError` (`alreadyRunning`) when it was called before.
+    public func run() async throws {
+        let isFirst = isRunning.withLock { isRunning in
+            defer { isRunning = true }
+            return !isRunning
+        }
+        guard isFirst else { throw APNSClientError(.alreadyRunning, "run() was called before") }
+        // Ends when the task is cancelled, too.
+        for await _ in stopSignal.stream {}
+        await shutdown(within: options.shutdownGrace)
+    }
+
+    /// Ends in order: answers what waits with `stopping`, waits for open answers, closes the connections.
+    ///
+    /// What has no answer when the time is over ends as `unknownFate`. Later pushes fail with `stopping`. May be called
+    /// more than once; it returns when everything is closed.
+    public func shutdown(within grace: Duration) async {
+        for pool in pools { pool.stop(within: grace) }
+        for pool in pools { await pool.stopped() }
+        stopSignal.continuation.finish()
+    }
+
+    /// How each connection does, one element per key and endpoint.
+    public var status: [RouteStatus] { pools.map(\.status) }
+}

@@ -1,0 +1,22 @@
+public import APNSModel
+import NIOCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension APNSClient {
+    /// The machine's clocks. The monotonic one has the origin of `NIODeadline`.
+    public static let liveTime = TimeSource(
+        wall: {
+            var now = timespec()
+            clock_gettime(CLOCK_REALTIME, &now)
+            return UnixTime(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
+        },
+        monotonic: { MonotonicTime(nanoseconds: Int64(NIODeadline.now().uptimeNanoseconds)) }
+    )
+}

@@ -1,0 +1,33 @@
+import APNSModel
+import Logging
+
+/// What the connections of one pool have in common.
+struct ConnectionContext: Sendable {
+    let endpoint: APNSClient.Endpoint
+    let security: TransportSecurity
+    let signer: ProviderTokenSigner
+    let time: TimeSource
+    let limits: ConnectionLimits
+    let connectTimeout: Duration
+    let logger: Logger
+    let dice: @Sendable () -> Double
+}
+
+/// What a connection tells for `APNSClient.RouteStatus`.
+struct ConnectionReport: Sendable {
+    var openStreams = 0
+    var streamLimit = 0
+    var clockSkew: Duration?
+}
+
+/// Where a connection gets its pushes from and reports to. Called on the connection's event loop.
+protocol ConnectionOwner: AnyObject, Sendable {
+    func pull(
+        _ connection: PoolMachine.ConnectionID, _ allowance: ConnectionMachine.Allowance, now: MonotonicTime,
+        into batch: inout [Attempt])
+    func requeue(_ attempts: [Attempt])
+    func connectionIsReady(_ connection: PoolMachine.ConnectionID)
+    func connectionRetires(_ connection: PoolMachine.ConnectionID, wasUseful: Bool)
+    func connectionEnded(_ connection: PoolMachine.ConnectionID, _ end: ConnectionEnd, wasUseful: Bool)
+    func connectionReports(_ connection: PoolMachine.ConnectionID, _ report: ConnectionReport)
+}

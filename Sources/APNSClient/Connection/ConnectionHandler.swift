@@ -1,0 +1,291 @@
+import APNSModel
+import Logging
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// Drives one `ConnectionMachine` on its channel, directly above TLS: bytes in, bytes out, one flush per event.
+///
+/// One-shot: it connects, serves, ends and tells its owner so exactly once. Everything here runs on the event loop.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// RFC 8446 section 5.1: the most that one TLS record holds; each buffer written becomes records of its own.
+    private static let recordSize = 16_384
+    /// How many pushes are fetched and written before the bytes are handed on.
+    private static let batchSize = 256
+    private static let tick = TimeAmount.milliseconds(50)
+
+    private enum Stage {
+        case connecting, handshaking(until: MonotonicTime), serving, ended
+    }
+
+    private let id: PoolMachine.ConnectionID
+    private let context: ConnectionContext
+    private let owner: any ConnectionOwner
+    private var stage = Stage.connecting
+    private var channelContext: ChannelHandlerContext?
+    private var timer: RepeatedTask?
+    private var machine: ConnectionMachine
+    private var tokens: TokenUse
+    private var tellsRetirement = true
+    private var isReady = false
+    private var batch: [Attempt] = []
+    private var settled: [Settlement] = []
+    private var clockSkew: Duration?
+
+    init(id: PoolMachine.ConnectionID, _ context: ConnectionContext, owner: any ConnectionOwner) {
+        self.id = id
+        self.context = context
+        self.owner = owner
+        machine = ConnectionMachine(
+            authority: context.endpoint.authority, limits: context.limits, now: context.time.monotonic())
+        tokens = TokenUse(signer: context.signer)
+    }
+
+    // MARK: Asked by the pool
+
+    /// The queue is not empty any more.
+    func wake() {
+        update(context.time.monotonic())
+    }
+
+    /// No new pushes; it ends after its last stream.
+    func drain() {
+        machine.beginDraining()
+        update(context.time.monotonic())
+    }
+
+    /// It ends now; the open pushes have no answer.
+    func close(_ end: ConnectionEnd) {
+        machine.close(end)
+        update(context.time.monotonic())
+    }
+
+    // MARK: Told by the channel
+
+    func channelActive(context channelContext: ChannelHandlerContext) {
+        self.channelContext = channelContext
+        guard !machine.isClosed else { return channelContext.close(promise: nil) }
+        stage = .handshaking(until: context.time.monotonic() + context.connectTimeout)
+        let bound = NIOLoopBound(self, eventLoop: channelContext.eventLoop)
+        timer = channelContext.eventLoop.scheduleRepeatedTask(initialDelay: Self.tick, delay: Self.tick) { _ in
+            bound.value.timePassed()
+        }
+        channelContext.fireChannelActive()
+    }
+
+    func userInboundEventTriggered(context channelContext: ChannelHandlerContext, event: Any) {
+        if let event = event as? TLSUserEvent, case .handshakeCompleted(let negotiated) = event {
+            if negotiated == "h2" {
+                let now = context.time.monotonic()
+                stage = .serving
+                machine.begin(at: now)
+                update(now)
+            } else {
+                close(.failed("TLS: \(context.endpoint) does not speak HTTP/2 (it did not agree to ALPN h2)"))
+            }
+        }
+        channelContext.fireUserInboundEventTriggered(event)
+    }
+
+    func channelRead(context channelContext: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        machine.receive(&bytes, at: context.time.monotonic())
+    }
+
+    func channelReadComplete(context channelContext: ChannelHandlerContext) {
+        update(context.time.monotonic())
+        channelContext.fireChannelReadComplete()
+    }
+
+    func channelWritabilityChanged(context channelContext: ChannelHandlerContext) {
+        if channelContext.channel.isWritable { update(context.time.monotonic()) }
+        channelContext.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context channelContext: ChannelHandlerContext, error: any Error) {
+        if case NIOSSLError.uncleanShutdown = error, case .serving = stage {
+            close(.closedByPeer)
+        } else if case .serving = stage {
+            close(.failed("the connection to \(context.endpoint) was lost: \(error)"))
+        } else {
+            close(.failed(TransportSecurity.describe(error, context.endpoint)))
+        }
+    }
+
+    func channelInactive(context channelContext: ChannelHandlerContext) {
+        if case .handshaking = stage {
+            close(.failed("TLS: \(context.endpoint) closed the connection during the handshake"))
+        } else {
+            close(.closedByPeer)
+        }
+        self.channelContext = nil
+        channelContext.fireChannelInactive()
+    }
+
+    /// The TCP connection could not be made.
+    func connectFailed(_ error: any Error) {
+        close(.failed(TransportSecurity.describe(error, context.endpoint)))
+    }
+
+    private func timePassed() {
+        let now = context.time.monotonic()
+        if case .handshaking(let until) = stage {
+            if now >= until { close(.failed("TLS: the handshake with \(context.endpoint) took too long")) }
+            return
+        }
+        machine.tick(now)
+        report()
+        update(now)
+    }
+
+    // MARK: The one funnel
+
+    /// Performs what the machine asks for after any event.
+    private func update(_ now: MonotonicTime) {
+        if case .ended = stage { return }
+        deliver(now)
+        if case .open = machine.phase, !isReady {
+            isReady = true
+            report()
+            owner.connectionIsReady(id)
+        }
+        if machine.phase == .draining, tellsRetirement {
+            tellsRetirement = false
+            logGoAway()
+            owner.connectionRetires(id, wasUseful: machine.tokenWasAccepted)
+        }
+        send(now)
+        flush()
+        guard case .closed(let end) = machine.phase else { return }
+        deliver(now)
+        finish(end)
+    }
+
+    /// Fetches and writes pushes as long as the peer and the socket take them.
+    private func send(_ now: MonotonicTime) {
+        while case .serving = stage, let channelContext, channelContext.channel.isWritable {
+            let allowance = machine.allowance(at: now)
+            guard allowance.streams > 0 else { return }
+            batch.removeAll(keepingCapacity: true)
+            let size = min(allowance.streams, Self.batchSize)
+            owner.pull(id, .init(streams: size, bytes: allowance.bytes), now: now, into: &batch)
+            guard !batch.isEmpty else { return }
+            guard useToken(now) else { return }
+            for attempt in batch where !machine.open(attempt) {
+                owner.requeue([attempt])
+            }
+            flush()
+            if batch.count < size { return }
+        }
+    }
+
+    private func useToken(_ now: MonotonicTime) -> Bool {
+        do {
+            if let token = try tokens.token(wall: context.time.wall(), now, nextStreamID: machine.nextStreamID) {
+                machine.use(token)
+            }
+            return true
+        } catch {
+            for attempt in batch { attempt.pending.fail(.notConfigured, error.description) }
+            return false
+        }
+    }
+
+    private func flush() {
+        guard machine.output.readableBytes > 0, let channelContext else { return }
+        if case .serving = stage {
+            while let record = machine.output.readSlice(length: min(Self.recordSize, machine.output.readableBytes)),
+                record.readableBytes > 0
+            {
+                channelContext.write(wrapOutboundOut(record), promise: nil)
+            }
+            channelContext.flush()
+            machine.output.clear()
+        }
+    }
+
+    private func deliver(_ now: MonotonicTime) {
+        guard !machine.settlements.isEmpty else { return }
+        // The arrays change places, so that neither is allocated again.
+        settled.removeAll(keepingCapacity: true)
+        swap(&settled, &machine.settlements)
+        var again: [Attempt] = []
+        for settlement in settled {
+            if case .answered(let answer) = settlement.outcome, let date = answer.date {
+                clockSkew = date - UnixTime(seconds: context.time.wall().seconds)
+            }
+            let resend = Resend(settlement, now: now)
+            apply(resend.effect, settlement.streamID, now)
+            switch resend.fate {
+            case .complete(let result): settlement.attempt.pending.complete(result)
+            case .again(let attempt): again.append(attempt)
+            }
+        }
+        settled.removeAll(keepingCapacity: true)
+        if !again.isEmpty { retireThenRequeue(again) }
+    }
+
+    private func retireThenRequeue(_ attempts: [Attempt]) {
+        // Retired first, so that this connection is not woken for what it must not send.
+        if machine.phase == .draining, tellsRetirement {
+            tellsRetirement = false
+            logGoAway()
+            owner.connectionRetires(id, wasUseful: machine.tokenWasAccepted)
+        }
+        owner.requeue(attempts)
+    }
+
+    private func apply(_ effect: Resend.Effect, _ streamID: UInt32, _ now: MonotonicTime) {
+        switch effect {
+        case .none: break
+        case .replace: machine.beginDraining()
+        case .renewToken(let date):
+            let wall = context.time.wall()
+            switch tokens.expired(streamID, apnsDate: date, wall: wall, now) {
+            case .alreadyRenewed: break
+            case .renewed: log("APNs called the provider token expired: signing anew", clockOffset: true)
+            case .needsNewConnection:
+                log("APNs called a young provider token expired: signing anew on a new connection", clockOffset: true)
+                machine.beginDraining()
+            }
+        case .keepToken:
+            let wait = tokens.changeRefused(now, dice: context.dice())
+            machine.pause(until: now + wait)
+            log("APNs asked to keep the provider token: pausing")
+        }
+    }
+
+    private func finish(_ end: ConnectionEnd) {
+        stage = .ended
+        timer?.cancel()
+        timer = nil
+        channelContext?.close(promise: nil)
+        channelContext = nil
+        log("connection ended: \(end.text)")
+        owner.connectionEnded(id, end, wasUseful: machine.tokenWasAccepted)
+    }
+
+    private func report() {
+        owner.connectionReports(
+            id,
+            ConnectionReport(
+                openStreams: machine.openStreams, streamLimit: machine.streamLimit, clockSkew: clockSkew))
+    }
+
+    private func logGoAway() {
+        guard let goAway = machine.goAway else { return log("connection retires") }
+        log("the peer closes the connection: \(goAway.code), \(goAway.reason?.text ?? "no reason")")
+    }
+
+    private func log(_ event: String, clockOffset: Bool = false) {
+        context.logger.debug(
+            "APNs connection",
+            metadata: [
+                "event": "\(event)", "connection": "\(id)", "endpoint": "\(context.endpoint)",
+                "clockSkew": "\(clockOffset ? tokens.clockOffset.description : clockSkew?.description ?? "unknown")",
+            ])
+    }
+}

@@ -1,0 +1,67 @@
+import APNSModel
+
+/// The provider tokens of one connection: the schedule, and what happens when APNs disagrees with it.
+struct TokenUse {
+    enum Renewal: Hashable {
+        /// The push left with the token before.
+        case alreadyRenewed
+        case renewed
+        /// A change now would come within 20 minutes, which APNs forbids on one connection.
+        case needsNewConnection
+    }
+
+    /// A difference of clocks below this is travel and rounding.
+    private static let tolerance = Duration.seconds(60)
+
+    private let signer: ProviderTokenSigner
+    private var schedule = ProviderTokenSchedule()
+    private var issuedAt: UnixTime?
+    /// The first stream that carried the present token.
+    private var sinceStream: UInt32 = 0
+    private var pauses = Backoff(first: .seconds(1), longest: .seconds(60))
+
+    init(signer: ProviderTokenSigner) {
+        self.signer = signer
+    }
+
+    var clockOffset: Duration { signer.clockOffset }
+
+    /// The token that the pushes from `nextStreamID` on carry; `nil` when it is the one they carried before.
+    mutating func token(
+        wall: UnixTime, _ now: MonotonicTime, nextStreamID: UInt32
+    ) throws(ProviderKeyError) -> ProviderToken? {
+        let wanted = schedule.issuedAt(wall: wall + signer.clockOffset, monotonic: now)
+        guard wanted != issuedAt else { return nil }
+        let token = try signer.token(issuedAt: wanted)
+        issuedAt = wanted
+        sinceStream = nextStreamID
+        return token
+    }
+
+    /// APNs answered 403 ExpiredProviderToken. If its clock says that ours is wrong, its clock is believed.
+    mutating func expired(
+        _ streamID: UInt32, apnsDate: UnixTime?, wall: UnixTime, _ now: MonotonicTime
+    ) -> Renewal {
+        guard streamID >= sinceStream else { return .alreadyRenewed }
+        if let apnsDate {
+            let difference = apnsDate - wall
+            signer.clockOffset = difference.magnitude < Self.tolerance ? .zero : difference
+        }
+        guard schedule.mayChange(at: now) else { return .needsNewConnection }
+        schedule.renew(wall: wall + signer.clockOffset, monotonic: now)
+        // What is in flight with the old token must not renew once more.
+        sinceStream = .max
+        issuedAt = nil
+        return .renewed
+    }
+
+    /// APNs answered 429 TooManyProviderTokenUpdates: how long the connection pauses.
+    mutating func changeRefused(_ now: MonotonicTime, dice: Double) -> Duration {
+        schedule.changeWasRefused(at: now)
+        return pauses.next(dice: dice)
+    }
+}
+
+extension Duration {
+    fileprivate var magnitude: Duration { self < .zero ? .zero - self : self }
+}

@@ -1,0 +1,72 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// The TLS side of a connection: at least 1.2, HTTP/2 only (RFC 9113 section 3.3), the peer's certificate verified.
+struct TransportSecurity: Sendable {
+    private let context: NIOSSLContext
+    private let serverName: String?
+
+    init(_ trustRoots: APNSClient.TrustRoots, host: String) throws(APNSClientError) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.certificateVerification = .fullVerification
+        configuration.applicationProtocols = ["h2"]
+        configuration.trustRoots = try Self.roots(trustRoots)
+        do {
+            context = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw APNSClientError(.invalidTrustRoots, "the trust roots cannot be used for TLS")
+        }
+        // An address has no server name (RFC 6066 section 3); then the certificate must name the address.
+        serverName = (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
+    }
+
+    func makeHandler() throws -> NIOSSLClientHandler {
+        try NIOSSLClientHandler(context: context, serverHostname: serverName)
+    }
+
+    private static func roots(_ roots: APNSClient.TrustRoots) throws(APNSClientError) -> NIOSSLTrustRoots {
+        do {
+            switch roots {
+            case .system: return .default
+            case .pem(let bytes): return .certificates(try NIOSSLCertificate.fromPEMBytes(bytes))
+            case .file(let path): return .certificates(try NIOSSLCertificate.fromPEMFile(path))
+            }
+        } catch {
+            switch roots {
+            case .system, .pem:
+                throw APNSClientError(.invalidTrustRoots, "the trust roots are not certificates in PEM form")
+            case .file(let path):
+                throw APNSClientError(.invalidTrustRoots, "\(path) cannot be read as certificates in PEM form")
+            }
+        }
+    }
+
+    /// What to tell people about a connection that failed.
+    static func describe(_ error: any Error, _ endpoint: APNSClient.Endpoint) -> String {
+        switch error {
+        case let error as NIOSSLError:
+            switch error {
+            case .handshakeFailed(let reason):
+                let text = String(describing: reason)
+                if text.contains("CERTIFICATE_VERIFY_FAILED") {
+                    return "TLS: the certificate of \(endpoint) is not trusted; check the trust roots and the host name"
+                }
+                if text.contains("NO_APPLICATION_PROTOCOL") {
+                    return "TLS: \(endpoint) does not speak HTTP/2 (it refused ALPN h2)"
+                }
+                return "TLS: the handshake with \(endpoint) failed: \(reason)"
+            case .unableToValidateCertificate, .noCertificateToValidate:
+                return "TLS: the certificate of \(endpoint) does not name this host"
+            default: return "TLS: the connection to \(endpoint) failed: \(error)"
+            }
+        case is NIOSSLExtraError: return "TLS: the certificate of \(endpoint) does not name this host (\(error))"
+        case let error as NIOConnectionError:
+            let first = error.connectionErrors.first.map { "\($0.error)" } ?? "the name has no address"
+            return "no connection to \(endpoint): \(first)"
+        case ChannelError.connectTimeout: return "no connection to \(endpoint): it took too long"
+        default: return "no connection to \(endpoint): \(error)"
+        }
+    }
+}

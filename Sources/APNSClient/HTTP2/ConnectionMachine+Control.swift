@@ -1,0 +1,133 @@
+import APNSModel
+import NIOCore
+
+/// The frames that carry no answer.
+extension ConnectionMachine {
+    mutating func receiveReset(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard header.streamID != 0 else { throw .wrongStream(type: header.type) }
+        guard !ring.isIdle(header.streamID) else { throw .idleStream(type: header.type) }
+        guard header.length == 4, let value = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
+            throw .frameSize(type: header.type)
+        }
+        guard let place = ring.place(of: header.streamID) else { return try gauge.charge(now: now) }
+        let code = ErrorCode(value)
+        if code == .refusedStream, ring[place].partial == nil {
+            settle(place, .refused("the peer refused the stream (REFUSED_STREAM)"))
+        } else {
+            settle(place, unanswered: "the peer reset the stream (\(code))")
+        }
+        free(place)
+    }
+
+    mutating func receiveSettings(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard header.streamID == 0 else { throw .wrongStream(type: header.type) }
+        try gauge.charge(now: now)
+        if header.has(FrameFlag.ack) {
+            guard header.length == 0 else { throw .frameSize(type: header.type) }
+            return
+        }
+        guard header.length.isMultiple(of: 6) else { throw .frameSize(type: header.type) }
+        var payload = payload
+        var concurrentStreams = phase == .awaitingSettings ? Int.max : peerConcurrentStreams
+        while let id = payload.readInteger(as: UInt16.self), let value = payload.readInteger(as: UInt32.self) {
+            switch id {
+            case SettingID.headerTableSize: writer.setPeerLimit(Int(value))
+            case SettingID.enablePush: guard value == 0 else { throw .settingValue(id: id) }
+            case SettingID.maxConcurrentStreams: concurrentStreams = Int(value)
+            case SettingID.initialWindowSize: try setInitialWindow(Int(value))
+            case SettingID.maxFrameSize:
+                // Nothing that we send reaches 16,384 bytes, so a larger size changes nothing.
+                guard (FrameHeader.maximumPayload...0xFF_FFFF).contains(Int(value)) else { throw .settingValue(id: id) }
+            default: continue
+            }
+        }
+        peerConcurrentStreams = concurrentStreams
+        output.writeSettingsAck()
+        if phase == .awaitingSettings { phase = .open }
+        sendBlocked()
+    }
+
+    /// RFC 9113 section 6.9.2: the change applies to every open stream, whose window may become negative.
+    private mutating func setInitialWindow(_ size: Int) throws(ProtocolViolation) {
+        guard size <= ConnectionLimits.maximumWindow else { throw .flowControl }
+        let change = size - peerInitialWindow
+        peerInitialWindow = size
+        guard change != 0 else { return }
+        for place in ring.streams.indices where ring[place].phase != .free {
+            ring[place].sendWindow += change
+            guard ring[place].sendWindow <= ConnectionLimits.maximumWindow else { throw .flowControl }
+        }
+    }
+
+    mutating func receivePing(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard header.streamID == 0 else { throw .wrongStream(type: header.type) }
+        guard header.length == 8, let data = payload.getInteger(at: payload.readerIndex, as: UInt64.self) else {
+            throw .frameSize(type: header.type)
+        }
+        if header.has(FrameFlag.ack), pingSentAt != nil, data == pingData {
+            pingSentAt = nil
+            return
+        }
+        try gauge.charge(now: now)
+        if !header.has(FrameFlag.ack) { output.writePing(data, ack: true) }
+    }
+
+    mutating func receiveGoAway(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard header.streamID == 0 else { throw .wrongStream(type: header.type) }
+        var payload = payload
+        guard let last = payload.readInteger(as: UInt32.self), let code = payload.readInteger(as: UInt32.self) else {
+            throw .frameSize(type: header.type)
+        }
+        try gauge.charge(now: now)
+        let debug = payload.readableBytesView.prefix(ConnectionLimits.goAwayDebugBytes)
+        // A later one may only lower the bound (RFC 9113 section 6.8); a raised one is taken as a repetition.
+        let lastStreamID = min(last & 0x7FFF_FFFF, goAway?.lastStreamID ?? .max)
+        let notice = GoAway(
+            lastStreamID: lastStreamID, code: ErrorCode(code), reason: RefusalBody(debug).reason ?? goAway?.reason)
+        goAway = notice
+        phase = .draining
+        for place in ring.streams.indices where ring[place].phase != .free && ring[place].id > lastStreamID {
+            if ring[place].partial == nil {
+                settle(place, .refused("the peer closes the connection and did not process it (GOAWAY)"))
+            } else {
+                settle(place, unanswered: "")
+            }
+            free(place)
+        }
+        closeIfDrained()
+    }
+
+    mutating func receiveWindowUpdate(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard header.length == 4, let value = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
+            throw .frameSize(type: header.type)
+        }
+        let increment = Int(value & 0x7FFF_FFFF)
+        try gauge.charge(now: now)
+        if header.streamID == 0 {
+            guard increment > 0 else { throw .windowIncrement }
+            sendWindow += increment
+            guard sendWindow <= ConnectionLimits.maximumWindow else { throw .flowControl }
+        } else {
+            guard !ring.isIdle(header.streamID) else { throw .idleStream(type: header.type) }
+            guard let place = ring.place(of: header.streamID) else { return }
+            ring[place].sendWindow += increment
+            // RFC 9113 sections 6.9 and 6.9.1: on a stream both are errors of the stream.
+            if increment == 0 || ring[place].sendWindow > ConnectionLimits.maximumWindow {
+                settle(place, unanswered: "the peer broke the stream's flow control")
+                reset(place, increment == 0 ? .protocolError : .flowControlError)
+                return
+            }
+        }
+        sendBlocked()
+    }
+}

@@ -1,0 +1,208 @@
+import APNSModel
+import NIOCore
+import NIOHPACK
+
+extension ConnectionMachine {
+    /// Takes bytes of the peer, cut anywhere.
+    mutating func receive(_ bytes: inout ByteBuffer, at now: MonotonicTime) {
+        guard !isClosed else { return }
+        lastHeard = now
+        do throws(ProtocolViolation) {
+            if input.readableBytes == 0 {
+                try readFrames(&bytes, now)
+                if !isClosed, bytes.readableBytes > 0 {
+                    input.clear()
+                    input.writeBuffer(&bytes)
+                }
+            } else {
+                var all = ByteBuffer()
+                swap(&all, &input)
+                all.writeBuffer(&bytes)
+                try readFrames(&all, now)
+                if !isClosed {
+                    all.discardReadBytes()
+                    input = all
+                }
+            }
+        } catch {
+            close(.violation(error))
+        }
+    }
+
+    private mutating func readFrames(_ bytes: inout ByteBuffer, _ now: MonotonicTime) throws(ProtocolViolation) {
+        while !isClosed, let header = FrameHeader.peek(bytes) {
+            guard header.length <= FrameHeader.maximumPayload else { throw .frameSize(type: header.type) }
+            guard bytes.readableBytes >= FrameHeader.size + header.length else { return }
+            bytes.moveReaderIndex(forwardBy: FrameHeader.size)
+            guard let payload = bytes.readSlice(length: header.length) else { return }
+            try handle(header, payload, now)
+        }
+    }
+
+    private mutating func handle(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        if phase == .awaitingSettings {
+            guard header.type == FrameType.settings, !header.has(FrameFlag.ack) else { throw .missingPreface }
+        }
+        if headerBlock != nil, header.type != FrameType.continuation { throw .headerBlockInterrupted }
+        switch header.type {
+        case FrameType.headers: try receiveHeaders(header, payload, now)
+        case FrameType.continuation: try receiveContinuation(header, payload, now)
+        case FrameType.data: try receiveData(header, payload, now)
+        case FrameType.rstStream: try receiveReset(header, payload, now)
+        case FrameType.settings: try receiveSettings(header, payload, now)
+        case FrameType.ping: try receivePing(header, payload, now)
+        case FrameType.goAway: try receiveGoAway(header, payload, now)
+        case FrameType.windowUpdate: try receiveWindowUpdate(header, payload, now)
+        case FrameType.pushPromise: throw .pushPromise
+        case FrameType.priority:
+            guard header.streamID != 0 else { throw .wrongStream(type: header.type) }
+            guard header.length == 5 else { throw .frameSize(type: header.type) }
+            try gauge.charge(now: now)
+        default: try gauge.charge(now: now)
+        }
+    }
+
+    // MARK: Headers
+
+    private mutating func receiveHeaders(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard header.streamID != 0 else { throw .wrongStream(type: header.type) }
+        guard !ring.isIdle(header.streamID) else { throw .idleStream(type: header.type) }
+        var fragment = try withoutPadding(header, payload)
+        if header.has(FrameFlag.priority) {
+            guard fragment.readableBytes >= 5 else { throw .frameSize(type: header.type) }
+            fragment.moveReaderIndex(forwardBy: 5)
+        }
+        let endStream = header.has(FrameFlag.endStream)
+        if header.has(FrameFlag.endHeaders) {
+            try receiveBlock(&fragment, header.streamID, endStream, now)
+        } else {
+            headerBlock = OpenHeaderBlock(streamID: header.streamID, endStream: endStream, fragments: fragment)
+        }
+    }
+
+    private mutating func receiveContinuation(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard var block = headerBlock, block.streamID == header.streamID else { throw .headerBlockInterrupted }
+        headerBlock = nil
+        block.continuations += 1
+        guard block.continuations <= ConnectionLimits.continuations,
+            block.fragments.readableBytes + payload.readableBytes <= ConnectionLimits.headerListBytes
+        else { throw .headersTooLarge }
+        block.fragments.writeImmutableBuffer(payload)
+        if header.has(FrameFlag.endHeaders) {
+            try receiveBlock(&block.fragments, block.streamID, block.endStream, now)
+        } else {
+            headerBlock = block
+        }
+    }
+
+    private mutating func receiveBlock(
+        _ block: inout ByteBuffer, _ streamID: UInt32, _ endStream: Bool, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        // Decoded even when the stream is closed: the block may change the compression state (RFC 9113 section 4.3).
+        let headers: HPACKHeaders
+        do {
+            headers = try decoder.decodeHeaders(from: &block)
+        } catch is NIOHPACKErrors.MaxHeaderListSizeViolation {
+            throw .headersTooLarge
+        } catch {
+            throw .headerCompression
+        }
+        guard let place = ring.place(of: streamID) else { return try gauge.charge(now: now) }
+        switch ring[place].phase {
+        case .free: break
+        case .waiting: try receiveAnswer(place, headers, endStream, now)
+        case .refusal:
+            // Trailers end the stream (RFC 9113 section 8.1).
+            settle(place, unanswered: "")
+            if endStream { free(place) } else { reset(place, .protocolError) }
+        case .tail:
+            if endStream { free(place) } else { try gauge.charge(now: now) }
+        }
+    }
+
+    private mutating func receiveAnswer(
+        _ place: Int, _ headers: HPACKHeaders, _ endStream: Bool, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard let answer = reader.read(headers) else { return malformed(place, "its answer has no usable :status") }
+        if answer.status < 200 {
+            // An interim answer (RFC 9113 section 8.1); it cannot end a stream.
+            if endStream { malformed(place, "an interim answer ended the stream") } else { try gauge.charge(now: now) }
+        } else if endStream || answer.status == 200 {
+            // A 200 has no body: its headers are the outcome, whatever becomes of the stream.
+            settle(place, .answered(answer.answer()))
+            if ring[place].unsent > 0 {
+                reset(place, .cancel)
+            } else if endStream {
+                free(place)
+            } else {
+                ring[place].phase = .tail
+            }
+        } else {
+            ring[place].partial = PushStream.Partial(answer)
+            ring[place].phase = .refusal
+        }
+    }
+
+    /// RFC 9113 section 8.1.1: a malformed answer is an error of its stream.
+    private mutating func malformed(_ place: Int, _ detail: String) {
+        settle(place, .unknown("the peer answered against HTTP/2: \(detail)"))
+        reset(place, .protocolError)
+    }
+
+    // MARK: Bodies
+
+    private mutating func receiveData(
+        _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
+    ) throws(ProtocolViolation) {
+        guard header.streamID != 0 else { throw .wrongStream(type: header.type) }
+        guard !ring.isIdle(header.streamID) else { throw .idleStream(type: header.type) }
+        // The whole frame counts, with its padding, also on a closed stream (RFC 9113 section 6.9.1).
+        receiveWindow -= header.length
+        guard receiveWindow >= 0 else { throw .flowControl }
+        if receiveWindow < ConnectionLimits.connectionWindow / 2 {
+            output.writeWindowUpdate(0, increment: ConnectionLimits.connectionWindow - receiveWindow)
+            receiveWindow = ConnectionLimits.connectionWindow
+        }
+        let data = try withoutPadding(header, payload)
+        let endStream = header.has(FrameFlag.endStream)
+        guard let place = ring.place(of: header.streamID) else { return try gauge.charge(now: now) }
+        if data.readableBytes == 0, !endStream { try gauge.charge(now: now) }
+        switch ring[place].phase {
+        case .free: break
+        case .waiting: malformed(place, "a body came before the headers")
+        case .refusal: receiveRefusal(place, data, endStream)
+        case .tail:
+            ring[place].tailBytes += header.length
+            if endStream {
+                free(place)
+            } else if ring[place].tailBytes > RefusalBody.maximumBytes {
+                reset(place, .cancel)
+            }
+        }
+    }
+
+    private mutating func receiveRefusal(_ place: Int, _ data: ByteBuffer, _ endStream: Bool) {
+        guard let partial = ring[place].partial else { return }
+        let tooLarge = partial.body.count + data.readableBytes > RefusalBody.maximumBytes
+        if tooLarge { partial.body.removeAll() } else { partial.body.append(contentsOf: data.readableBytesView) }
+        guard endStream || tooLarge else { return }
+        settle(place, unanswered: "")
+        if endStream, ring[place].unsent == 0 { free(place) } else { reset(place, .cancel) }
+    }
+
+    private func withoutPadding(
+        _ header: FrameHeader, _ payload: ByteBuffer
+    ) throws(ProtocolViolation) -> ByteBuffer {
+        guard header.has(FrameFlag.padded) else { return payload }
+        var payload = payload
+        guard let padding = payload.readInteger(as: UInt8.self) else { throw .frameSize(type: header.type) }
+        guard let content = payload.readSlice(length: payload.readableBytes - Int(padding)) else { throw .padding }
+        return content
+    }
+}

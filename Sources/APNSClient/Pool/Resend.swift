@@ -1,0 +1,68 @@
+import APNSModel
+
+/// What the client itself makes of an outcome: pure.
+///
+/// It sends again only what APNs, or the peer's HTTP/2, definitely did not process (so a start may be repeated too),
+/// each reason once per push, and only while the push may still leave. Everything else goes to the caller.
+struct Resend {
+    /// What the outcome says about the connection it came from.
+    enum Effect: Hashable {
+        case none
+        /// It opens no stream any more.
+        case replace
+        /// Its provider token expired.
+        case renewToken(apnsDate: UnixTime?)
+        /// Its provider token changed too often.
+        case keepToken
+    }
+
+    enum Fate {
+        case complete(Result<PushAnswer, PushFailure>)
+        case again(Attempt)
+    }
+
+    let fate: Fate
+    let effect: Effect
+
+    init(_ settlement: Settlement, now: MonotonicTime) {
+        let attempt = settlement.attempt
+        switch settlement.outcome {
+        case .answered(let answer): self.init(attempt, answer, now)
+        case .refused(let detail):
+            self.init(attempt, .refusedByPeer, .none, .failure(PushFailure(.refusedByPeer, detail)), now)
+        case .unknown(let detail): self.init(.complete(.failure(PushFailure(.unknownFate, detail))))
+        }
+    }
+
+    private init(_ attempt: Attempt, _ answer: PushAnswer, _ now: MonotonicTime) {
+        switch answer.verdict {
+        case .newConnection: self.init(attempt, .newConnection, .replace, .success(answer), now)
+        case .keepProviderToken: self.init(attempt, .keptToken, .keepToken, .success(answer), now)
+        case .renewProviderToken:
+            // A token that is fresh and still "expired" is not mended by yet another connection.
+            let effect: Effect = attempt.resent.contains(.renewedToken) ? .none : .renewToken(apnsDate: answer.date)
+            self.init(attempt, .renewedToken, effect, .success(answer), now)
+        case .accepted, .tokenDead, .slowDown, .serviceTrouble, .halted, .requestRefused:
+            self.init(.complete(.success(answer)))
+        }
+    }
+
+    private init(_ fate: Fate) {
+        self.fate = fate
+        effect = .none
+    }
+
+    private init(
+        _ attempt: Attempt, _ reason: Attempt.Resent, _ effect: Effect, _ result: Result<PushAnswer, PushFailure>,
+        _ now: MonotonicTime
+    ) {
+        self.effect = effect
+        guard !attempt.resent.contains(reason), now < attempt.push.sendBefore else {
+            fate = .complete(result)
+            return
+        }
+        var again = attempt
+        again.resent.insert(reason)
+        fate = .again(again)
+    }
+}

@@ -1,0 +1,124 @@
+public import JSONText
+
+/// The body of a push that starts a Live Activity, at most 4,096 bytes.
+///
+/// Everything is inside `aps` (Apple, "Starting and updating Live Activities with ActivityKit push notifications"):
+/// what stands beside it is not read, and the device drops the start in silence.
+public struct StartPayload: Sendable, Hashable {
+    /// What the device is asked to hand out for the later updates (iOS 18 and later).
+    public enum Input: Sendable, Hashable {
+        /// Nothing is asked for: what iOS 17 expects. The device hands out an update token of its own accord.
+        case unspecified
+        /// An update token (iOS 18 and later).
+        case updateToken
+        /// The broadcast channel of this base64 id. On a system before iOS 18 the start fails.
+        case channel(String)
+    }
+
+    /// The body as it is sent.
+    public let bytes: [UInt8]
+
+    /// - Parameters:
+    ///   - timestamp: Only its whole seconds are sent. A device ignores what is older than what it shows.
+    ///   - attributesType: The Swift name of the app's `ActivityAttributes` type.
+    /// - Throws: `PayloadError` when the title or the type's name is empty, or the body passes 4,096 bytes.
+    public init(
+        timestamp: UnixTime, attributesType: String, attributes: EncodedObject, contentState: EncodedObject,
+        alert: PushAlert, staleDate: UnixTime? = nil, relevance: RelevanceScore? = nil, input: Input = .unspecified
+    ) throws(PayloadError) {
+        guard !alert.title.isEmpty else { throw .missingAlertTitle }
+        guard !attributesType.isEmpty else { throw .missingAttributesType }
+        var text = PayloadText(reserving: 512 + attributes.bytes.count + contentState.bytes.count)
+        text.member("timestamp", timestamp.seconds)
+        text.member("event", "start")
+        text.member("attributes-type", attributesType)
+        text.member("attributes", encoded: attributes.bytes)
+        text.member("content-state", encoded: contentState.bytes)
+        let alertBytes = alert.activityValue.bytes
+        text.member("alert", encoded: alertBytes)
+        if let staleDate { text.member("stale-date", staleDate.seconds) }
+        if let relevance { text.member("relevance-score", relevance) }
+        switch input {
+        case .unspecified: break
+        case .updateToken: text.member("input-push-token", 1)
+        case .channel(let id): text.member("input-push-channel", id)
+        }
+        bytes = try text.finished(
+            limit: PushType.liveactivity.maximumPayloadBytes,
+            parts: [
+                .init(name: "attributes", bytes: attributes.bytes.count),
+                .init(name: "content-state", bytes: contentState.bytes.count),
+                .init(name: "alert", bytes: alertBytes.count),
+            ])
+    }
+}
+
+/// The body of a push that updates a running Live Activity, at most 4,096 bytes.
+public struct UpdatePayload: Sendable, Hashable {
+    /// The body as it is sent.
+    public let bytes: [UInt8]
+
+    /// - Throws: `PayloadError.tooLarge` when the body passes 4,096 bytes.
+    public init(
+        timestamp: UnixTime, contentState: EncodedObject, alert: PushAlert? = nil, staleDate: UnixTime? = nil,
+        relevance: RelevanceScore? = nil
+    ) throws(PayloadError) {
+        var text = PayloadText(reserving: 256 + contentState.bytes.count)
+        text.member("timestamp", timestamp.seconds)
+        text.member("event", "update")
+        text.member("content-state", encoded: contentState.bytes)
+        let alertBytes = alert?.activityValue.bytes
+        if let alertBytes { text.member("alert", encoded: alertBytes) }
+        if let staleDate { text.member("stale-date", staleDate.seconds) }
+        if let relevance { text.member("relevance-score", relevance) }
+        bytes = try text.finished(
+            limit: PushType.liveactivity.maximumPayloadBytes,
+            parts: [
+                .init(name: "content-state", bytes: contentState.bytes.count),
+                .init(name: "alert", bytes: alertBytes?.count ?? 0),
+            ])
+    }
+}
+
+/// When an ended Live Activity leaves the lock screen.
+public enum Dismissal: Sendable, Hashable {
+    /// The system's own rule: up to four hours after the end.
+    case systemDefault
+    /// At once.
+    case immediate
+    /// Then, but at most four hours after the end.
+    case at(UnixTime)
+}
+
+/// The body of a push that ends a Live Activity, at most 4,096 bytes.
+public struct EndPayload: Sendable, Hashable {
+    /// The body as it is sent.
+    public let bytes: [UInt8]
+
+    /// - Parameter contentState: The last state to show; without one the card keeps what it shows.
+    /// - Throws: `PayloadError.tooLarge` when the body passes 4,096 bytes.
+    public init(
+        timestamp: UnixTime, contentState: EncodedObject?, dismissal: Dismissal = .systemDefault,
+        alert: PushAlert? = nil, relevance: RelevanceScore? = nil
+    ) throws(PayloadError) {
+        var text = PayloadText(reserving: 256 + (contentState?.bytes.count ?? 0))
+        text.member("timestamp", timestamp.seconds)
+        text.member("event", "end")
+        if let contentState { text.member("content-state", encoded: contentState.bytes) }
+        switch dismissal {
+        case .systemDefault: break
+        // Any date in the past means "at once"; one second is past on every clock that is roughly right.
+        case .immediate: text.member("dismissal-date", max(0, timestamp.seconds - 1))
+        case .at(let date): text.member("dismissal-date", date.seconds)
+        }
+        let alertBytes = alert?.activityValue.bytes
+        if let alertBytes { text.member("alert", encoded: alertBytes) }
+        if let relevance { text.member("relevance-score", relevance) }
+        bytes = try text.finished(
+            limit: PushType.liveactivity.maximumPayloadBytes,
+            parts: [
+                .init(name: "content-state", bytes: contentState?.bytes.count ?? 0),
+                .init(name: "alert", bytes: alertBytes?.count ?? 0),
+            ])
+    }
+}

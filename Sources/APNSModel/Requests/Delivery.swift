@@ -1,0 +1,98 @@
+/// The value of `apns-priority` that a Live Activity may have; 10 counts against a budget of the device, 5 does not.
+public enum PushPriority: Int, Sendable, Hashable, Codable {
+    /// Delivered with regard to the device's power, possibly in bursts.
+    case low = 5
+    /// Delivered at once.
+    case high = 10
+}
+
+/// The value of `apns-expiration`, in seconds since 1970.
+public enum PushExpiration: Sendable, Hashable {
+    /// One attempt, nothing stored. Never for a start: an offline phone would lose it.
+    case once
+    /// Stored and retried until then.
+    case at(UnixTime)
+
+    /// The header's number.
+    public var headerValue: Int64 {
+        switch self {
+        case .once: 0
+        // 0 has the other meaning, so an instant before 1970 becomes the earliest that has not.
+        case .at(let time): max(1, time.seconds)
+        }
+    }
+}
+
+/// The value of `apns-collapse-id`: 1 to 64 bytes.
+public struct CollapseID: Sendable, Hashable, CustomStringConvertible {
+    /// The header's value: visible ASCII without spaces.
+    public let text: String
+
+    /// `nil` when the text is empty, over 64 bytes, or holds a byte that a header cannot carry.
+    public init?(_ text: String) {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return nil
+        }
+        self.text = text
+    }
+
+    /// The header's value.
+    public var description: String { text }
+}
+
+/// The value of `apns-id`: a UUID that APNs echoes, 8-4-4-4-12 lower-case hexadecimal digits.
+public struct PushID: Sendable, Hashable, CustomStringConvertible {
+    /// The first 16 hexadecimal digits.
+    public let high: UInt64
+    /// The last 16 hexadecimal digits.
+    public let low: UInt64
+
+    /// Exactly these 128 bits, as a store kept them; a new id is `init(random:_:)`.
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// An id from two random words, with the version and variant bits of RFC 9562 section 5.4 set.
+    public init(random high: UInt64, _ low: UInt64) {
+        self.high = high & ~0xF000 | 0x4000
+        self.low = low & ~(3 << 62) | 2 << 62
+    }
+
+    /// `nil` when the text is not a UUID in its usual form.
+    public init?(_ text: some StringProtocol) {
+        var words: [UInt64] = [0, 0]
+        var digits = 0
+        for (offset, byte) in text.utf8.enumerated() {
+            if [8, 13, 18, 23].contains(offset) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard digits < 32, let digit = Character(UnicodeScalar(byte)).hexDigitValue else { return nil }
+            words[digits / 16] = words[digits / 16] << 4 | UInt64(digit)
+            digits += 1
+        }
+        guard digits == 32 else { return nil }
+        self.init(high: words[0], low: words[1])
+    }
+
+    /// Appends the 36 ASCII bytes of the id.
+    public func write(to bytes: inout [UInt8]) {
+        for (index, word) in [high, low].enumerated() {
+            for digit in 0..<16 {
+                if index == 0 ? (digit == 8 || digit == 12) : (digit == 0 || digit == 4) {
+                    bytes.append(UInt8(ascii: "-"))
+                }
+                let value = UInt8(truncatingIfNeeded: word >> (60 - UInt64(digit) * 4)) & 15
+                bytes.append(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10)
+            }
+        }
+    }
+
+    /// The id as the header has it: `123e4567-e89b-42d3-a456-426614174000`.
+    public var description: String {
+        var bytes: [UInt8] = []
+        write(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

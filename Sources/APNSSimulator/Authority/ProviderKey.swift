@@ -1,0 +1,76 @@
+public import APNSModel
+public import Crypto
+
+/// A key that the simulator takes provider tokens of: the public half of a team's `.p8` file.
+///
+/// Apple, "Establishing a token-based connection to APNs".
+public struct ProviderKey: Sendable {
+    /// The 10-character key id (`kid`).
+    public let keyID: String
+    /// The 10-character team id (`iss`).
+    public let teamID: String
+    /// What the signature is checked with.
+    public let publicKey: P256.Signing.PublicKey
+    /// Where the key is valid; new keys of Apple's are bound to one environment.
+    public let environments: Set<APNSEnvironment>
+    /// The bundle ids a topic-specific key may push to; `nil` for a team's key, which may push to all.
+    public let topics: Set<BundleID>?
+    /// A topic-specific key that may share a connection with this one.
+    public let relatedKeyID: String?
+
+    /// A key with everything said.
+    public init(
+        keyID: String, teamID: String, publicKey: P256.Signing.PublicKey,
+        environments: Set<APNSEnvironment> = Set(APNSEnvironment.allCases), topics: Set<BundleID>? = nil,
+        relatedKeyID: String? = nil
+    ) {
+        self.keyID = keyID
+        self.teamID = teamID
+        self.publicKey = publicKey
+        self.environments = environments
+        self.topics = topics
+        self.relatedKeyID = relatedKeyID
+    }
+
+    /// The key of a `.p8` file's text (PEM, PKCS#8) or of a public key's PEM text.
+    ///
+    /// - Throws: `SimulatorError` with the code `badKey` when the text is neither.
+    public init(
+        keyID: String, teamID: String, pem: String,
+        environments: Set<APNSEnvironment> = Set(APNSEnvironment.allCases), topics: Set<BundleID>? = nil,
+        relatedKeyID: String? = nil
+    ) throws(SimulatorError) {
+        let key: P256.Signing.PublicKey
+        if let secret = try? P256.Signing.PrivateKey(pemRepresentation: pem) {
+            key = secret.publicKey
+        } else if let open = try? P256.Signing.PublicKey(pemRepresentation: pem) {
+            key = open
+        } else {
+            throw SimulatorError(.badKey, "the text is no P-256 key in PEM form")
+        }
+        self.init(
+            keyID: keyID, teamID: teamID, publicKey: key, environments: environments, topics: topics,
+            relatedKeyID: relatedKeyID)
+    }
+
+    /// A new key for a demo or a test: the simulator's half and the text of the `.p8` file for the sender.
+    ///
+    /// - Parameters:
+    ///   - keyID: 10 characters; random when `nil`.
+    ///   - teamID: 10 characters; random when `nil`.
+    public static func fresh(
+        keyID: String? = nil, teamID: String? = nil,
+        environments: Set<APNSEnvironment> = Set(APNSEnvironment.allCases), topics: Set<BundleID>? = nil,
+        relatedKeyID: String? = nil
+    ) -> (key: ProviderKey, p8: String) {
+        let secret = P256.Signing.PrivateKey()
+        let key = ProviderKey(
+            keyID: keyID ?? randomID(), teamID: teamID ?? randomID(), publicKey: secret.publicKey,
+            environments: environments, topics: topics, relatedKeyID: relatedKeyID)
+        return (key, secret.pemRepresentation + "\n")
+    }
+
+    private static func randomID() -> String {
+        String((0..<10).map { _ in "ABCDEFGHJKLMNPQRSTUVWXYZ23456789".randomElement() ?? "A" })
+    }
+}

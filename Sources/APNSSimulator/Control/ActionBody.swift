@@ -1,0 +1,82 @@
+internal import APNSModel
+internal import JSONText
+
+/// The body of an action: its name, and only the fields that belong to it.
+struct ActionBody: Decodable {
+    let action: String
+    let localID: String?
+    let isOn: Bool?
+    let user: String?
+    let attributesType: String?
+    let attributes: JSONObject?
+    let contentState: JSONObject?
+    let activity: String?
+    let staleDate: Double?
+    let relevance: Double?
+    let basedOn: Int?
+    let dismissAt: Double?
+    let dismissNow: Bool?
+
+    private static let plain: [String: PhoneAction] = [
+        "foreground": .foreground, "background": .background, "launch": .launch, "kill": .kill,
+        "forceQuit": .forceQuit, "uninstall": .uninstall, "allow": .allow, "offline": .offline, "online": .online,
+        "lock": .lock, "unlock": .unlock, "rotatePushToStartToken": .rotatePushToStartToken,
+        "rotateDeviceToken": .rotateDeviceToken,
+    ]
+
+    private static let fields: [String: Set<String>] = [
+        "swipe": ["localID"], "rotateUpdateToken": ["localID"], "setActivitiesEnabled": ["isOn"],
+        "setFrequentPushes": ["isOn"], "signIn": ["user"],
+        "startLocally": ["attributesType", "attributes", "contentState", "activity", "staleDate", "relevance"],
+        "updateLocally": ["localID", "contentState", "staleDate", "basedOn"],
+        "endLocally": ["localID", "contentState", "dismissAt", "dismissNow"],
+    ]
+
+    static func parse(_ value: JSONValue) throws -> PhoneAction {
+        let body = try value.decode(ActionBody.self)
+        let allowed = fields[body.action] ?? []
+        for key in value.object?.keys ?? [] where key != "action" && !allowed.contains(key) {
+            throw SimulatorError(.badValue, "`\(key)` does not belong to this action")
+        }
+        return try body.phoneAction()
+    }
+
+    private func phoneAction() throws(SimulatorError) -> PhoneAction {
+        if let plain = Self.plain[action] { return plain }
+        switch action {
+        case "swipe": return .swipe(localID: localID)
+        case "rotateUpdateToken": return .rotateUpdateToken(localID: localID)
+        case "setActivitiesEnabled": return .setActivitiesEnabled(try need(isOn, "isOn"))
+        case "setFrequentPushes": return .setFrequentPushes(try need(isOn, "isOn"))
+        case "signIn": return .signIn(user: user)
+        case "startLocally":
+            return .startLocally(
+                PhoneAction.LocalStart(
+                    attributesType: try need(attributesType, "attributesType"), attributes: attributes ?? [:],
+                    contentState: try need(contentState, "contentState"), activity: activity,
+                    staleDate: staleDate.map { .bounded(seconds: $0) }, relevance: relevance ?? 0))
+        case "updateLocally":
+            return .updateLocally(
+                PhoneAction.LocalUpdate(
+                    localID: try need(localID, "localID"), contentState: try need(contentState, "contentState"),
+                    staleDate: staleDate.map { .bounded(seconds: $0) }, basedOn: basedOn))
+        case "endLocally":
+            let dismissal: Dismissal =
+                if dismissNow == true {
+                    .immediate
+                } else if let dismissAt {
+                    .at(.bounded(seconds: dismissAt))
+                } else {
+                    .systemDefault
+                }
+            return .endLocally(
+                localID: try need(localID, "localID"), contentState: contentState, dismissal: dismissal)
+        default: throw SimulatorError(.badValue, "`action` is none that there is")
+        }
+    }
+
+    private func need<Value>(_ value: Value?, _ name: String) throws(SimulatorError) -> Value {
+        guard let value else { throw SimulatorError(.badValue, "this action needs `\(name)`") }
+        return value
+    }
+}

@@ -1,0 +1,211 @@
+internal import APNSModel
+internal import JSONText
+
+extension Duration {
+    /// Numbers of seconds that people send, cut to what time can be.
+    static func bounded(seconds: Double) -> Duration {
+        .milliseconds(Int64(min(max(seconds, -1e9), 1e9) * 1000))
+    }
+}
+
+extension UnixTime {
+    static func bounded(seconds: Double) -> UnixTime {
+        UnixTime(milliseconds: Int64(min(max(seconds, -1e11), 1e11) * 1000))
+    }
+}
+
+struct AdvanceBody: Decodable {
+    let seconds: Double
+}
+
+struct GoAwayBody: Decodable {
+    let reason: String?
+}
+
+struct KeyBody: Decodable {
+    let keyID: String?
+    let teamID: String?
+    let pem: String?
+    let environments: [String]?
+    let topics: [String]?
+    let relatedKeyID: String?
+
+    /// The key, and its `.p8` text when it was made here.
+    func key() throws(SimulatorError) -> (ProviderKey, p8: String?) {
+        var allowed: Set<APNSEnvironment> = Set(APNSEnvironment.allCases)
+        if let environments {
+            allowed = Set(try environments.map { text throws(SimulatorError) in try parsedEnvironment(text) })
+        }
+        var bundles: Set<BundleID>?
+        if let topics { bundles = Set(try topics.map { text throws(SimulatorError) in try parsedBundleID(text) }) }
+        guard let pem else {
+            let (key, p8) = ProviderKey.fresh(
+                keyID: keyID, teamID: teamID, environments: allowed, topics: bundles, relatedKeyID: relatedKeyID)
+            return (key, p8)
+        }
+        guard let keyID, let teamID else { throw SimulatorError(.badKey, "`pem` needs `keyID` and `teamID`") }
+        return (
+            try ProviderKey(
+                keyID: keyID, teamID: teamID, pem: pem, environments: allowed, topics: bundles,
+                relatedKeyID: relatedKeyID), nil
+        )
+    }
+}
+
+private func parsedEnvironment(_ text: String) throws(SimulatorError) -> APNSEnvironment {
+    guard let environment = APNSEnvironment(rawValue: text) else {
+        throw SimulatorError(.badValue, "an environment is `sandbox` or `production`")
+    }
+    return environment
+}
+
+private func parsedBundleID(_ text: String) throws(SimulatorError) -> BundleID {
+    guard let bundleID = BundleID(text) else { throw SimulatorError(.badValue, "that is no bundle id") }
+    return bundleID
+}
+
+struct PhonesBody: Decodable {
+    let user: String
+    let bundleID: String
+    let count: Int?
+    let id: String?
+    let environment: String?
+    let iOS: String?
+    let appVersion: String?
+    let build: String?
+    let model: String?
+    let timeZone: String?
+    let locale: String?
+    let activitiesEnabled: Bool?
+    let frequentPushesEnabled: Bool?
+    let appState: AppState?
+    let isLocked: Bool?
+    let isOnline: Bool?
+    let asksToAllow: Bool?
+    let noticesInBackground: Bool?
+    let clockSkew: Double?
+    let activityTypes: [String]?
+
+    /// The most phones of one call.
+    private static let atOnce = 10_000
+
+    func specifications(
+        installing known: [InstalledActivityType]
+    ) throws(SimulatorError) -> [PhoneSpecification] {
+        let count = count ?? 1
+        guard (1...Self.atOnce).contains(count) else {
+            throw SimulatorError(.badValue, "`count` is 1 to \(Self.atOnce)")
+        }
+        var specifications: [PhoneSpecification] = []
+        for number in 1...count {
+            var specification = try specification(installing: known)
+            let suffix = count == 1 ? "" : "-\(number)"
+            specification.user = user + suffix
+            if let id {
+                guard let id = PhoneID(id + suffix) else {
+                    throw SimulatorError(.badValue, "an id has 1 to 128 letters, digits, `-`, `_`, `.` or `:`")
+                }
+                specification.id = id
+            }
+            specifications.append(specification)
+        }
+        return specifications
+    }
+
+    private func specification(installing known: [InstalledActivityType]) throws(SimulatorError) -> PhoneSpecification {
+        var phone = PhoneSpecification(user: user, bundleID: try parsedBundleID(bundleID))
+        if let environment { phone.environment = try parsedEnvironment(environment) }
+        if let iOS {
+            guard let version = IOSVersion(iOS) else { throw SimulatorError(.badValue, "`iOS` is like 17.2") }
+            phone.iOS = version
+        }
+        phone.appVersion = appVersion ?? phone.appVersion
+        phone.build = build ?? phone.build
+        phone.model = model ?? phone.model
+        phone.timeZone = timeZone ?? phone.timeZone
+        phone.locale = locale ?? phone.locale
+        phone.activitiesEnabled = activitiesEnabled ?? phone.activitiesEnabled
+        phone.frequentPushesEnabled = frequentPushesEnabled ?? phone.frequentPushesEnabled
+        phone.appState = appState ?? phone.appState
+        phone.isLocked = isLocked ?? phone.isLocked
+        phone.isOnline = isOnline ?? phone.isOnline
+        phone.asksToAllow = asksToAllow ?? phone.asksToAllow
+        phone.noticesInBackground = noticesInBackground ?? phone.noticesInBackground
+        phone.clockSkew = .bounded(seconds: clockSkew ?? 0)
+        for name in activityTypes ?? known.map(\.name) {
+            phone.installs(known.first { $0.name == name } ?? InstalledActivityType(named: name))
+        }
+        return phone
+    }
+}
+
+struct FaultsBody: Decodable {
+    let faults: [Rule]
+
+    struct Rule: Decodable {
+        let effect: String
+        let status: Int?
+        let reason: String?
+        let loss: FaultRule.Loss?
+        let seconds: Double?
+        let last: JSONValue?
+        let streams: Int?
+        let phone: String?
+        let tokenPrefix: String?
+        let event: String?
+        let topic: String?
+        let skip: Int?
+        let count: Int?
+        let probability: Double?
+    }
+
+    func rules() throws(SimulatorError) -> [FaultRule] {
+        guard faults.count <= FaultList.capacity else {
+            throw SimulatorError(.badValue, "at most \(FaultList.capacity) faults")
+        }
+        return try faults.map { rule throws(SimulatorError) in try rule.rule() }
+    }
+}
+
+extension FaultsBody.Rule {
+    fileprivate func rule() throws(SimulatorError) -> FaultRule {
+        var rule = FaultRule(try faultEffect())
+        if let phone {
+            guard let id = PhoneID(phone) else { throw SimulatorError(.badValue, "`phone` is no phone's id") }
+            rule.phone = id
+        }
+        rule.tokenPrefix = tokenPrefix
+        rule.event = event
+        rule.topic = topic
+        rule.skip = max(0, skip ?? 0)
+        rule.count = count
+        rule.probability = probability ?? 1
+        return rule
+    }
+
+    private func faultEffect() throws(SimulatorError) -> FaultRule.Effect {
+        switch effect {
+        case "refuse":
+            guard let status, (200...599).contains(status), let reason else {
+                throw SimulatorError(.badValue, "`refuse` needs `status` and `reason`")
+            }
+            return .refuse(status: status, reason: reason)
+        case "stall": return .stall
+        case "refuseStream": return .refuseStream
+        case "loseAnswer": return .loseAnswer(loss ?? .reset)
+        case "slow": return .slow(.bounded(seconds: seconds ?? 1))
+        case "goAway": return .goAway(reason: reason ?? "Shutdown", last: try lastStream())
+        case "limitStreams": return .limitStreams(streams ?? 1)
+        default: throw SimulatorError(.badValue, "`effect` is none that there is")
+        }
+    }
+
+    private func lastStream() throws(SimulatorError) -> FaultRule.LastStream {
+        switch (last, last?.string, last?.int) {
+        case (nil, _, _), (_, "this", _): return .this
+        case (_, "previous", _): return .previous
+        case (_, _, let id?) where id >= 0 && id < 1 << 31: return .id(id)
+        default: throw SimulatorError(.badValue, "`last` is `this`, `previous` or a stream's number")
+        }
+    }
+}

@@ -1,0 +1,20 @@
+internal import Hummingbird
+internal import NIOCore
+
+/// The control API on its own port: for demos, consoles and tests in other languages. Plain HTTP, loopback by default.
+struct ControlServer: Sendable {
+    let simulator: APNSSimulator
+    let host: String
+    let port: Int
+
+    /// Serves until the task is cancelled; `started` gets the port.
+    func run(_ started: @escaping @Sendable (Int?) -> Void) async throws {
+        let application = Application(
+            router: ControlRouter(simulator: simulator).router,
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port), serverName: "apns-simulator"),
+            onServerRunning: { channel in started(channel.localAddress?.port) },
+            logger: simulator.logger)
+        try await application.run()
+    }
+}

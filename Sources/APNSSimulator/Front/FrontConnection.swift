@@ -1,0 +1,269 @@
+internal import APNSModel
+internal import JSONText
+internal import NIOCore
+internal import NIOHPACK
+internal import NIOHTTP2
+
+/// Something that the outside wants of a connection.
+enum FrontCommand: Sendable {
+    case goAway(reason: String)
+}
+
+/// One HTTP/2 connection, by frames: which streams it has, when GOAWAY goes out and what is reset is decided here.
+final class FrontConnection: ChannelDuplexHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    struct Settings: Sendable {
+        var environment: APNSEnvironment
+        /// Streams after the first valid provider token; one before it.
+        var streams: Int
+        /// Whether a 4xx other than 410 takes the streams down to one until the next success.
+        var punishesErrors: Bool
+    }
+
+    private struct Request {
+        var headers: HPACKHeaders
+        var body = ByteBuffer()
+        var bodyBytes = 0
+    }
+
+    private let engine: Engine
+    private let settings: Settings
+    private var session = ProviderSession()
+    private var requests: [HTTP2StreamID: Request] = [:]
+    private var unanswered: Set<HTTP2StreamID> = []
+    private var streams = 1
+    private var hasRaisedStreams = false
+    private var unacknowledged = 0
+    private var lastStreamID: HTTP2StreamID?
+    private var date: (seconds: Int64, text: String) = (-1, "")
+
+    /// More of a body is counted, not kept: it is too large already.
+    private static let keptBytes = 5120
+    /// A body this large is answered before it ends.
+    private static let toleratedBytes = 60 * 1024
+    /// The connection's window is opened again when this much of it is used.
+    private static let windowStep = 32 * 1024
+
+    init(engine: Engine, settings: Settings) {
+        self.engine = engine
+        self.settings = settings
+    }
+
+    // MARK: In
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.payload {
+        case .headers(let headers): readHeaders(headers, frame.streamID, context)
+        case .data(let data): readData(data, frame.streamID, context)
+        case .rstStream: forget(frame.streamID, context)
+        case .priority, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .alternativeService, .origin: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let closed = event as? StreamClosedEvent { forget(closed.streamID, context) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// A peer that breaks the protocol or goes away is its own affair; the handler below has said GOAWAY already.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if error is NIOHTTP2Errors.StreamError || error is NIOHTTP2Errors.NoSuchStream { return }
+        context.close(promise: nil)
+    }
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard let command = event as? FrontCommand else {
+            context.triggerUserOutboundEvent(event, promise: promise)
+            return
+        }
+        switch command {
+        case .goAway(let reason):
+            let last = unanswered.max() ?? requests.keys.max() ?? .rootStream
+            sendGoAway(reason: reason, last: last, context)
+            context.flush()
+        }
+        promise?.succeed()
+    }
+
+    private func readHeaders(
+        _ frame: HTTP2Frame.FramePayload.Headers, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext
+    ) {
+        if let lastStreamID, stream > lastStreamID { return }
+        if requests[stream] == nil {
+            requests[stream] = Request(headers: frame.headers)
+            unanswered.insert(stream)
+        }
+        // Trailers end a request too; APNs knows none.
+        if frame.endStream { finish(stream, context) }
+    }
+
+    private func readData(
+        _ frame: HTTP2Frame.FramePayload.Data, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext
+    ) {
+        guard case .byteBuffer(var bytes) = frame.data else { return }
+        unacknowledged += bytes.readableBytes + (frame.paddingBytes ?? 0)
+        if unacknowledged >= Self.windowStep {
+            write(.windowUpdate(windowSizeIncrement: unacknowledged), on: .rootStream, context)
+            unacknowledged = 0
+        }
+        guard requests[stream] != nil else { return }
+        requests[stream]?.bodyBytes += bytes.readableBytes
+        if (requests[stream]?.bodyBytes ?? 0) <= Self.keptBytes { requests[stream]?.body.writeBuffer(&bytes) }
+        if frame.endStream {
+            finish(stream, context)
+        } else if (requests[stream]?.bodyBytes ?? 0) > Self.toleratedBytes {
+            finish(stream, context)
+            // A reset would throw away what is not written yet.
+            context.flush()
+            // RFC 9113 section 8.1: the answer is complete, the rest of the request is not wanted.
+            write(.rstStream(.noError), on: stream, context)
+        }
+    }
+
+    private func finish(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        guard let request = requests.removeValue(forKey: stream) else { return }
+        var arrival = PushArrival(headers: request.headers, environment: settings.environment)
+        arrival.streamID = Int(stream)
+        arrival.bodyBytes = request.bodyBytes
+        if request.bodyBytes > 0, request.bodyBytes <= Self.keptBytes {
+            arrival.body = try? JSONValue(parsing: request.body.readableBytesView).object
+        }
+        let decision = engine.accept(arrival, session: &session)
+        carryOut(decision, on: stream, context)
+    }
+
+    // MARK: Out
+
+    private func carryOut(_ decision: FrontDecision, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        if let goAway = decision.goAway {
+            sendGoAway(reason: goAway.reason, last: HTTP2StreamID(goAway.lastStreamID), context)
+        }
+        adaptStreams(to: decision, context)
+        switch decision.way {
+        case .answer: send(decision.answer, on: stream, context)
+        case .answerLater(let delay):
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.scheduleTask(in: TimeAmount(delay)) {
+                let (connection, context) = bound.value
+                guard context.channel.isActive else { return }
+                connection.send(decision.answer, on: stream, context)
+                context.flush()
+            }
+        case .refuseStream:
+            write(.rstStream(.refusedStream), on: stream, context)
+            forget(stream, context)
+        case .resetStream:
+            write(.rstStream(.internalError), on: stream, context)
+            forget(stream, context)
+        case .close: context.close(promise: nil)
+        case .silence: if let lastStreamID, stream > lastStreamID { forget(stream, context) }
+        }
+    }
+
+    private func adaptStreams(to decision: FrontDecision, _ context: ChannelHandlerContext) {
+        var wanted = streams
+        if let limit = decision.streams {
+            wanted = limit
+        } else if let status = decision.answer?.status, settings.punishesErrors, session.isAuthenticated {
+            if status == 200 { wanted = settings.streams }
+            if (400..<500).contains(status), status != 410 { wanted = 1 }
+        }
+        if streams == 1, !hasRaisedStreams, session.isAuthenticated, decision.streams == nil {
+            hasRaisedStreams = true
+            wanted = settings.streams
+        }
+        guard wanted != streams else { return }
+        streams = wanted
+        write(
+            .settings(.settings([HTTP2Setting(parameter: .maxConcurrentStreams, value: wanted)])), on: .rootStream,
+            context)
+    }
+
+    private func send(_ answer: FrontAnswer?, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        guard let answer, unanswered.contains(stream) else { return }
+        var headers = HPACKHeaders([(":status", String(answer.status))])
+        // Values that never come again would only fill the peer's table, and searching ours costs a quarter of a push.
+        if let id = answer.id { headers.add(name: "apns-id", value: id.description, indexing: .nonIndexable) }
+        if let uniqueID = answer.uniqueID {
+            headers.add(name: "apns-unique-id", value: uniqueID.description, indexing: .nonIndexable)
+        }
+        if let time = answer.date {
+            if date.seconds != time.seconds { date = (time.seconds, time.httpDate) }
+            headers.add(name: "date", value: date.text)
+        }
+        let body = answer.body
+        if !body.isEmpty { headers.add(name: "content-type", value: "application/json") }
+        // Without a body the stream ends on HEADERS: an empty DATA frame after them breaks clients that know APNs.
+        write(.headers(.init(headers: headers, endStream: body.isEmpty)), on: stream, context)
+        if !body.isEmpty {
+            let bytes = context.channel.allocator.buffer(bytes: body)
+            write(.data(.init(data: .byteBuffer(bytes), endStream: true)), on: stream, context)
+        }
+        forget(stream, context)
+    }
+
+    private func sendGoAway(reason: String, last: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        guard lastStreamID == nil else { return }
+        lastStreamID = last
+        let text = JSONValue.object(["reason": .string(reason)]).bytes
+        write(
+            .goAway(
+                lastStreamID: last, errorCode: .noError, opaqueData: context.channel.allocator.buffer(bytes: text)),
+            on: .rootStream, context)
+        for stream in unanswered where stream > last { forget(stream, context) }
+        closeWhenDone(context)
+    }
+
+    private func forget(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        requests[stream] = nil
+        if unanswered.remove(stream) != nil { closeWhenDone(context) }
+    }
+
+    /// After GOAWAY the connection lives until the last answer it owes is written.
+    private func closeWhenDone(_ context: ChannelHandlerContext) {
+        guard lastStreamID != nil, unanswered.isEmpty else { return }
+        context.flush()
+        context.close(promise: nil)
+    }
+
+    private func write(
+        _ payload: HTTP2Frame.FramePayload, on stream: HTTP2StreamID, _ context: ChannelHandlerContext
+    ) {
+        context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: payload)), promise: nil)
+    }
+}
+
+extension PushArrival {
+    /// Takes the headers apart in one pass; an unknown one is ignored.
+    init(headers: HPACKHeaders, environment: APNSEnvironment) {
+        self.init(environment: environment, method: "", path: "")
+        for (name, value, _) in headers {
+            switch name {
+            case ":method": method = value
+            case ":path": path = value
+            case "authorization": set(\.authorization, value)
+            case "apns-topic": set(\.topic, value)
+            case "apns-push-type": set(\.pushType, value)
+            case "apns-priority": set(\.priority, value)
+            case "apns-expiration": set(\.expiration, value)
+            case "apns-id": set(\.id, value)
+            case "apns-collapse-id": set(\.collapseID, value)
+            default: break
+            }
+        }
+    }
+
+    private mutating func set(_ field: WritableKeyPath<PushArrival, String?>, _ value: String) {
+        if self[keyPath: field] != nil { hasDuplicates = true }
+        self[keyPath: field] = value
+    }
+}

@@ -1,0 +1,245 @@
+internal import APNSModel
+internal import JSONText
+
+extension VirtualPhone {
+    /// Does something on the phone; the text is the local id of the card that was made, if one was.
+    mutating func perform(
+        _ action: PhoneAction, at now: UnixTime
+    ) throws(SimulatorError) -> (localID: String?, effects: [PhoneEffect]) {
+        let local = local(now)
+        settle(to: local)
+        let localID = try act(action, at: local)
+        effects.append(.changed)
+        return (localID, takeEffects())
+    }
+
+    private mutating func act(_ action: PhoneAction, at now: UnixTime) throws(SimulatorError) -> String? {
+        switch action {
+        case .offline, .online, .lock, .unlock: break
+        default: guard isInstalled else { throw SimulatorError(.actionRefused, "the app was removed") }
+        }
+        switch action {
+        case .foreground, .background, .launch, .kill, .forceQuit, .uninstall: try changeApp(action, at: now)
+        case .allow: allow(at: now)
+        case .swipe(let localID):
+            for id in try localIDs(localID, running: false) {
+                if let index = cards.firstIndex(where: { $0.localID == id }) { swipe(index, at: now) }
+            }
+        case .offline: profile.isOnline = false
+        case .online:
+            profile.isOnline = true
+            effects.append(.cameOnline)
+        case .lock: profile.isLocked = true
+        case .unlock: profile.isLocked = false
+        case .rotateUpdateToken(let localID): try rotateUpdateTokens(localID, at: now)
+        case .rotatePushToStartToken: try rotatePushToStartToken(at: now)
+        case .rotateDeviceToken:
+            retire(deviceToken, .replaced, at: now)
+            issueDeviceToken()
+            if wake(at: now) { reportDevice() }
+        case .startLocally(let start): return try startLocally(start, at: now)
+        case .updateLocally(let update): try updateLocally(update, at: now)
+        case .endLocally(let localID, let contentState, let dismissal):
+            try endLocally(localID, contentState, dismissal, at: now)
+        case .setActivitiesEnabled(let isOn): setActivitiesEnabled(isOn, at: now)
+        case .setFrequentPushes(let isOn): setFrequentPushes(isOn, at: now)
+        case .signIn(let user): signIn(user, at: now)
+        }
+        return nil
+    }
+
+    // MARK: The app's process
+
+    private mutating func changeApp(_ action: PhoneAction, at now: UnixTime) throws(SimulatorError) {
+        switch action {
+        case .foreground:
+            let wasThere = profile.appState == .foreground
+            profile.appState = .foreground
+            if !wasThere { reportEverything(at: now) }
+        case .background:
+            guard profile.appState.runs else { throw SimulatorError(.actionRefused, "the app does not run") }
+            profile.appState = .background
+        case .launch:
+            guard !profile.appState.runs else { return }
+            profile.appState = .background
+            reportEverything(at: now)
+        case .kill: stop(.killed)
+        case .forceQuit: stop(.forceQuit)
+        default: uninstall(at: now)
+        }
+    }
+
+    private mutating func stop(_ state: AppState) {
+        profile.appState = state
+        // What the process had not noticed yet, nobody saw.
+        for index in cards.indices where cards[index].isUnreported { cards[index].wasWitnessed = false }
+        for index in dismissed.indices where dismissed[index].isUnreported { dismissed[index].wasWitnessed = false }
+    }
+
+    private mutating func uninstall(at now: UnixTime) {
+        stop(.forceQuit)
+        for card in cards { retire(card.token, .uninstalled, at: now) }
+        retire(deviceToken, .uninstalled, at: now)
+        retire(pushToStartToken, .uninstalled, at: now)
+        cards = []
+        delayed = []
+        deviceToken = nil
+        pushToStartToken = nil
+        isInstalled = false
+    }
+
+    private mutating func signIn(_ user: String?, at now: UnixTime) {
+        if !profile.user.isEmpty, profile.user != user { send(.signOut) }
+        profile.user = user ?? ""
+        if profile.appState.runs { reportEverything(at: now) }
+    }
+
+    // MARK: Tokens and switches
+
+    private mutating func allow(at now: UnixTime) {
+        handsOutTokens = true
+        for index in cards.indices where cards[index].state.isRunning && cards[index].token == nil {
+            issueUpdateToken(index)
+            cards[index].isUnreported = true
+        }
+        if cards.contains(where: \.isUnreported), wake(at: now) { reportUnreported() }
+    }
+
+    private mutating func rotateUpdateTokens(_ localID: String?, at now: UnixTime) throws(SimulatorError) {
+        for id in try localIDs(localID, running: true) {
+            guard let index = cards.firstIndex(where: { $0.localID == id }), cards[index].token != nil else { continue }
+            retire(cards[index].token, .replaced, at: now)
+            issueUpdateToken(index)
+            cards[index].isUnreported = true
+        }
+        if cards.contains(where: \.isUnreported), wake(at: now) { reportUnreported() }
+    }
+
+    private mutating func rotatePushToStartToken(at now: UnixTime) throws(SimulatorError) {
+        guard pushToStartToken != nil else {
+            throw SimulatorError(.actionRefused, "the phone has no push-to-start token")
+        }
+        retire(pushToStartToken, .replaced, at: now)
+        issuePushToStartToken()
+        if wake(at: now) { reportPushToStartToken() }
+    }
+
+    private mutating func setActivitiesEnabled(_ isOn: Bool, at now: UnixTime) {
+        guard profile.activitiesEnabled != isOn else { return }
+        profile.activitiesEnabled = isOn
+        if isOn {
+            issuePushToStartToken()
+        } else {
+            endAll(because: .settings, at: now)
+            retire(pushToStartToken, .over, at: now)
+            pushToStartToken = nil
+        }
+        if profile.appState.runs { reportEverything(at: now) }
+    }
+
+    private mutating func setFrequentPushes(_ isOn: Bool, at now: UnixTime) {
+        guard profile.frequentPushesEnabled != isOn else { return }
+        profile.frequentPushesEnabled = isOn
+        // Apple says so of this switch (WWDC23, session 10185), so that one check per activity is enough.
+        endAll(because: .settings, at: now)
+        if profile.appState.runs { reportEverything(at: now) }
+    }
+
+    // MARK: The app's own changes
+
+    private mutating func startLocally(
+        _ start: PhoneAction.LocalStart, at now: UnixTime
+    ) throws(SimulatorError) -> String {
+        guard profile.iOS >= .activities else { throw SimulatorError(.actionRefused, "unsupported: iOS below 16.1") }
+        guard profile.activitiesEnabled else { throw SimulatorError(.actionRefused, "denied: switched off") }
+        guard profile.appState == .foreground else {
+            throw SimulatorError(.actionRefused, "visibility: the app is not on the screen")
+        }
+        guard cards.count(where: \.state.isRunning) < limits.runningCards else {
+            throw SimulatorError(.actionRefused, "targetMaximumExceeded: \(limits.runningCards) run already")
+        }
+        let type = try installed(start.attributesType)
+        if let mistake = type.mistake(inAttributes: start.attributes) {
+            throw SimulatorError(.actionRefused, "attributes: \(mistake)")
+        }
+        try check(start.contentState, type)
+        let second = UnixTime(seconds: now.seconds)
+        var card = Card(
+            localID: dice.uuid().description.uppercased(), attributesType: start.attributesType,
+            attributes: start.attributes, contentState: start.contentState, state: .active, startedAt: now,
+            updatedAt: now, timestamp: second, staleDate: start.staleDate, relevance: start.relevance,
+            startedByPush: false, activity: start.activity)
+        send(.instance(card.report(as: .requesting)))
+        card.isUnreported = true
+        cards.append(card)
+        issueUpdateToken(cards.count - 1)
+        reportUnreported()
+        return card.localID
+    }
+
+    private mutating func updateLocally(
+        _ update: PhoneAction.LocalUpdate, at now: UnixTime
+    ) throws(SimulatorError) {
+        let index = try ownRunningCard(update.localID)
+        try check(update.contentState, installed(cards[index].attributesType))
+        cards[index].contentState = update.contentState
+        cards[index].timestamp = max(cards[index].timestamp, UnixTime(seconds: now.seconds))
+        cards[index].updatedAt = now
+        cards[index].staleDate = update.staleDate
+        cards[index].state = update.staleDate.map { $0 <= now } == true ? .stale : .active
+        cards[index].basedOn = update.basedOn
+        cards[index].isUnreported = true
+        reportUnreported()
+    }
+
+    private mutating func endLocally(
+        _ localID: String, _ contentState: JSONObject?, _ dismissal: Dismissal, at now: UnixTime
+    ) throws(SimulatorError) {
+        let index = try ownRunningCard(localID)
+        if let contentState {
+            try check(contentState, installed(cards[index].attributesType))
+            cards[index].contentState = contentState
+            cards[index].updatedAt = now
+        }
+        cards[index].timestamp = max(cards[index].timestamp, UnixTime(seconds: now.seconds))
+        let latest = now + limits.shownAfterEndFor
+        let dismissesAt =
+            switch dismissal {
+            case .systemDefault: latest
+            case .immediate: now
+            case .at(let date): min(date, latest)
+            }
+        end(index, because: .app, at: now, dismissesAt: dismissesAt)
+        reportUnreported()
+    }
+
+    private func ownRunningCard(_ localID: String) throws(SimulatorError) -> Int {
+        guard profile.appState.runs else { throw SimulatorError(.actionRefused, "the app does not run") }
+        guard let index = cards.firstIndex(where: { $0.localID == localID }), cards[index].state.isRunning else {
+            throw SimulatorError(.actionRefused, "no running card has that local id")
+        }
+        return index
+    }
+
+    private func localIDs(_ localID: String?, running: Bool) throws(SimulatorError) -> [String] {
+        let candidates = cards.filter { !running || $0.state.isRunning }.map(\.localID)
+        guard let localID else { return candidates }
+        guard candidates.contains(localID) else {
+            throw SimulatorError(.actionRefused, "no such card is on the lock screen")
+        }
+        return [localID]
+    }
+
+    private func installed(_ name: String) throws(SimulatorError) -> InstalledActivityType {
+        guard let type = profile.activityTypes.first(where: { $0.name == name }) else {
+            throw SimulatorError(.actionRefused, "the app has no ActivityAttributes type of that name")
+        }
+        return type
+    }
+
+    private func check(_ contentState: JSONObject, _ type: InstalledActivityType) throws(SimulatorError) {
+        if let mistake = type.mistake(inContentState: contentState) {
+            throw SimulatorError(.actionRefused, "content state: \(mistake)")
+        }
+    }
+}

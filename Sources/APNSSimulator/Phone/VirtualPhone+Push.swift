@@ -1,0 +1,282 @@
+internal import APNSModel
+internal import JSONText
+
+extension VirtualPhone {
+    /// A push arrives on the phone. APNs has said 200 for it: from here on everything happens in silence.
+    mutating func receive(_ push: DevicePush, at now: UnixTime) -> [PhoneEffect] {
+        let local = local(now)
+        settle(to: local)
+        switch push.type {
+        case .liveactivity: applyToCard(push, at: local, charged: false)
+        case .background: receiveBackground(push, at: local)
+        default: receiveAlert(push, at: local)
+        }
+        return takeEffects()
+    }
+
+    private mutating func receiveAlert(_ push: DevicePush, at now: UnixTime) {
+        guard let aps = push.body["aps"]?.object, let alert = ShownAlert(notification: aps, at: now) else { return }
+        notifications.append(alert)
+        if notifications.count > DeviceLimits.remembered { notifications.removeFirst() }
+        effects.append(.changed)
+    }
+
+    private mutating func receiveBackground(_ push: DevicePush, at now: UnixTime) {
+        guard wake(at: now, for: push.id) else { return }
+        reportEverything(at: now)
+    }
+
+    /// The rules of a Live Activity push; `charged` when the push has paid its part of the budget already.
+    mutating func applyToCard(_ push: DevicePush, at now: UnixTime, charged: Bool) {
+        do throws(Drop) {
+            let aps = push.body["aps"]?.object ?? [:]
+            guard profile.activitiesEnabled else {
+                throw Drop(.activitiesDisabled, "the person switched Live Activities off")
+            }
+            let timestamp = try timestamp(of: aps, at: now)
+            switch (aps["event"]?.string, push.use) {
+            case ("start", .pushToStart): try start(push, aps, timestamp, at: now)
+            case ("update", .update(let localID)):
+                let index = try runningCard(localID)
+                try update(index, push, aps, timestamp, at: now, charged: charged)
+            case ("end", .update(let localID)):
+                let index = try runningCard(localID)
+                try end(index, push, aps, timestamp, at: now, charged: charged)
+            case ("start", _), ("update", _), ("end", _):
+                throw Drop(.eventUnfit, "the event does not fit the kind of token")
+            default: throw Drop(.eventMissing, "`event` is not start, update or end")
+            }
+        } catch {
+            var localID: String?
+            if case .update(let id) = push.use { localID = id }
+            note(error.code, error.words, at: now, card: localID, push: push.id)
+        }
+    }
+
+    private func timestamp(of aps: JSONObject, at now: UnixTime) throws(Drop) -> UnixTime {
+        guard let time = aps.seconds("timestamp") else {
+            throw Drop(.timestampMissing, "`timestamp` is not a number of seconds")
+        }
+        guard time <= now + limits.timestampAhead else {
+            throw Drop(.timestampAhead, "`timestamp` is more than eight hours ahead of the phone's clock")
+        }
+        return time
+    }
+
+    private func runningCard(_ localID: String) throws(Drop) -> Int {
+        guard let index = cards.firstIndex(where: { $0.localID == localID }) else {
+            throw Drop(.activityOver, "the card is not there any more")
+        }
+        guard cards[index].state.isRunning else { throw Drop(.activityOver, "the card has ended") }
+        return index
+    }
+
+    // MARK: Start
+
+    private mutating func start(
+        _ push: DevicePush, _ aps: JSONObject, _ timestamp: UnixTime, at now: UnixTime
+    ) throws(Drop) {
+        let misplaced = Self.activityKeys.filter { push.body[$0] != nil }
+        guard misplaced.isEmpty else {
+            throw Drop(.misplacedKeys, "beside `aps` instead of inside: \(misplaced.joined(separator: ", "))")
+        }
+        guard let name = aps["attributes-type"]?.string, !name.isEmpty else {
+            throw Drop(.attributesTypeMissing, "a start needs `attributes-type`")
+        }
+        guard let attributes = aps["attributes"]?.object else {
+            throw Drop(.attributesMissing, "a start needs the object `attributes`")
+        }
+        let contentState = try contentState(of: aps)
+        guard let alert = ShownAlert(activity: aps, at: now) else {
+            throw Drop(.alertMissing, "a start needs `alert` with a title")
+        }
+        let type = try installedType(name)
+        if let mistake = type.mistake(inAttributes: attributes) {
+            throw Drop(.attributesUndecodable, "attributes: \(mistake)")
+        }
+        try decode(contentState, as: type)
+        if aps["input-push-channel"] != nil, profile.iOS < .channels {
+            throw Drop(.channelUnsupported, "`input-push-channel` needs iOS 18")
+        }
+        let staleDate = aps.seconds("stale-date")
+        if let staleDate, staleDate <= now {
+            throw Drop(.staleAtStart, "the stale date is past: the card is never presented")
+        }
+        try chargeStart(at: now)
+        guard cards.count(where: \.state.isRunning) < limits.runningCards else {
+            throw Drop(.tooManyActivities, "\(limits.runningCards) activities of the app run already")
+        }
+        var card = Card(
+            localID: dice.uuid().description.uppercased(), attributesType: name, attributes: attributes,
+            contentState: contentState, state: .active, startedAt: now, updatedAt: now, timestamp: timestamp,
+            staleDate: staleDate, relevance: aps["relevance-score"]?.double ?? 0, startedByPush: true, activity: nil)
+        card.alert = alert
+        card.alerts = 1
+        present(card, withToken: aps["input-push-channel"] == nil, for: push.id, at: now)
+    }
+
+    private mutating func present(_ card: Card, withToken: Bool, for push: PushID, at now: UnixTime) {
+        cards.append(card)
+        effects.append(.changed)
+        if withToken {
+            if handsOutTokens {
+                issueUpdateToken(cards.count - 1)
+            } else {
+                note(
+                    .tokenWithheld, "the update token is withheld until the person taps Allow", at: now,
+                    card: card.localID, push: push)
+            }
+        }
+        cards[cards.count - 1].isUnreported = true
+        if wake(at: now, for: push) { reportUnreported() }
+    }
+
+    private mutating func chargeStart(at now: UnixTime) throws(Drop) {
+        starts.removeAll { $0 <= now - .seconds(3600) }
+        guard starts.count < limits.startsPerHour else {
+            throw Drop(.pushToStartBudget, "push-to-start budget exceeded: \(limits.startsPerHour) in an hour")
+        }
+        starts.append(now)
+    }
+
+    // MARK: Update and end
+
+    private mutating func update(
+        _ index: Int, _ push: DevicePush, _ aps: JSONObject, _ timestamp: UnixTime, at now: UnixTime, charged: Bool
+    ) throws(Drop) {
+        guard timestamp >= cards[index].timestamp else {
+            throw Drop(.olderThanShown, "`timestamp` is older than what the card shows")
+        }
+        let contentState = try contentState(of: aps)
+        try decode(contentState, as: installedType(cards[index].attributesType))
+        guard try charge(push, at: now, alreadyCharged: charged) else { return }
+        cards[index].contentState = contentState
+        cards[index].timestamp = timestamp
+        cards[index].updatedAt = now
+        // The content is replaced as a whole: an update without a stale date has none.
+        cards[index].staleDate = aps.seconds("stale-date")
+        cards[index].state = cards[index].staleDate.map { $0 <= now } == true ? .stale : .active
+        show(aps, on: index, at: now)
+        noticeChange(of: index)
+        effects.append(.changed)
+    }
+
+    private mutating func end(
+        _ index: Int, _ push: DevicePush, _ aps: JSONObject, _ timestamp: UnixTime, at now: UnixTime, charged: Bool
+    ) throws(Drop) {
+        if let last = aps["content-state"] {
+            guard let object = last.object else { throw Drop(.contentStateMissing, "`content-state` is no object") }
+            try decode(object, as: installedType(cards[index].attributesType))
+            guard try charge(push, at: now, alreadyCharged: charged) else { return }
+            // An end with an old timestamp ends, but does not bring an old state back.
+            if timestamp >= cards[index].timestamp {
+                cards[index].contentState = object
+                cards[index].updatedAt = now
+            }
+        } else {
+            guard try charge(push, at: now, alreadyCharged: charged) else { return }
+        }
+        cards[index].timestamp = max(timestamp, cards[index].timestamp)
+        show(aps, on: index, at: now)
+        let latest = now + limits.shownAfterEndFor
+        end(index, because: .push, at: now, dismissesAt: min(aps.seconds("dismissal-date") ?? latest, latest))
+    }
+
+    private mutating func show(_ aps: JSONObject, on index: Int, at now: UnixTime) {
+        if let relevance = aps["relevance-score"]?.double { cards[index].relevance = relevance }
+        if let alert = ShownAlert(activity: aps, at: now) {
+            cards[index].alert = alert
+            cards[index].alerts += 1
+        }
+    }
+
+    /// Whether the push may be applied now; one over the budget is dropped, or waits.
+    private mutating func charge(
+        _ push: DevicePush, at now: UnixTime, alreadyCharged: Bool
+    ) throws(Drop) -> Bool {
+        guard push.priority == 10, !alreadyCharged else { return true }
+        highPriorityPushes.removeAll { $0 <= now - .seconds(3600) }
+        let budget =
+            profile.frequentPushesEnabled ? limits.frequentHighPriorityPerHour : limits.highPriorityPerHour
+        if highPriorityPushes.count < budget {
+            highPriorityPushes.append(now)
+            return true
+        }
+        switch limits.throttling {
+        case .delayed(let pause) where delayed.count < DeviceLimits.delayedPushes:
+            delayed.append(DelayedPush(due: now + pause, push: push))
+            throw Drop(.highPriorityBudget, "over the budget of \(budget) an hour: delayed")
+        case .dropped, .delayed:
+            throw Drop(.highPriorityBudget, "over the budget of \(budget) an hour: dropped")
+        }
+    }
+
+    // MARK: Decoding
+
+    private func contentState(of aps: JSONObject) throws(Drop) -> JSONObject {
+        guard let object = aps["content-state"]?.object else {
+            throw Drop(.contentStateMissing, "the object `content-state` is missing")
+        }
+        return object
+    }
+
+    private func installedType(_ name: String) throws(Drop) -> InstalledActivityType {
+        guard let type = profile.activityTypes.first(where: { $0.name == name }) else {
+            throw Drop(.unknownAttributesType, "the app has no ActivityAttributes type of that name")
+        }
+        return type
+    }
+
+    private func decode(_ contentState: JSONObject, as type: InstalledActivityType) throws(Drop) {
+        if let mistake = type.mistake(inContentState: contentState) {
+            throw Drop(.contentStateUndecodable, "content-state: \(mistake)")
+        }
+    }
+
+    /// What ActivityKit reads; beside `aps` it is not read at all.
+    private static let activityKeys = ["attributes-type", "attributes", "content-state", "event", "timestamp", "alert"]
+}
+
+/// Why a phone drops a push.
+struct Drop: Error {
+    let code: DeviceLogEntry.Code
+    let words: String
+
+    init(_ code: DeviceLogEntry.Code, _ words: String) {
+        self.code = code
+        self.words = words
+    }
+}
+
+extension JSONObject {
+    /// A date of the payload: seconds since 1970, a fraction cut off.
+    fileprivate func seconds(_ key: String) -> UnixTime? {
+        // Beyond this no date is sensible, and its milliseconds would not fit.
+        self[key]?.double.map { UnixTime(seconds: Int64(Swift.min(Swift.max($0, -1e14), 1e14).rounded(.down))) }
+    }
+}
+
+extension ShownAlert {
+    /// ActivityKit's form: `title` and `body` each text or `{"loc-key"}`, the sound inside `alert`.
+    init?(activity aps: JSONObject, at now: UnixTime) {
+        guard let alert = aps["alert"]?.object, let title = Self.text(alert["title"]) else { return nil }
+        self.init(title: title, body: Self.text(alert["body"]), sound: alert["sound"]?.string, at: now)
+    }
+
+    /// The form of ordinary notifications: a text, or an object with flat keys; the sound beside `alert`.
+    init?(notification aps: JSONObject, at now: UnixTime) {
+        let sound = aps["sound"]?.string
+        if let text = aps["alert"]?.string {
+            self.init(title: text, body: nil, sound: sound, at: now)
+            return
+        }
+        guard let alert = aps["alert"]?.object else { return nil }
+        guard let title = alert["title"]?.string ?? alert["title-loc-key"]?.string else { return nil }
+        self.init(title: title, body: alert["body"]?.string ?? alert["loc-key"]?.string, sound: sound, at: now)
+    }
+
+    private static func text(_ value: JSONValue?) -> String? {
+        let text = value?.string ?? value?.object?["loc-key"]?.string
+        return text?.isEmpty == false ? text : nil
+    }
+}

@@ -1,0 +1,50 @@
+package import APNSModel
+internal import Foundation
+internal import NIOCore
+internal import Synchronization
+
+/// The one clock of a simulator: the real one, moved ahead by as much as somebody asked for.
+///
+/// APNs's own `date` and `iat` checks and the phones all follow it, so hours pass at once and together.
+package final class SimulatorClock: Sendable {
+    private let base: TimeSource
+    private let lead = Mutex<Duration>(.zero)
+
+    package init(_ base: TimeSource) {
+        self.base = base
+    }
+
+    package var now: UnixTime { base.wall() + lead.withLock { $0 } }
+
+    package var ahead: Duration { lead.withLock { $0 } }
+
+    /// Moves the clock ahead; a negative duration changes nothing, since a phone's history cannot be undone.
+    package func advance(by duration: Duration) {
+        lead.withLock { $0 += max(.zero, duration) }
+    }
+}
+
+extension TimeSource {
+    /// The clocks of this machine.
+    static let machine = TimeSource(
+        wall: { UnixTime(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))) },
+        monotonic: { MonotonicTime(nanoseconds: Int64(truncatingIfNeeded: NIODeadline.now().uptimeNanoseconds)) })
+}
+
+extension UnixTime {
+    /// The value of an HTTP `date` header (RFC 9110 section 5.6.7): `Sat, 21 Nov 2026 14:32:00 GMT`.
+    var httpDate: String {
+        // `description` is `2026-11-21T14:32:00Z`.
+        let parts = description.split { "-T:Z".contains($0) }
+        guard parts.count == 6, let month = Int(parts[1]), (1...12).contains(month) else { return description }
+        let days = Int((Double(seconds) / 86_400).rounded(.down))
+        // 1970-01-01 was a Thursday.
+        let weekday = Self.weekdays[((days + 4) % 7 + 7) % 7]
+        return "\(weekday), \(parts[2]) \(Self.months[month - 1]) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT"
+    }
+
+    private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+}

@@ -1,0 +1,277 @@
+internal import APNSModel
+internal import JSONText
+
+/// APNs and every phone behind it as one value: requests, actions and time go in, answers and effects come out.
+///
+/// Pure: no I/O, no clock, seeded dice. The shell keeps it behind one lock and does what the effects say.
+struct World: Sendable {
+    struct Slot: Sendable {
+        var phone: VirtualPhone
+        var reports = ReportQueue()
+        /// What APNs keeps while the phone is offline: the latest one only.
+        var stored: StoredPush?
+    }
+
+    struct StoredPush: Sendable {
+        let push: DevicePush
+        let until: UnixTime
+    }
+
+    /// What the shell has to do.
+    enum Effect: Sendable, Hashable {
+        case changed(PhoneID)
+        case received
+        case deliverReports(PhoneID)
+    }
+
+    struct Limits: Sendable {
+        var phones = 200_000
+        var received = 10_000
+        var reports = ReportLimits()
+        var hasBackend = true
+        var usesWireSpelling = true
+    }
+
+    let limits: Limits
+    var directory = PushInspection.Directory()
+    var faults = FaultList()
+    private(set) var slots: [Slot] = []
+    private(set) var received: Ring<ReceivedPush>
+    private(set) var receivedCount = 0
+    private var numbers: [PhoneID: Int] = [:]
+    private var agenda = Agenda()
+    private var dice: SeededDice
+    private var effects: [Effect] = []
+
+    init(seed: UInt64, limits: Limits) {
+        self.limits = limits
+        dice = SeededDice(seed: seed)
+        received = Ring(capacity: limits.received)
+    }
+
+    // MARK: Phones
+
+    mutating func add(
+        _ specification: PhoneSpecification, limits device: DeviceLimits, now: UnixTime
+    ) throws(SimulatorError) -> PhoneID {
+        advance(to: now)
+        guard slots.count < limits.phones else {
+            throw SimulatorError(.tooManyPhones, "there are \(limits.phones) phones already")
+        }
+        var number = slots.count + 1
+        while specification.id == nil, numbers[PhoneID(number: number)] != nil { number += 1 }
+        let id = specification.id ?? PhoneID(number: number)
+        guard numbers[id] == nil else { throw SimulatorError(.phoneExists, "there is a phone `\(id)` already") }
+        numbers[id] = slots.count
+        slots.append(
+            Slot(
+                phone: VirtualPhone(
+                    id: id, specification: specification, limits: device, dice: SeededDice(seed: dice.next()))))
+        run(slots.count - 1, now: now) { $0.install(at: now) }
+        return id
+    }
+
+    func slot(of phone: PhoneID) throws(SimulatorError) -> Slot {
+        slots[try index(of: phone)]
+    }
+
+    func lockScreen(of phone: PhoneID) throws(SimulatorError) -> LockScreen {
+        let slot = try slot(of: phone)
+        return slot.phone.lockScreen(waitingReports: slot.reports.reports.count)
+    }
+
+    mutating func perform(
+        _ action: PhoneAction, on phone: PhoneID, now: UnixTime
+    ) throws(SimulatorError) -> String? {
+        let index = try index(of: phone)
+        advance(to: now)
+        let (localID, effects) = try slots[index].phone.perform(action, at: now)
+        follow(effects, of: index, now: now)
+        return localID
+    }
+
+    private func index(of phone: PhoneID) throws(SimulatorError) -> Int {
+        guard let index = numbers[phone] else { throw SimulatorError(.unknownPhone, "there is no phone `\(phone)`") }
+        return index
+    }
+
+    // MARK: Time
+
+    /// Lets time pass; whatever falls due happens in order, over all phones.
+    mutating func advance(to now: UnixTime) {
+        while let (due, index) = agenda.next(until: now) {
+            run(index, now: due) { $0.elapse(to: due) }
+            startReports(of: index, now: now)
+        }
+    }
+
+    mutating func takeEffects() -> [Effect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func run(_ index: Int, now: UnixTime, _ body: (inout VirtualPhone) -> [PhoneEffect]) {
+        let effects = body(&slots[index].phone)
+        follow(effects, of: index, now: now)
+    }
+
+    private mutating func follow(_ phoneEffects: [PhoneEffect], of index: Int, now: UnixTime) {
+        var hasChanged = false
+        var cameOnline = false
+        let phone = slots[index].phone
+        for effect in phoneEffects {
+            switch effect {
+            case .report(let report): enqueue(report, of: index, now: now)
+            case .issued(let hex, let use):
+                directory.tokens.add(
+                    hex,
+                    TokenDirectory.Entry(
+                        phone: phone.id, use: use, bundleID: phone.profile.bundleID,
+                        environment: phone.profile.environment))
+            case .retired(let hex, let end, let at):
+                directory.tokens.end(hex, end, at: at, grace: phone.limits.tokenGrace)
+            case .cameOnline: cameOnline = true
+            case .changed: hasChanged = true
+            }
+        }
+        if cameOnline { deliverStored(to: index, now: now) }
+        startReports(of: index, now: now)
+        agenda.schedule(index, at: slots[index].phone.nextDue)
+        if hasChanged { effects.append(.changed(phone.id)) }
+    }
+
+    // MARK: Reports
+
+    private mutating func enqueue(_ report: PhoneReport, of index: Int, now: UnixTime) {
+        guard limits.hasBackend else { return }
+        if slots[index].reports.append(report, limits: limits.reports) {
+            noteLostReport(of: index, "too many reports wait for the backend: the oldest was dropped", now: now)
+        }
+    }
+
+    private mutating func startReports(of index: Int, now: UnixTime) {
+        if slots[index].reports.shouldStart(isOnline: slots[index].phone.profile.isOnline, now: now) {
+            effects.append(.deliverReports(slots[index].phone.id))
+        }
+        agenda.schedule(index, at: slots[index].reports.due)
+    }
+
+    /// The next report of a phone; `nil` when there is none now.
+    mutating func nextReport(of phone: PhoneID) -> PhoneReport? {
+        guard let index = numbers[phone] else { return nil }
+        return slots[index].reports.next(isOnline: slots[index].phone.profile.isOnline)
+    }
+
+    /// Notes how it went. After a failure the delivery ends, and is asked for again when the pause is over.
+    mutating func reportEnded(of phone: PhoneID, arrived: Bool, now: UnixTime) {
+        guard let index = numbers[phone] else { return }
+        effects.append(.changed(phone))
+        guard !arrived else {
+            slots[index].reports.succeeded()
+            return
+        }
+        if slots[index].reports.failed(limits: limits.reports, now: now) {
+            noteLostReport(of: index, "the backend did not take a report: given up", now: now)
+        }
+        startReports(of: index, now: now)
+    }
+
+    private mutating func noteLostReport(of index: Int, _ words: String, now: UnixTime) {
+        run(index, now: now) { phone in
+            phone.note(.reportLost, words, at: phone.local(now))
+            return phone.takeEffects()
+        }
+    }
+
+    // MARK: Delivery
+
+    private mutating func deliver(_ accepted: AcceptedPush, _ push: DevicePush, now: UnixTime) {
+        guard let index = numbers[accepted.phone] else { return }
+        guard !slots[index].phone.profile.isOnline else {
+            run(index, now: now) { $0.receive(push, at: now) }
+            return
+        }
+        guard let until = accepted.storedUntil, until > now else {
+            noteAtAPNs(.notStored, "the phone was offline and the push was not to be kept", push.id, index, now)
+            return
+        }
+        if let replaced = slots[index].stored {
+            noteAtAPNs(.replacedInStore, "APNs keeps one push per app and phone", replaced.push.id, index, now)
+        }
+        slots[index].stored = StoredPush(push: push, until: until)
+    }
+
+    private mutating func deliverStored(to index: Int, now: UnixTime) {
+        guard let stored = slots[index].stored else { return }
+        slots[index].stored = nil
+        guard stored.until > now else {
+            noteAtAPNs(.expired, "the push expired while the phone was offline", stored.push.id, index, now)
+            return
+        }
+        run(index, now: now) { $0.receive(stored.push, at: now) }
+    }
+
+    private mutating func noteAtAPNs(
+        _ code: DeviceLogEntry.Code, _ words: String, _ push: PushID, _ index: Int, _ now: UnixTime
+    ) {
+        run(index, now: now) { phone in
+            phone.note(code, words, at: phone.local(now), push: push)
+            return phone.takeEffects()
+        }
+    }
+
+    // MARK: Requests
+
+    /// Judges one request, lets it take effect, and says how to answer.
+    mutating func accept(
+        _ arrival: PushArrival, session: inout ProviderSession, now: UnixTime
+    ) -> FrontDecision {
+        advance(to: now)
+        let entry = arrival.tokenText.flatMap { directory.tokens[$0] }
+        let fault = faults.effect(on: arrival, phone: entry?.phone, dice: &dice)
+        let id = arrival.id.flatMap { PushID($0) } ?? dice.uuid()
+        var decision = FrontDecision(fault, on: arrival)
+        var isTextual = false
+        if decision.processes {
+            do throws(Refusal) {
+                let accepted = try PushInspection.inspect(
+                    arrival, session: &session, directory: directory, now: now)
+                isTextual = accepted.hasTextualIssueDate
+                decision.answer = FrontAnswer(status: 200)
+                deliver(
+                    accepted,
+                    DevicePush(
+                        id: id, use: accepted.use, type: accepted.type, priority: accepted.priority,
+                        body: arrival.body ?? [:]),
+                    now: now)
+            } catch {
+                decision.answer = FrontAnswer(error, usesWireSpelling: limits.usesWireSpelling)
+            }
+        } else if decision.answer?.status != 403 {
+            // Trouble elsewhere does not keep APNs from knowing a good provider token: the streams are raised for it.
+            _ = try? session.authorize(
+                arrival.authorization, keys: directory.keys, environment: arrival.environment, now: now)
+        }
+        decision.answer?.id = id
+        decision.answer?.date = now
+        if arrival.environment == .sandbox { decision.answer?.uniqueID = dice.uuid() }
+        record(arrival, id, entry?.phone, decision, hadFault: fault != nil, isTextual: isTextual, now: now)
+        return decision
+    }
+
+    private mutating func record(
+        _ arrival: PushArrival, _ id: PushID, _ phone: PhoneID?, _ decision: FrontDecision, hadFault: Bool,
+        isTextual: Bool, now: UnixTime
+    ) {
+        receivedCount += 1
+        received.append(
+            ReceivedPush(
+                number: receivedCount, at: now, environment: arrival.environment,
+                token: "\(arrival.tokenText?.prefix(8) ?? "")…", pushType: arrival.pushType, topic: arrival.topic,
+                event: arrival.event, priority: arrival.priority, expiration: arrival.expiration,
+                collapseID: arrival.collapseID, timestamp: arrival.body?["aps"]?.object?["timestamp"]?.int,
+                payloadBytes: arrival.bodyBytes, id: id, phone: phone, status: decision.answer?.status,
+                reason: decision.answer?.reason, hadFault: hadFault, hasTextualIssueDate: isTextual))
+        effects.append(.received)
+    }
+}

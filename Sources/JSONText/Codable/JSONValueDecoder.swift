@@ -1,0 +1,177 @@
+extension JSONValue {
+    /// The value as a `Decodable` type, strictly: every member of every object must be one that the type asks for.
+    ///
+    /// An optional field may be absent or null. `5`, `5.0` and `1e3` are integers, `5.5` is not. Fields of type
+    /// ``JSONValue`` and ``JSONObject`` receive their part untouched. Throws ``JSONDecodingError`` with the pointer to
+    /// the first mistake: fields are checked in the order in which the type asks for them, unknown members after them.
+    public func decode<Decoded: Decodable>(_ type: Decoded.Type) throws(JSONDecodingError) -> Decoded {
+        try JSONValueDecoder.decode(type, from: self, at: [])
+    }
+}
+
+/// One value on its way into a Swift type; remembers which members were asked for.
+final class JSONValueDecoder: Decoder {
+    let value: JSONValue
+    let codingPath: [any CodingKey]
+    let userInfo: [CodingUserInfoKey: Any] = [:]
+    /// Whether the type asked for members at all; one that takes the value whole does not.
+    private var isKeyed = false
+    private var asked: Set<ExactText> = []
+    private var askedInOrder: [String] = []
+    private var nested: [JSONValueDecoder] = []
+
+    init(_ value: JSONValue, at codingPath: [any CodingKey]) {
+        self.value = value
+        self.codingPath = codingPath
+    }
+
+    static func decode<Decoded: Decodable>(
+        _ type: Decoded.Type, from value: JSONValue, at path: [any CodingKey]
+    ) throws(JSONDecodingError) -> Decoded {
+        let decoder = JSONValueDecoder(value, at: path)
+        if let scalar = type as? any JSONScalar.Type {
+            guard let decoded = scalar.init(json: value) as? Decoded else {
+                throw decoder.wrongType(scalar.expectation)
+            }
+            return decoded
+        }
+        let decoded: Decoded
+        do {
+            decoded = try Decoded(from: decoder)
+        } catch {
+            throw decoder.explain(error, decoding: type)
+        }
+        try decoder.refuseUnknownMembers()
+        return decoded
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(JSONKeyedDecoding(decoder: self, object: try keyed()))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard let elements = value.array else { throw wrongType("array") }
+        return JSONUnkeyedDecoding(decoder: self, elements: elements)
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        JSONSingleValueDecoding(decoder: self)
+    }
+
+    /// A decoder for a part that the type takes apart without a type of its own.
+    func nest(_ value: JSONValue, at key: any CodingKey) -> JSONValueDecoder {
+        let decoder = JSONValueDecoder(value, at: codingPath + [key])
+        nested.append(decoder)
+        return decoder
+    }
+
+    func ask(for key: any CodingKey) {
+        if asked.insert(ExactText(key.stringValue)).inserted { askedInOrder.append(key.stringValue) }
+    }
+
+    func missing<Expected: Decodable>(_ key: any CodingKey, _ type: Expected.Type) -> JSONDecodingError {
+        let pointer = pointer.appending(key.stringValue)
+        return JSONDecodingError(pointer: pointer, code: .missing, expected: Expectation.of(type), given: "nothing")
+    }
+
+    private var pointer: JSONPointer { JSONPointer(tokens: codingPath.map(\.stringValue)) }
+
+    private func keyed() throws(JSONDecodingError) -> JSONObject {
+        guard let object = value.object else { throw wrongType("object") }
+        isKeyed = true
+        return object
+    }
+
+    private func wrongType(_ expected: String) -> JSONDecodingError {
+        let given = JSONDecodingError.quote(value, at: pointer)
+        return JSONDecodingError(pointer: pointer, code: .wrongType, expected: expected, given: given)
+    }
+
+    private func refuseUnknownMembers() throws(JSONDecodingError) {
+        for decoder in nested { try decoder.refuseUnknownMembers() }
+        guard isKeyed, let object = value.object else { return }
+        for (key, _) in object where !asked.contains(ExactText(key)) {
+            throw JSONDecodingError(
+                pointer: pointer.appending(key), code: .unknownField, expected: "a known field",
+                given: "`\(shortened(key))`",
+                fix: Spelling.advice(for: key, among: askedInOrder, called: "known fields")
+            )
+        }
+    }
+
+    /// The error of a type's own `init(from:)` as ours.
+    private func explain(_ error: any Error, decoding type: Any.Type) -> JSONDecodingError {
+        if let error = error as? JSONDecodingError {
+            guard let choices = Expectation.choices(of: type), error.pointer == pointer else { return error }
+            return refusal(choices: choices, code: error.code)
+        }
+        switch error as? DecodingError {
+        case .dataCorrupted(let context):
+            if let choices = Expectation.choices(of: type) { return refusal(choices: choices, code: .invalidValue) }
+            return refusal(at: context, code: .invalidValue)
+        case .typeMismatch(_, let context): return refusal(at: context, code: .wrongType)
+        case .valueNotFound(_, let context): return refusal(at: context, code: .missing)
+        case .keyNotFound(let key, _): return missing(key, JSONValue.self)
+        case nil: return refusal(at: nil, code: .invalidValue)
+        @unknown default: return refusal(at: nil, code: .invalidValue)
+        }
+    }
+
+    private func refusal(at context: DecodingError.Context?, code: JSONDecodingError.Code) -> JSONDecodingError {
+        var tokens = context?.codingPath.map(\.stringValue) ?? []
+        // A type that does not know where it is must at least not point elsewhere.
+        if !tokens.starts(with: pointer.tokens) { tokens = pointer.tokens }
+        let place = JSONPointer(tokens: tokens)
+        let below = JSONPointer(tokens: Array(tokens.dropFirst(codingPath.count)))
+        let given = value[below].map { JSONDecodingError.quote($0, at: place) } ?? "nothing"
+        let expected = context?.debugDescription ?? "a valid value"
+        return JSONDecodingError(pointer: place, code: code, expected: expected, given: given)
+    }
+
+    private func refusal(choices: [String], code: JSONDecodingError.Code) -> JSONDecodingError {
+        let near = value.string.flatMap { Spelling.nearest(to: $0, among: choices) }
+        return JSONDecodingError(
+            pointer: pointer, code: code, expected: "one of " + Spelling.list(choices),
+            given: JSONDecodingError.quote(value, at: pointer), fix: near.map { "did you mean `\($0)`?" }
+        )
+    }
+}
+
+extension JSONValue: Decodable {
+    /// The value whole; from another decoder than ours, integers beyond 64 bits become doubles.
+    public init(from decoder: any Decoder) throws {
+        if let decoder = decoder as? JSONValueDecoder {
+            self = decoder.value
+        } else if let container = try? decoder.container(keyedBy: JSONKey.self) {
+            var object = JSONObject()
+            for key in container.allKeys { object[key.stringValue] = try container.decode(JSONValue.self, forKey: key) }
+            self = .object(object)
+        } else if var container = try? decoder.unkeyedContainer() {
+            var elements: [JSONValue] = []
+            while !container.isAtEnd { elements.append(try container.decode(JSONValue.self)) }
+            self = .array(elements)
+        } else {
+            self = try Self.scalar(in: decoder.singleValueContainer())
+        }
+    }
+
+    private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONValue {
+        if container.decodeNil() { return .null }
+        if let value = try? container.decode(Bool.self) { return .bool(value) }
+        if let value = try? container.decode(Int.self) { return .number(JSONNumber(value)) }
+        if let value = try? container.decode(Double.self), let number = JSONNumber(value) { return .number(number) }
+        return .string(try container.decode(String.self))
+    }
+}
+
+extension JSONObject: Decodable {
+    /// The object whole, with its members untouched.
+    public init(from decoder: any Decoder) throws {
+        guard let object = try JSONValue(from: decoder).object else {
+            throw DecodingError.typeMismatch(
+                JSONObject.self, .init(codingPath: decoder.codingPath, debugDescription: "object")
+            )
+        }
+        self = object
+    }
+}

@@ -1,0 +1,24 @@
+/// A JSON object that is already written: payload builders splice its bytes in without looking inside.
+///
+/// The bytes are compact UTF-8, with members in the order in which they were written and numbers as written.
+public struct EncodedObject: Sendable, Hashable {
+    /// The object without members, `{}`.
+    public static let empty = EncodedObject([:])
+
+    /// The object as compact UTF-8 JSON.
+    public let bytes: [UInt8]
+
+    /// The object, written.
+    public init(_ object: JSONObject) {
+        bytes = JSONValue.object(object).bytes
+    }
+
+    /// The object that some JSON text writes, without its white space.
+    ///
+    /// Throws ``JSONSyntaxError`` for what is not JSON within the limits, and for JSON that is not an object.
+    public init(parsing bytes: some Collection<UInt8>, limits: JSONLimits = .standard) throws(JSONSyntaxError) {
+        let value = try JSONValue(parsing: bytes, limits: limits)
+        guard case .object(let object) = value else { throw JSONSyntaxError(notAnObject: value) }
+        self.init(object)
+    }
+}

@@ -1,0 +1,70 @@
+/// Why a text is not JSON (RFC 8259), or more than the limits allow, and exactly where.
+public struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What kind of mistake it is.
+    public enum Code: String, Sendable {
+        /// A character that cannot stand here, a byte order mark included.
+        case unexpectedCharacter
+        /// The text ends in the middle of a value.
+        case unexpectedEnd
+        /// Something follows the document.
+        case trailingCharacters
+        /// A number that breaks the grammar, or whose exponent has more than 15 digits.
+        case badNumber
+        /// A backslash followed by something that JSON does not know.
+        case badEscape
+        /// Bytes that are not UTF-8 (RFC 3629).
+        case badUTF8
+        /// Half of a UTF-16 surrogate pair, written as `\uD800` to `\uDFFF`.
+        case loneSurrogate
+        /// A character below U+0020 inside a string, unescaped.
+        case controlCharacter
+        /// A key that the object already has.
+        case duplicateKey
+        /// More arrays and objects inside one another than ``JSONLimits/depth``.
+        case tooDeep
+        /// More bytes than ``JSONLimits/bytes``, or a longer key or number than its limit.
+        case tooLarge
+        /// More values than ``JSONLimits/members``.
+        case tooManyValues
+    }
+
+    /// What kind of mistake it is; stable, for programs.
+    public let code: Code
+    /// The byte where it is, from 0.
+    public let offset: Int
+    /// The line where it is, from 1.
+    public let line: Int
+    /// The character in that line, from 1; a character is one Unicode scalar.
+    public let column: Int
+    /// The value that was being read.
+    public let pointer: JSONPointer
+    /// What is wrong, for people; quotes at most one key, never a value.
+    public let detail: String
+
+    /// The place and the detail in one line.
+    public var description: String {
+        let place = pointer == .root ? "" : " (at `\(pointer)`)"
+        return "line \(line), column \(column)\(place): \(detail)"
+    }
+
+    init(_ failure: JSONParser.Failure, in bytes: [UInt8]) {
+        let before = bytes[..<min(failure.offset, bytes.count)]
+        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        code = failure.code
+        offset = failure.offset
+        line = 1 + before.count { $0 == UInt8(ascii: "\n") }
+        // Continuation bytes (10xxxxxx) belong to a character that is counted already.
+        column = 1 + before[lineStart...].count { $0 & 0xC0 != 0x80 }
+        pointer = JSONPointer(tokens: failure.path.reversed())
+        detail = failure.detail
+    }
+
+    init(notAnObject value: JSONValue) {
+        code = .unexpectedCharacter
+        offset = 0
+        line = 1
+        column = 1
+        pointer = .root
+        detail = "an object is expected, not \(value.kind == "null" ? "null" : "a value of type \(value.kind)")"
+    }
+}

@@ -1,0 +1,40 @@
+/// Why a call was refused: the body of every 4xx and 5xx answer, `application/problem+json` (RFC 9457).
+public struct ProblemDetails: Sendable, Hashable, Codable {
+    /// A URI that names the kind of problem.
+    public var type: String
+    /// The kind of problem in a few words; the same for all of a kind.
+    public var title: String
+    /// The HTTP status of the answer.
+    public var status: Int
+    /// What is wrong with this very call.
+    public var detail: String
+    /// The stable code of the problem, for programs.
+    public var code: String
+    /// The JSON Pointer (RFC 6901) to the value of the body at fault.
+    public var pointer: String?
+    /// What would have been right there.
+    public var expected: String?
+    /// What was there instead, shortened; never a secret.
+    public var given: String?
+    /// What to do about it, when that is known.
+    public var fix: String?
+    /// A URI that names this very call, for the logs.
+    public var instance: String?
+
+    /// A problem; what is left out is absent from the answer.
+    public init(
+        type: String, title: String, status: Int, detail: String, code: String, pointer: String? = nil,
+        expected: String? = nil, given: String? = nil, fix: String? = nil, instance: String? = nil
+    ) {
+        self.type = type
+        self.title = title
+        self.status = status
+        self.detail = detail
+        self.code = code
+        self.pointer = pointer
+        self.expected = expected
+        self.given = given
+        self.fix = fix
+        self.instance = instance
+    }
+}

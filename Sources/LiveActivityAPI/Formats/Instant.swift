@@ -1,0 +1,177 @@
+import JSONText
+
+/// A moment of the API, to the millisecond, from 1970 through 9999.
+///
+/// It is read from RFC 3339 text (`2026-03-01T12:00:00Z`, `2026-03-01T13:00:00.5+01:00`) or from a number of seconds
+/// since 1970-01-01T00:00:00Z, and written as RFC 3339 text in UTC. A finer fraction is cut to milliseconds.
+public struct Instant: Sendable, Hashable, Comparable {
+    /// The milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+    public let milliseconds: Int
+
+    private static let range = 0..<253_402_300_800_000
+    private static let expectation = "an RFC 3339 time with a zone or seconds since 1970"
+
+    /// The moment so many milliseconds after 1970-01-01T00:00:00Z, or nil when it is not within 1970 through 9999.
+    public init?(milliseconds: Int) {
+        guard Self.range.contains(milliseconds) else { return nil }
+        self.milliseconds = milliseconds
+    }
+
+    /// The moment so many milliseconds after 1970-01-01T00:00:00Z, or the nearest that is within 1970 through 9999.
+    package init(clampingMilliseconds milliseconds: Int) {
+        self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound - 1)
+    }
+
+    /// The moment so many seconds after 1970-01-01T00:00:00Z, or nil when it is not within 1970 through 9999.
+    public init?(seconds: Double) {
+        guard seconds >= 0, seconds < 1e12 else { return nil }
+        self.init(milliseconds: Int((seconds * 1_000).rounded()))
+    }
+
+    /// The moment that an RFC 3339 text names, or nil when it is none or not within 1970 through 9999.
+    ///
+    /// The zone is required. `T` and `Z` may be lower case, and a space may stand for `T` (RFC 3339 section 5.6). A
+    /// leap second, `23:59:60` in UTC, is the first moment of the next day.
+    public init?(_ text: String) {
+        var reader = DigitReader(text)
+        guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), reader.take("-"),
+            let day = reader.digits(2), reader.take("Tt "), let hour = reader.digits(2), reader.take(":"),
+            let minute = reader.digits(2), reader.take(":"), let second = reader.digits(2),
+            let fraction = reader.fraction(), let offset = reader.zone(), reader.isAtEnd,
+            1...12 ~= month, 1...Self.days(in: month, of: year) ~= day, hour < 24, minute < 60, second <= 60
+        else { return nil }
+        let days = Self.daysSince1970(year: year, month: month, day: day)
+        let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        // A leap second is only ever inserted at the end of a day of UTC.
+        guard second < 60 || seconds % 86_400 == 0 else { return nil }
+        self.init(milliseconds: seconds * 1_000 + fraction)
+    }
+
+    /// The seconds since 1970-01-01T00:00:00Z, with the milliseconds as a fraction.
+    public var seconds: Double { Double(milliseconds) / 1_000 }
+
+    /// Whether one moment is before another.
+    public static func < (left: Instant, right: Instant) -> Bool { left.milliseconds < right.milliseconds }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        let leap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+        return switch month {
+        case 2: leap ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    // Howard Hinnant's `days_from_civil`: a year begins in March, so that the leap day is its last.
+    private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
+        let year = month <= 2 ? year - 1 : year
+        let era = (year >= 0 ? year : year - 399) / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468
+        let era = shifted / 146_097
+        let dayOfEra = shifted % 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+    }
+
+    private static func padded(_ value: Int, to width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+extension Instant: CustomStringConvertible {
+    /// The moment as RFC 3339 text in UTC, with three decimals when there is a fraction.
+    public var description: String {
+        let (seconds, fraction) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
+        let (days, time) = seconds.quotientAndRemainder(dividingBy: 86_400)
+        let (year, month, day) = Self.date(daysSince1970: days)
+        let date = [Self.padded(year, to: 4), Self.padded(month, to: 2), Self.padded(day, to: 2)]
+        let clock = [time / 3_600, time / 60 % 60, time % 60].map { Self.padded($0, to: 2) }
+        let decimals = fraction == 0 ? "" : "." + Self.padded(fraction, to: 3)
+        return date.joined(separator: "-") + "T" + clock.joined(separator: ":") + decimals + "Z"
+    }
+}
+
+extension Instant: Codable {
+    /// A moment from RFC 3339 text or from seconds since 1970.
+    public init(from decoder: any Decoder) throws {
+        switch try JSONValue(from: decoder) {
+        case .string(let text):
+            guard let instant = Instant(text) else { throw decoder.invalid(Self.expectation) }
+            self = instant
+        case .number(let number):
+            guard let instant = Instant(seconds: number.double) else {
+                throw decoder.invalid("\(Self.expectation) (not milliseconds), through the year 9999")
+            }
+            self = instant
+        case .null, .bool, .array, .object: throw decoder.wrongType(Instant.self, Self.expectation)
+        }
+    }
+
+    /// Writes the moment as RFC 3339 text in UTC.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// Takes a text of fixed-width numbers apart, front to back.
+private struct DigitReader {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) { rest = text[...].utf8 }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func take(_ choices: StaticString) -> Bool {
+        guard let byte = rest.first, "\(choices)".utf8.contains(byte) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    mutating func digit() -> Int? {
+        guard let byte = rest.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+        rest.removeFirst()
+        return Int(byte - UInt8(ascii: "0"))
+    }
+
+    mutating func digits(_ count: Int) -> Int? {
+        var value = 0
+        for _ in 0..<count {
+            guard let digit = digit() else { return nil }
+            value = value * 10 + digit
+        }
+        return value
+    }
+
+    /// The milliseconds of an optional fraction, or nil for a point without digits.
+    mutating func fraction() -> Int? {
+        guard take(".") else { return 0 }
+        guard var value = digit() else { return nil }
+        var places = 1
+        while let digit = digit() {
+            if places < 3 { value = value * 10 + digit }
+            places += 1
+        }
+        return places == 1 ? value * 100 : places == 2 ? value * 10 : value
+    }
+
+    /// The seconds by which the zone is ahead of UTC.
+    mutating func zone() -> Int? {
+        if take("Zz") { return 0 }
+        let sign = rest.first == UInt8(ascii: "-") ? -1 : 1
+        guard take("+-"), let hours = digits(2), take(":"), let minutes = digits(2), hours < 24, minutes < 60 else {
+            return nil
+        }
+        return sign * (hours * 3_600 + minutes * 60)
+    }
+}

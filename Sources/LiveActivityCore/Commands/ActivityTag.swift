@@ -1,0 +1,65 @@
+package import JSONText
+
+/// How a card says which activity it is: by an attribute that the type names, or by the tag `islet` that the server adds.
+package enum ActivityTag {
+    package static let member = "islet"
+
+    /// The attributes with the activity's id in place.
+    ///
+    /// - Throws: `Refusal.activityIDConflict` when the attribute holds another id.
+    package static func fill(_ attributes: JSONObject, type: ActivityType, id: ActivityID) throws(Refusal) -> JSONObject
+    {
+        guard let pointer = type.activityIDAttribute else {
+            var tagged = attributes
+            tagged[member] = .object(["activity": .string(id.text)])
+            return tagged
+        }
+        var value = JSONValue.object(attributes)
+        if let present = value[pointer] {
+            guard matches(present, id) else { throw .activityIDConflict(pointer: pointer.description) }
+            return attributes
+        }
+        do throws(JSONPointerError) {
+            try value.set(.string(id.text), at: pointer)
+        } catch {
+            throw .activityIDConflict(pointer: pointer.description)
+        }
+        return value.object ?? attributes
+    }
+
+    /// The attributes as the app itself knows them: a type that has no member for the tag drops it.
+    package static func untagged(_ attributes: JSONObject) -> JSONObject {
+        var plain = attributes
+        plain[member] = nil
+        return plain
+    }
+
+    /// The activity that reported attributes name.
+    package static func activity(in attributes: JSONObject, type: ActivityType) -> ActivityID? {
+        let value = JSONValue.object(attributes)
+        let named: JSONValue? =
+            if let pointer = type.activityIDAttribute { value[pointer] } else {
+                attributes[member]?.object?["activity"]
+            }
+        switch named {
+        case .string(let text): return try? ActivityID(text)
+        case .number(let number): return try? ActivityID(number.canonicalText)
+        default: return nil
+        }
+    }
+
+    /// The ids that a named one may stand for: Swift writes a UUID in capitals, whatever it was given.
+    package static func spellings(of id: ActivityID) -> [ActivityID] {
+        guard id.text.utf8.count == 36 else { return [id] }
+        return [id, ActivityID(stored: id.text.lowercased()), ActivityID(stored: id.text.uppercased())]
+    }
+
+    /// A String as it is, an Int by its digits, a UUID in either case.
+    private static func matches(_ value: JSONValue, _ id: ActivityID) -> Bool {
+        switch value {
+        case .string(let text): text == id.text || (text.utf8.count == 36 && text.lowercased() == id.text.lowercased())
+        case .number(let number): number.canonicalText == id.text
+        default: false
+        }
+    }
+}

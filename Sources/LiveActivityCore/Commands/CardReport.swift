@@ -1,0 +1,286 @@
+package import APNSModel
+package import JSONText
+
+/// What a phone says of one of its cards.
+package struct CardReport: Sendable, Equatable {
+    package enum State: String, Sendable, CaseIterable {
+        case requesting, pending, active, stale, ended, dismissed, gone
+    }
+
+    package var localID: LocalID
+    package var type: ActivityType
+    package var activity: ActivityID?
+    package var attributes: JSONObject?
+    package var state: State
+    package var token: UpdateToken?
+    package var startedAt: UnixTime?
+    /// The newest timestamp the phone applied, its own updates included, in seconds.
+    package var lastTimestamp: Int64?
+    package var contentState: JSONObject?
+    /// The revision that a local update was based on.
+    package var basedOn: Revision?
+
+    package init(localID: LocalID, type: ActivityType, state: State) {
+        self.localID = localID
+        self.type = type
+        self.state = state
+    }
+
+    /// The activity it names itself, in the report or in its attributes.
+    package var namedActivity: ActivityID? {
+        activity ?? attributes.flatMap { ActivityTag.activity(in: $0, type: type) }
+    }
+}
+
+/// Works a report into the instance it is about.
+struct CardIntake {
+    let app: AppSettings
+    let device: DeviceRecord
+    let now: UnixTime
+
+    /// How long the app's word that it is about to start a card holds.
+    static let requestingLease = Duration.seconds(120)
+
+    /// - Throws: `Refusal.activityNotNamed` when nothing says which activity a new card is.
+    func take(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
+        if let tombstone = draft.snapshot.tombstones[.init(device.key, report.localID)] {
+            // A card that is over never comes back; a person's word outranks our guess about why.
+            if report.state == .dismissed, tombstone.state == .gone {
+                bury(report.localID, tombstone.activity, .dismissed, &draft)
+            }
+            return
+        }
+        let activity = try activity(of: report, &draft)
+        let key = Snapshot.PhoneKey(activity.number, device.key)
+        var instance =
+            draft.snapshot.instances[key]
+            ?? InstanceRecord(activity: activity.number, device: device.key, run: activity.run, at: now)
+        if draft.snapshot.instances[key] == nil {
+            instance.alertedRevision = activity.revision
+            // Nobody is signed in there: a card of it is only ended.
+            instance.isWanted = device.signedOutAt == nil
+        }
+        if isOfOldRun(report, instance, activity) {
+            bury(report.localID, activity.number, .ended, &draft)
+            return
+        }
+        if instance.run != activity.run { instance = instance.renewed(run: activity.run, at: now) }
+        switch report.state {
+        case .requesting: request(report, &instance)
+        case .pending, .active, .stale: try adopt(report, activity, &instance, &draft)
+        case .ended: finish(report, .ended, &instance, &draft)
+        case .dismissed: finish(report, .dismissed, &instance, &draft)
+        case .gone: finish(report, .gone, &instance, &draft)
+        }
+        let old = draft.snapshot.instances[key]
+        let changed = old?.state != instance.state
+        draft.put(instance)
+        if old?.hasOpenStart == true, !instance.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
+        if changed {
+            draft.record(
+                HistoryRecord(
+                    activity: activity.number, at: now, revision: activity.revision,
+                    entries: [
+                        HistoryEntry(
+                            .reported, device: device.key, at: now, revision: instance.heldRevision,
+                            detail: report.state.rawValue)
+                    ]))
+        }
+        Lanes.wake(activity.number, at: now, &draft)
+    }
+
+    // MARK: - Which activity is this card?
+
+    private func activity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord {
+        let instances = draft.snapshot.instances.filter { $0.key.device == device.key }
+        if let known = instances.first(where: { $0.value.localID == report.localID }),
+            let activity = draft.snapshot.activities[known.key.activity]
+        {
+            return activity
+        }
+        if let named = report.namedActivity {
+            var known: ActivityRecord?
+            for spelling in ActivityTag.spellings(of: named) where known == nil {
+                known = draft.activity(app.bundleID, spelling)
+            }
+            if let known, known.type != report.type.name { throw .typeDiffers(named, is: known.type) }
+            return known ?? announce(named, report, &draft)
+        }
+        // Starts whose card nobody has reported yet, matched by what the card carries.
+        guard let attributes = report.attributes else { throw .activityNotNamed }
+        let digest = ContentDigest.of(ActivityTag.untagged(attributes))
+        let open = instances.filter { key, instance in
+            instance.hasOpenStart
+                && draft.snapshot.activities[key.activity]?.type == report.type.name
+                && draft.snapshot.contents[key.activity]?.attributesDigest == digest
+        }
+        guard open.count == 1, let key = open.first?.key, let activity = draft.snapshot.activities[key.activity] else {
+            throw .activityNotNamed
+        }
+        return activity
+    }
+
+    /// A card of an activity that the backend has not spoken of yet: kept, so that its token is there when it does.
+    private func announce(_ id: ActivityID, _ report: CardReport, _ draft: inout Draft) -> ActivityRecord {
+        var activity = ActivityRecord(
+            number: draft.takeActivityNumber(), app: app.bundleID, id: id, type: report.type.name, at: now)
+        activity.phase = .announced
+        draft.put(activity)
+        let attributes = report.attributes ?? [:]
+        draft.put(
+            ContentRecord(
+                activity: activity.number, revision: 0, state: .empty, digest: 0, attributes: EncodedObject(attributes),
+                attributesDigest: ContentDigest.of(ActivityTag.untagged(attributes))))
+        return activity
+    }
+
+    /// Another start of the type was held because this one's card was not matched yet.
+    private func wakeHeldStarts(of activity: ActivityRecord, _ draft: inout Draft) {
+        for key in draft.snapshot.instances.keys.sorted()
+        where key.device == device.key && key.activity != activity.number {
+            guard draft.snapshot.activities[key.activity]?.type == activity.type else { continue }
+            Lanes.wake(key.activity, at: now, &draft)
+        }
+    }
+
+    private func isOfOldRun(_ report: CardReport, _ instance: InstanceRecord, _ activity: ActivityRecord) -> Bool {
+        if instance.run < activity.run, instance.localID == report.localID { return true }
+        // A card that began before this run did is of an earlier one.
+        guard activity.run > 1, let startedAt = report.startedAt else { return false }
+        return startedAt + .seconds(1) < activity.runStartedAt && instance.localID != report.localID
+    }
+
+    // MARK: - What it says
+
+    private func request(_ report: CardReport, _ instance: inout InstanceRecord) {
+        guard instance.state == .absent || instance.state.isTombstone else { return }
+        instance.state = .requesting
+        instance.localID = nil
+        instance.dueAt = now + Self.requestingLease
+    }
+
+    private func adopt(
+        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, _ draft: inout Draft
+    ) throws(Refusal) {
+        let key = Snapshot.PhoneKey(activity.number, device.key)
+        if let other = instance.localID, other != report.localID {
+            // The newer card stays; the older one is buried, so that its late news cannot touch this one.
+            if let mine = instance.startedAt, let its = report.startedAt, its < mine, instance.state == .live {
+                bury(report.localID, activity.number, .gone, &draft)
+                return
+            }
+            bury(other, activity.number, .gone, &draft)
+            draft.removeUpdateToken(key)
+            // What is on its way to the old card's token says nothing about this one.
+            instance.tokenGeneration += 1
+            instance.sentRevision = 0
+            instance.shownRevision = 0
+        }
+        if !instance.state.mayHaveCard || instance.localID != report.localID {
+            instance.tries = 0
+            instance.dueAt = nil
+        }
+        instance.localID = report.localID
+        if instance.state != .ending { instance.state = .live }
+        instance.startedAt = report.startedAt ?? instance.startedAt ?? now
+        if let last = report.lastTimestamp, last <= now.seconds + 120 {
+            instance.timestamp = max(instance.timestamp, last)
+        }
+        let isNewToken = try takeToken(report, activity, &instance, &draft)
+        confirm(report, activity, &instance, isNewToken: isNewToken, draft)
+    }
+
+    /// Maps the content the phone holds to a revision, and marks the phone behind when it contradicts what was sent.
+    private func confirm(
+        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, isNewToken: Bool,
+        _ draft: Draft
+    ) {
+        guard let content = report.contentState, activity.phase != .announced,
+            let desired = draft.snapshot.contents[activity.number]
+        else { return }
+        if ContentDigest.of(content) == desired.digest {
+            instance.shownRevision = activity.revision
+            instance.contradictions = 0
+        } else if instance.heldRevision >= activity.revision, !isNewToken,
+            instance.contradictions < Reconciler.maximumContradictions
+        {
+            instance.contradictions += 1
+            instance.sentRevision = 0
+            instance.shownRevision = 0
+        }
+    }
+
+    private func takeToken(
+        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, _ draft: inout Draft
+    ) throws(Refusal) -> Bool {
+        guard let token = report.token else { return false }
+        let key = Snapshot.PhoneKey(activity.number, device.key)
+        let value = TokenValue(token)
+        if draft.snapshot.updateTokens[key]?.value == value { return false }
+        let known = draft.snapshot.owners[value]
+        // It stays dead; the report itself is good, and a new token will follow.
+        if known?.deadAt != nil { return false }
+        if let known, (known.activity, known.device) != (activity.number, device.key) {
+            let theirs = Snapshot.PhoneKey(known.activity, known.device)
+            // By now that card may have another token, which is its own.
+            if draft.snapshot.updateTokens[theirs]?.value == value { draft.removeUpdateToken(theirs) }
+        }
+        var owner =
+            known
+            ?? TokenOwnerRecord(
+                value: value, kind: .update, device: device.key, activity: activity.number, firstSeenAt: now)
+        owner.kind = .update
+        owner.device = device.key
+        owner.activity = activity.number
+        draft.put(owner)
+        // The token it replaces is not used again, even if the phone should name it once more.
+        if let old = draft.snapshot.updateTokens[key] {
+            var replaced = TokenOwnerRecord(
+                value: old.value, kind: .update, device: device.key, activity: activity.number,
+                firstSeenAt: old.firstSeenAt)
+            replaced.deadAt = now
+            draft.put(replaced)
+        }
+        instance.tokenGeneration += 1
+        instance.sentRevision = 0
+        instance.tries = instance.state == .ending ? 0 : instance.tries
+        instance.dueAt = nil
+        draft.put(
+            UpdateTokenRecord(
+                activity: activity.number, device: device.key, generation: instance.tokenGeneration,
+                environment: device.environment ?? app.defaultEnvironment, value: value,
+                firstSeenAt: owner.firstSeenAt))
+        draft.record(
+            HistoryRecord(
+                activity: activity.number, at: now, revision: activity.revision,
+                entries: [
+                    HistoryEntry(
+                        .tokenReported, device: device.key, at: now, revision: instance.shownRevision,
+                        detail: value.description)
+                ]))
+        return true
+    }
+
+    private func finish(
+        _ report: CardReport, _ state: InstanceRecord.State, _ instance: inout InstanceRecord, _ draft: inout Draft
+    ) {
+        bury(report.localID, instance.activity, state, &draft)
+        // News of another card does not end this one.
+        if let mine = instance.localID, mine != report.localID { return }
+        // It may be an earlier run's card that nobody had reported: that does not tell what became of this run's start.
+        if instance.hasOpenStart, instance.run > 1, report.startedAt == nil { return }
+        instance.localID = report.localID
+        instance.state = state
+        instance.dueAt = nil
+        instance.tries = 0
+        draft.removeUpdateToken(.init(instance.activity, device.key))
+    }
+
+    private func bury(
+        _ localID: LocalID, _ activity: ActivityNumber, _ state: InstanceRecord.State, _ draft: inout Draft
+    ) {
+        // A guess does not replace what is known of how the card ended.
+        if state == .gone, draft.snapshot.tombstones[.init(device.key, localID)] != nil { return }
+        draft.put(TombstoneRecord(device: device.key, localID: localID, activity: activity, state: state, at: now))
+    }
+}

@@ -1,0 +1,83 @@
+package import APNSModel
+package import JSONText
+
+/// Ends an activity, with a last state or the one it has. Ending an ended one again changes nothing, unless the last
+/// state or the dismissal differ.
+package struct EndActivity: Command {
+    package typealias Reply = SetDesiredState.Reply
+
+    package let app: BundleID
+    package let id: ActivityID
+    package let state: JSONObject?
+    package let alert: SetDesiredState.AlertWish?
+    package let dismissal: DismissalWish
+    package let now: UnixTime
+
+    package init(
+        app: BundleID, id: ActivityID, state: JSONObject?, alert: SetDesiredState.AlertWish?, dismissal: DismissalWish,
+        now: UnixTime
+    ) {
+        self.app = app
+        self.id = id
+        self.state = state
+        self.alert = alert
+        self.dismissal = dismissal
+        self.now = now
+    }
+
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] { [.activity(app, id)] }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
+        guard var activity = draft.activity(app, id) else { throw .unknownActivity(id) }
+        guard var content = draft.snapshot.contents[activity.number], activity.phase != .announced else {
+            throw .notAnActivityYet(id)
+        }
+        if let state {
+            let encoded = EncodedObject(state)
+            do throws(PayloadError) {
+                let relevance: RelevanceScore? =
+                    if let value = activity.relevance { try RelevanceScore(value) } else { nil }
+                _ = try EndPayload(
+                    timestamp: now, contentState: encoded, dismissal: .at(UnixTime(seconds: 9_999_999_999)),
+                    alert: alert?.alert, relevance: relevance)
+            } catch {
+                throw .payloadTooLarge(error)
+            }
+            content.state = encoded
+            content.digest = ContentDigest.of(state)
+        }
+        let sameState = content.digest == draft.snapshot.contents[activity.number]?.digest
+        let changed = activity.phase == .active || !sameState || activity.dismissal != dismissal
+        guard changed else {
+            return Reply(
+                number: activity.number, revision: activity.revision, changed: false, phase: .ended, run: activity.run)
+        }
+        activity.phase = .ended
+        activity.endedAt = activity.endedAt ?? now
+        activity.dismissal = dismissal
+        activity.revision += 1
+        activity.changedAt = now
+        activity.acceptedAt = now
+        if let alert, !(alert.id.map(activity.alertIDs.contains) ?? false) {
+            activity.take(
+                AlertRecord(
+                    id: alert.id ?? "r\(activity.revision)", revision: activity.revision, alert: alert.alert,
+                    expiresAt: now + alert.expiresAfter, keep: alert.keep, onUnknown: alert.onUnknown))
+        } else if alert == nil, activity.alert?.keep == false {
+            activity.alert = nil
+        }
+        activity.wake(at: max(now, activity.holdUntil))
+        content.revision = activity.revision
+        draft.put(activity)
+        draft.put(content)
+        draft.record(
+            HistoryRecord(
+                activity: activity.number, at: now, revision: activity.revision,
+                entries: [
+                    HistoryEntry(.ended, at: now, revision: activity.revision, carriesAlert: activity.alert != nil)
+                ]))
+        return Reply(
+            number: activity.number, revision: activity.revision, changed: true, phase: .ended, run: activity.run)
+    }
+}

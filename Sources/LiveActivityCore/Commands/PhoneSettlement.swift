@@ -1,0 +1,281 @@
+import APNSModel
+
+/// Works the outcome of one push into its phone's row.
+struct PhoneSettlement {
+    enum Result {
+        case accepted
+        case refused(isSlowDown: Bool)
+        case fault(Consequence.Fault)
+        case awaited
+        /// A newer push, life or token made the outcome old news.
+        case overtaken
+    }
+
+    let entry: SettleFlight.Entry
+    let activity: ActivityRecord
+    let flight: FlightRecord
+    let app: AppSettings
+    let laneTries: Int
+    let now: UnixTime
+    private(set) var result = Result.overtaken
+    private(set) var history: HistoryEntry?
+
+    init(
+        entry: SettleFlight.Entry, activity: ActivityRecord, flight: FlightRecord, app: AppSettings, laneTries: Int,
+        now: UnixTime
+    ) {
+        self.entry = entry
+        self.activity = activity
+        self.flight = flight
+        self.app = app
+        self.laneTries = laneTries
+        self.now = now
+    }
+
+    private var seat: Flight.Seat { entry.seat }
+    private var plan: PushPlan { entry.seat.plan }
+    private var isStart: Bool { entry.seat.plan.kind == .start }
+
+    mutating func apply(to old: InstanceRecord, _ draft: inout Draft) {
+        if case .awaited(let until) = entry.outcome {
+            hold(old, until, &draft)
+            return
+        }
+        let consequence = consequence(old, draft)
+        record(consequence)
+        markDeadToken(consequence, &draft)
+        // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
+        guard old.run == seat.phone.instance.run, old.timestamp <= seat.timestamp else { return }
+        var instance = old
+        settle(consequence, &instance, &draft)
+        if consequence.isPhones {
+            instance.last = LastDelivery(
+                kind: plan.kind, at: now, revision: plan.revision, status: status, reason: consequence.reason)
+        }
+        draft.put(instance)
+    }
+
+    // MARK: - What it means
+
+    private func consequence(_ old: InstanceRecord, _ draft: Draft) -> Consequence {
+        switch entry.outcome {
+        case .notBuilt(let error): return .parked(Reason(.payloadRefused, error.description))
+        case .awaited: return .accepted
+        case .answered(let result):
+            let token = isStart ? seat.phone.pushToStartToken?.firstSeenAt : seat.phone.updateToken?.firstSeenAt
+            let device = draft.snapshot.devices[old.device] ?? seat.phone.device
+            let wasTried = old.last?.reason.code == .otherEnvironment
+            return Consequence(
+                result,
+                Consequence.Context(
+                    tries: old.tries, laneTries: laneTries, tokenFirstSeenAt: token ?? UnixTime(milliseconds: 0),
+                    environment: environment,
+                    mayTryOtherEnvironment: device.environment == nil && !wasTried
+                        && app.environments.contains(environment.other),
+                    now: now, dice: entry.dice))
+        }
+    }
+
+    private var environment: APNSEnvironment {
+        (isStart ? seat.phone.pushToStartToken?.environment : seat.phone.updateToken?.environment) ?? .production
+    }
+
+    private var status: Int {
+        if case .answered(.success(let answer)) = entry.outcome { answer.status } else { 0 }
+    }
+
+    private mutating func record(_ consequence: Consequence) {
+        history = HistoryEntry(
+            HistoryEntry.Kind(plan.kind), device: seat.phone.device.key, at: now, revision: plan.revision,
+            timestamp: seat.timestamp, priority: plan.priority.rawValue, carriesAlert: plan.carriesAlert,
+            status: status, reason: plan.reason, outcome: consequence.reason,
+            pushID: flight.pushID(of: seat.phone.device.key))
+    }
+
+    // MARK: - What follows
+
+    private mutating func settle(_ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft) {
+        switch consequence {
+        case .accepted:
+            result = .accepted
+            accept(&instance)
+        case .tokenDead:
+            result = .refused(isSlowDown: false)
+            bury(consequence, &instance, &draft)
+        case .retry(let at, let reason):
+            result = .refused(isSlowDown: reason.code == .slowDown)
+            refuseStart(&instance)
+            guard isAboutToken(of: instance) else { return }
+            instance.tries += instance.state == .ending ? 0 : 1
+            instance.dueAt = at
+        case .unknownFate(let retryAt, _):
+            result = .refused(isSlowDown: false)
+            consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
+            if isStart {
+                if instance.state == .starting { instance.state = .unconfirmed }
+                instance.dueAt = nil
+            } else if isAboutToken(of: instance) {
+                instance.tries += instance.state == .ending ? 0 : 1
+                instance.dueAt = retryAt
+            }
+        case .laneFault(let fault):
+            result = .fault(fault)
+            refuseStart(&instance)
+            if instance.timestamp == seat.timestamp { instance.dueAt = nil }
+        case .parked:
+            result = .refused(isSlowDown: false)
+            refuseStart(&instance)
+            guard isAboutToken(of: instance) else { return }
+            instance.parkedRevision = plan.revision
+            instance.dueAt = nil
+        case .otherEnvironment(let environment, _):
+            result = .refused(isSlowDown: false)
+            refuseStart(&instance)
+            guard isAboutToken(of: instance) else { return }
+            instance.dueAt = now
+            switchEnvironment(to: environment, &draft)
+        }
+    }
+
+    private func accept(_ instance: inout InstanceRecord) {
+        consume(&instance, keepsAlert: false)
+        let isSameToken = instance.tokenGeneration == seat.phone.instance.tokenGeneration
+        let isNewRevision = instance.sentRevision < plan.revision
+        // Contradictions are counted for each revision.
+        if let last = instance.last, last.revision < plan.revision { instance.contradictions = 0 }
+        if isSameToken { instance.sentRevision = max(instance.sentRevision, plan.revision) }
+        // A start has a budget of its own on the device: it does not use up the minute's one high update.
+        if plan.priority == .high, !isStart { instance.lastHighAt = flight.claimedAt }
+        instance.dueAt = nil
+        switch plan.kind {
+        case .start:
+            instance.tries = 0
+            if instance.state == .starting { instance.state = .unconfirmed }
+        case .update:
+            instance.tries = 0
+        case .end:
+            guard isSameToken, instance.state == .live || instance.state == .ending else { return }
+            let isRepeat = instance.state == .ending && !(isNewRevision && activity.phase == .ended)
+            instance.tries = isRepeat ? instance.tries + 1 : 1
+            instance.state = .ending
+            if instance.tries <= Reconciler.endRepeats.count {
+                instance.dueAt = now + Reconciler.endRepeats[instance.tries - 1]
+            }
+        }
+    }
+
+    /// The phone has the push, or may have it.
+    private func consume(_ instance: inout InstanceRecord, keepsAlert: Bool) {
+        instance.timestamp = max(instance.timestamp, seat.timestamp)
+        if plan.carriesAlert && !keepsAlert {
+            instance.alertedRevision = max(instance.alertedRevision, plan.alertRevision)
+        }
+    }
+
+    /// News of a replaced update token does not hold up the one that replaced it.
+    private func isAboutToken(of instance: InstanceRecord) -> Bool {
+        isStart || instance.tokenGeneration == seat.phone.instance.tokenGeneration
+    }
+
+    /// A definite refusal of a start frees the way for another, even if a rescuer had to give the start up meanwhile.
+    private func refuseStart(_ instance: inout InstanceRecord) {
+        let isRescued =
+            instance.state == .unconfirmed && instance.localID == nil && instance.timestamp == seat.timestamp
+        guard isStart, instance.state == .starting || isRescued else { return }
+        instance.state = seat.stateBefore.isTombstone ? seat.stateBefore : .absent
+        instance.startedAt = nil
+        instance.startExpiresAt = nil
+    }
+
+    private func bury(_ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft) {
+        refuseStart(&instance)
+        instance.dueAt = nil
+        guard !isStart, consequence.reason.code == .tokenInactive,
+            instance.tokenGeneration == seat.phone.instance.tokenGeneration
+        else { return }
+        // 410: the card is over. After our end that was to be expected; else nobody knows why.
+        instance.state = instance.state == .ending || plan.kind == .end ? .ended : .gone
+        if let localID = instance.localID {
+            draft.put(
+                TombstoneRecord(
+                    device: instance.device, localID: localID, activity: instance.activity, state: instance.state,
+                    at: now))
+        }
+    }
+
+    /// An answer about one value of a token never touches the next one.
+    private func markDeadToken(_ consequence: Consequence, _ draft: inout Draft) {
+        guard case .tokenDead = consequence else { return }
+        let device = seat.phone.device.key
+        let value: TokenValue?
+        if isStart {
+            value = seat.phone.pushToStartToken?.value
+            // One value may serve several types; it is dead for all of them.
+            for (key, token) in draft.snapshot.deviceTokens
+            where key.device == device && key.kind == .pushToStart && token.value == value {
+                var dead = token
+                dead.deadAt = now
+                draft.put(dead)
+            }
+        } else {
+            value = seat.phone.updateToken?.value
+            if var token = draft.snapshot.updateTokens[.init(activity.number, device)], token.value == value {
+                token.deadAt = now
+                draft.put(token)
+            }
+        }
+        guard let value else { return }
+        let first = (isStart ? seat.phone.pushToStartToken?.firstSeenAt : seat.phone.updateToken?.firstSeenAt) ?? now
+        var owner =
+            draft.snapshot.owners[value]
+            ?? TokenOwnerRecord(
+                value: value, kind: isStart ? .pushToStart : .update, device: device,
+                activity: isStart ? 0 : activity.number, firstSeenAt: first)
+        owner.deadAt = now
+        draft.put(owner)
+    }
+
+    private func switchEnvironment(to environment: APNSEnvironment, _ draft: inout Draft) {
+        let device = seat.phone.device.key
+        if isStart {
+            guard var token = draft.snapshot.deviceTokens[.init(device, .pushToStart, activity.type)],
+                token.value == seat.phone.pushToStartToken?.value
+            else { return }
+            token.environment = environment
+            draft.put(token)
+        } else {
+            guard var token = draft.snapshot.updateTokens[.init(activity.number, device)],
+                token.value == seat.phone.updateToken?.value
+            else { return }
+            token.environment = environment
+            draft.put(token)
+        }
+    }
+
+    private mutating func hold(_ old: InstanceRecord, _ until: UnixTime, _ draft: inout Draft) {
+        result = .awaited
+        guard old.run == seat.phone.instance.run, old.timestamp <= seat.timestamp else { return }
+        var instance = old
+        consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
+        instance.dueAt = until
+        draft.put(instance)
+    }
+}
+
+extension Consequence {
+    /// Why, for the timeline.
+    package var reason: Reason {
+        switch self {
+        case .accepted: Reason(.accepted)
+        case .tokenDead(let reason), .retry(_, let reason), .unknownFate(_, let reason), .parked(let reason),
+            .otherEnvironment(_, let reason):
+            reason
+        case .laneFault(let fault): fault.reason
+        }
+    }
+
+    /// It concerns this phone, and is written in its row.
+    var isPhones: Bool {
+        if case .laneFault = self { false } else { true }
+    }
+}

@@ -1,0 +1,221 @@
+package import APNSModel
+
+/// Takes what a phone says of itself; what it leaves out stays as it is. The person's activities get an instance here.
+package struct RegisterDevice: Command {
+    package struct Body: Sendable, Equatable {
+        package var user: UserID
+        package var platform: String?
+        package var timeZone: String?
+        package var locale: String?
+        package var osVersion: OSVersion?
+        package var appVersion: String?
+        package var build: String?
+        package var model: String?
+        package var environment: APNSEnvironment?
+        package var activitiesEnabled: Bool?
+        package var frequentPushesEnabled: Bool?
+        package var notificationAuthorization: String?
+        package var deviceToken: DeviceToken?
+
+        package init(user: UserID) { self.user = user }
+    }
+
+    package let app: AppSettings
+    package let id: DeviceID
+    package let body: Body
+    package let now: UnixTime
+    /// The key of a device that was not known: random 63 bits.
+    package let freshKey: DeviceKey
+
+    package init(app: AppSettings, id: DeviceID, body: Body, now: UnixTime, freshKey: DeviceKey) {
+        self.app = app
+        self.id = id
+        self.body = body
+        self.now = now
+        self.freshKey = freshKey & .max
+    }
+
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] {
+        [
+            .device(app.bundleID, id), .users(app.bundleID, [body.user], nil), .activitiesOf(app.bundleID, body.user),
+            .owners(body.deviceToken.map { [TokenValue($0)] } ?? []),
+        ]
+    }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
+        let user = draft.user(app.bundleID, body.user)
+        var device =
+            draft.device(app.bundleID, id)
+            ?? DeviceRecord(key: freshKey, app: app.bundleID, id: id, user: user, userID: body.user, at: now)
+        if device.user != user {
+            // The phone has another owner now: the one before must not go on being shown to them.
+            DeviceOwnership.cut(device, now: now, &draft)
+            device.user = user
+            device.userID = body.user
+        }
+        device.signedOutAt = nil
+        device.contactAt = now
+        takeOver(&device)
+        draft.put(device)
+        if let environment = body.environment { DeviceTokens.move(device, to: environment, &draft) }
+        if let token = body.deviceToken {
+            let environment = device.environment ?? app.defaultEnvironment
+            try DeviceTokens.register(
+                TokenValue(token), .device, type: "", environment: environment, device: device, now: now, &draft)
+        }
+        for number in draft.snapshot.members.keys.sorted() where draft.snapshot.members[number]?.contains(user) == true
+        {
+            guard let activity = draft.snapshot.activities[number], activity.phase == .active else { continue }
+            Audience(activity: activity, now: now).joinLate(device, &draft)
+        }
+        // Whatever changed (a switch, a system update) may open a way that was closed.
+        for key in draft.snapshot.instances.keys.sorted() where key.device == device.key {
+            Lanes.wake(key.activity, at: now, &draft)
+        }
+        return device.key
+    }
+
+    private func takeOver(_ device: inout DeviceRecord) {
+        device.platform = body.platform ?? device.platform
+        device.timeZone = body.timeZone ?? device.timeZone
+        device.locale = body.locale ?? device.locale
+        device.osVersion = body.osVersion ?? device.osVersion
+        device.appVersion = body.appVersion ?? device.appVersion
+        device.build = body.build ?? device.build
+        device.model = body.model ?? device.model
+        device.environment = body.environment ?? device.environment
+        device.activitiesEnabled = body.activitiesEnabled ?? device.activitiesEnabled
+        device.frequentPushesEnabled = body.frequentPushesEnabled ?? device.frequentPushesEnabled
+        device.notificationAuthorization = body.notificationAuthorization ?? device.notificationAuthorization
+    }
+}
+
+extension AppSettings {
+    /// Where a token goes whose phone never named an environment.
+    package var defaultEnvironment: APNSEnvironment {
+        environments.contains(.production) || environments.isEmpty ? .production : .sandbox
+    }
+}
+
+/// Registers a device's push-to-start token for a type. It makes no start due of its own where one was sent.
+package struct RegisterPushToStartToken: Command {
+    package let app: AppSettings
+    package let id: DeviceID
+    package let type: String
+    package let token: PushToStartToken
+    package let now: UnixTime
+
+    package init(app: AppSettings, id: DeviceID, type: String, token: PushToStartToken, now: UnixTime) {
+        self.app = app
+        self.id = id
+        self.type = type
+        self.token = token
+        self.now = now
+    }
+
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] { [.device(app.bundleID, id), .owners([TokenValue(token)])] }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
+        guard var device = draft.device(app.bundleID, id) else { throw .unknownDevice(id) }
+        device.contactAt = now
+        draft.put(device)
+        try DeviceTokens.register(
+            TokenValue(token), .pushToStart, type: type,
+            environment: device.environment ?? app.defaultEnvironment, device: device, now: now, &draft)
+        for key in draft.snapshot.instances.keys.sorted() where key.device == device.key {
+            guard draft.snapshot.activities[key.activity]?.type == type else { continue }
+            // Only a phone without a card is waiting for it; the fate of an open start is not touched.
+            if draft.snapshot.instances[key]?.state == .absent { Lanes.wake(key.activity, at: now, &draft) }
+        }
+        return device.key
+    }
+}
+
+/// The person signed out: the link is cut at once, update tokens serve only to end the cards.
+package struct SignOutDevice: Command {
+    package let app: BundleID
+    package let id: DeviceID
+    package let now: UnixTime
+
+    package init(app: BundleID, id: DeviceID, now: UnixTime) {
+        self.app = app
+        self.id = id
+        self.now = now
+    }
+
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] { [.device(app, id)] }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
+        guard var device = draft.device(app, id) else { throw .unknownDevice(id) }
+        DeviceOwnership.cut(device, now: now, &draft)
+        device.signedOutAt = now
+        device.contactAt = now
+        draft.put(device)
+        return device.key
+    }
+}
+
+package enum DeviceOwnership {
+    /// Ends what runs on a device and forgets its start and device tokens.
+    static func cut(_ device: DeviceRecord, now: UnixTime, _ draft: inout Draft) {
+        for key in draft.snapshot.instances.keys.sorted() where key.device == device.key {
+            guard let activity = draft.snapshot.activities[key.activity] else { continue }
+            Audience(activity: activity, now: now).leave(device, &draft)
+        }
+        for (key, token) in draft.snapshot.deviceTokens where key.device == device.key && token.deadAt == nil {
+            var closed = token
+            closed.deadAt = now
+            draft.put(closed)
+        }
+    }
+}
+
+package enum DeviceTokens {
+    /// The phone named its environment: what was registered before it did belongs there too.
+    static func move(_ device: DeviceRecord, to environment: APNSEnvironment, _ draft: inout Draft) {
+        for (key, token) in draft.snapshot.deviceTokens
+        where key.device == device.key && token.environment != environment {
+            var moved = token
+            moved.environment = environment
+            draft.put(moved)
+        }
+        for (key, token) in draft.snapshot.updateTokens
+        where key.device == device.key && token.environment != environment {
+            var moved = token
+            moved.environment = environment
+            draft.put(moved)
+        }
+    }
+
+    /// Takes a device's token: a new value is a new generation, the same value changes nothing, a dead one stays dead.
+    static func register(
+        _ value: TokenValue, _ kind: DeviceTokenRecord.Kind, type: String, environment: APNSEnvironment,
+        device: DeviceRecord, now: UnixTime, _ draft: inout Draft
+    ) throws(Refusal) {
+        let ownerKind: TokenOwnerRecord.Kind = kind == .device ? .device : .pushToStart
+        let known = draft.snapshot.owners[value]
+        if let known, known.deadAt != nil { throw .deadToken }
+        let old = draft.snapshot.deviceTokens[.init(device.key, kind, type)]
+        if old?.value == value, old?.deadAt == nil, old?.environment == environment { return }
+        if let known, known.device != device.key {
+            // Another installation had it: what goes to this value must go there once.
+            for (key, token) in draft.snapshot.deviceTokens where key.device == known.device && token.value == value {
+                var closed = token
+                closed.deadAt = now
+                draft.put(closed)
+            }
+        }
+        var owner =
+            known ?? TokenOwnerRecord(value: value, kind: ownerKind, device: device.key, activity: 0, firstSeenAt: now)
+        owner.kind = ownerKind
+        owner.device = device.key
+        draft.put(owner)
+        draft.put(
+            DeviceTokenRecord(
+                device: device.key, kind: kind, type: type, generation: (old?.generation ?? 0) + 1,
+                environment: environment, value: value, firstSeenAt: owner.firstSeenAt))
+    }
+}

@@ -1,0 +1,125 @@
+package import APNSModel
+
+/// Takes a phone's report of one card.
+package struct ReportCard: Command {
+    package let app: AppSettings
+    package let device: DeviceID
+    package let report: CardReport
+    package let now: UnixTime
+
+    package init(app: AppSettings, device: DeviceID, report: CardReport, now: UnixTime) {
+        self.app = app
+        self.device = device
+        self.report = report
+        self.now = now
+    }
+
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] { CardKeys.of([report], app: app.bundleID, device: device) }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
+        guard var record = draft.device(app.bundleID, device) else { throw .unknownDevice(device) }
+        record.contactAt = now
+        draft.put(record)
+        try CardIntake(app: app, device: record, now: now).take(report, &draft)
+        return record.key
+    }
+}
+
+/// Takes a phone's report of all its cards: what it does not list is not there.
+package struct ReportInventory: Command {
+    package struct Reply: Sendable, Equatable {
+        package var device: DeviceKey
+        /// An inventory sent before one that was taken already: nothing was changed.
+        package var isSuperseded: Bool
+    }
+
+    /// From a start's expiration to the first inventory that speaks of it: a phone's clock and a report's way.
+    static let startMargin = Duration.seconds(60)
+
+    package let app: AppSettings
+    package let device: DeviceID
+    package let sequence: Int64
+    package let reports: [CardReport]
+    package let now: UnixTime
+
+    package init(app: AppSettings, device: DeviceID, sequence: Int64, reports: [CardReport], now: UnixTime) {
+        self.app = app
+        self.device = device
+        self.sequence = sequence
+        self.reports = reports
+        self.now = now
+    }
+
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] { CardKeys.of(reports, app: app.bundleID, device: device) }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
+        guard var record = draft.device(app.bundleID, device) else { throw .unknownDevice(device) }
+        guard sequence > record.inventorySequence else { return Reply(device: record.key, isSuperseded: true) }
+        record.inventorySequence = sequence
+        record.contactAt = now
+        draft.put(record)
+        let intake = CardIntake(app: app, device: record, now: now)
+        for report in reports {
+            do throws(Refusal) {
+                try intake.take(report, &draft)
+            } catch {
+                // A card nobody can place must not keep the others from being taken.
+                continue
+            }
+        }
+        let listed = Set(reports.map(\.localID))
+        for key in draft.snapshot.instances.keys.sorted() where key.device == record.key {
+            settleAbsence(key, listed, &draft)
+        }
+        return Reply(device: record.key, isSuperseded: false)
+    }
+
+    private func settleAbsence(_ key: Snapshot.PhoneKey, _ listed: Set<LocalID>, _ draft: inout Draft) {
+        guard var instance = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
+        else { return }
+        switch instance.state {
+        case .live, .ending:
+            guard let localID = instance.localID, !listed.contains(localID) else { return }
+            let state: InstanceRecord.State = instance.state == .ending ? .ended : .gone
+            draft.put(
+                TombstoneRecord(
+                    device: key.device, localID: localID, activity: key.activity, state: state, at: now))
+            instance.state = state
+            draft.removeUpdateToken(key)
+        case .starting, .unconfirmed:
+            // Only an inventory sent after the start's expiration tells that the start has failed; what is known here
+            // is when it arrived, by another clock.
+            guard let expiration = instance.startExpiresAt, expiration + Self.startMargin < now else { return }
+            instance.state = .absent
+            if var token = draft.snapshot.deviceTokens[.init(key.device, .pushToStart, activity.type)] {
+                token.missedStarts += 1
+                draft.put(token)
+            }
+        case .requesting:
+            instance.state = .absent
+        case .absent, .ended, .dismissed, .gone: return
+        }
+        instance.dueAt = nil
+        instance.tries = 0
+        draft.put(instance)
+        draft.record(
+            HistoryRecord(
+                activity: key.activity, at: now, revision: activity.revision,
+                entries: [
+                    HistoryEntry(
+                        .reported, device: key.device, at: now, revision: instance.heldRevision,
+                        detail: "not in the inventory")
+                ]))
+        Lanes.wake(key.activity, at: now, &draft)
+    }
+}
+
+enum CardKeys {
+    static func of(_ reports: [CardReport], app: BundleID, device: DeviceID) -> [SnapshotKey] {
+        let named = Set(reports.compactMap(\.namedActivity).flatMap(ActivityTag.spellings)).sorted()
+        return [.device(app, device)] + named.map { .activity(app, $0) }
+            + [.owners(reports.compactMap { $0.token.map { TokenValue($0) } })]
+    }
+}

@@ -1,0 +1,235 @@
+package import APNSModel
+package import JSONText
+
+/// Sets what an activity should show. Touches one activity and its content, whoever watches; instances are made only
+/// for people who join.
+package struct SetDesiredState: Command {
+    package struct Body: Sendable, Equatable {
+        package var state: JSONObject
+        package var attributes: JSONObject?
+        /// `nil` leaves the audience as it is.
+        package var users: [UserID]?
+        package var devices: ActivityRecord.DeviceSelection?
+        package var alert: AlertWish?
+        package var priority: ActivityRecord.PriorityWish = .auto
+        package var relevance: Double?
+        package var staleAt: UnixTime?
+        package var staleAfter: Duration?
+        package var start: ActivityRecord.StartMode?
+        package var restart: ActivityRecord.Restart?
+        package var reopen = false
+
+        package init(state: JSONObject) { self.state = state }
+    }
+
+    /// An alert as it is asked for.
+    package struct AlertWish: Sendable, Equatable {
+        package static let lifetime = Duration.seconds(600)
+
+        package var id: String?
+        package var alert: PushAlert
+        package var expiresAfter: Duration = Self.lifetime
+        package var keep = false
+        package var onUnknown: AlertRecord.OnUnknown = .drop
+
+        package init(_ alert: PushAlert) { self.alert = alert }
+    }
+
+    package struct Reply: Sendable, Equatable {
+        package var number: ActivityNumber
+        package var revision: Revision
+        package var changed: Bool
+        package var phase: ActivityRecord.Phase
+        package var run: Int
+    }
+
+    /// The people one request may name.
+    package static let maximumUsers = 1000
+
+    package let app: BundleID
+    package let id: ActivityID
+    package let type: ActivityType
+    package let body: Body
+    package let now: UnixTime
+
+    package init(app: BundleID, id: ActivityID, type: ActivityType, body: Body, now: UnixTime) {
+        self.app = app
+        self.id = id
+        self.type = type
+        self.body = body
+        self.now = now
+    }
+
+    package var rank: CommandRank { .write }
+
+    package var keys: [SnapshotKey] {
+        guard let users = body.users else { return [.activity(app, id)] }
+        return [.activity(app, id), .members(app, id), .users(app, users, id)]
+    }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
+        if let users = body.users, users.count > Self.maximumUsers {
+            throw .audienceTooLarge(limit: Self.maximumUsers)
+        }
+        let old = draft.activity(app, id)
+        var activity = try self.activity(from: old, &draft)
+        let oldContent = draft.snapshot.contents[activity.number]
+        let begins = old == nil || old?.run != activity.run || old?.phase == .announced
+        let attributes = try self.attributes(of: activity, old: oldContent, begins: begins)
+        let state = EncodedObject(body.state)
+        let sameContent = !begins && oldContent.map { sameState($0.state) } == true
+        let newAlert = self.newAlert(over: activity, isRepeated: sameContent && !wishesDiffer(activity))
+        let changed = begins || !sameContent || newAlert != nil || wishesDiffer(activity)
+        apply(&activity, changed: changed, newAlert)
+        try checkSize(state, attributes, activity)
+        if changed {
+            draft.put(
+                ContentRecord(
+                    activity: activity.number, revision: activity.revision, state: state,
+                    digest: ContentDigest.of(body.state), attributes: attributes.encoded,
+                    attributesDigest: attributes.digest))
+            draft.record(
+                HistoryRecord(
+                    activity: activity.number, at: now, revision: activity.revision,
+                    entries: [
+                        HistoryEntry(
+                            old != nil && begins && activity.run > 1 ? .reopened : .stateSet, at: now,
+                            revision: activity.revision, carriesAlert: newAlert != nil)
+                    ]))
+        }
+        draft.put(activity)
+        try Audience(activity: activity, now: now).replace(with: body.users, in: &draft)
+        return Reply(
+            number: activity.number, revision: activity.revision, changed: changed, phase: activity.phase,
+            run: activity.run)
+    }
+
+    // MARK: - Steps
+
+    /// The activity as it was, or a new one, or a new run of an ended one.
+    private func activity(from old: ActivityRecord?, _ draft: inout Draft) throws(Refusal) -> ActivityRecord {
+        guard var activity = old else {
+            var fresh = ActivityRecord(number: draft.takeActivityNumber(), app: app, id: id, type: type.name, at: now)
+            fresh.restart = type.policy.restart
+            fresh.start = type.policy.start
+            return fresh
+        }
+        guard activity.type == type.name || activity.phase == .announced else {
+            throw .typeDiffers(id, is: activity.type)
+        }
+        activity.type = type.name
+        switch activity.phase {
+        case .active: break
+        case .announced:
+            activity.runStartedAt = now
+            activity.restart = type.policy.restart
+            activity.start = type.policy.start
+        case .ended:
+            guard body.reopen || type.policy.isReusable else { throw .activityEnded(id) }
+            activity.run += 1
+            activity.runStartedAt = now
+            activity.alert = nil
+            activity.alertIDs = []
+            activity.restart = type.policy.restart
+            activity.start = type.policy.start
+        }
+        return activity
+    }
+
+    private func attributes(
+        of activity: ActivityRecord, old: ContentRecord?, begins: Bool
+    ) throws(Refusal) -> (encoded: EncodedObject, digest: UInt64) {
+        guard let given = body.attributes else {
+            if let old, !begins { return (old.attributes, old.attributesDigest) }
+            // What the last run had, or a phone reported of its own card, is kept for a first state that brings none.
+            if let old { return (old.attributes, old.attributesDigest) }
+            return try encode([:])
+        }
+        let (encoded, digest) = try encode(given)
+        if let old, !begins, old.attributesDigest != digest { throw .attributesDiffer(id) }
+        return (encoded, digest)
+    }
+
+    private func encode(_ given: JSONObject) throws(Refusal) -> (encoded: EncodedObject, digest: UInt64) {
+        let tagged = try ActivityTag.fill(given, type: type, id: id)
+        return (EncodedObject(tagged), ContentDigest.of(ActivityTag.untagged(tagged)))
+    }
+
+    private func sameState(_ old: EncodedObject) -> Bool {
+        (try? JSONValue(parsing: old.bytes))?.canonicalBytes == JSONValue.object(body.state).canonicalBytes
+    }
+
+    /// The alert to hold on to; `nil` when the request brings none, or one that this activity already has.
+    private func newAlert(over activity: ActivityRecord, isRepeated: Bool) -> AlertRecord? {
+        guard let wish = body.alert else { return nil }
+        // Without an id a call that is repeated as it is, after a lost answer perhaps, must not alert twice.
+        if wish.id == nil, isRepeated, activity.alert?.alert == wish.alert { return nil }
+        let id = wish.id ?? "r\(activity.revision + 1)"
+        if wish.id != nil, activity.alertIDs.contains(id) { return nil }
+        return AlertRecord(
+            id: id, revision: activity.revision + 1, alert: wish.alert, expiresAt: now + wish.expiresAfter,
+            keep: wish.keep, onUnknown: wish.onUnknown)
+    }
+
+    private func wishesDiffer(_ activity: ActivityRecord) -> Bool {
+        activity.relevance != body.relevance || activity.staleAt != body.staleAt
+            || activity.staleAfter != body.staleAfter
+    }
+
+    private func apply(_ activity: inout ActivityRecord, changed: Bool, _ newAlert: AlertRecord?) {
+        activity.phase = .active
+        activity.endedAt = nil
+        activity.dismissal = .systemDefault
+        activity.acceptedAt = now
+        let before = (activity.start, activity.restart)
+        if let start = body.start { activity.start = start }
+        if let restart = body.restart { activity.restart = restart }
+        if let devices = body.devices { activity.devices = devices }
+        // These may open a way for phones that wait with the same state.
+        if before != (activity.start, activity.restart) { activity.wake(at: max(now, activity.holdUntil)) }
+        guard changed else { return }
+        activity.priority = body.priority
+        activity.relevance = body.relevance
+        activity.staleAt = body.staleAt
+        activity.staleAfter = body.staleAfter
+        activity.revision += 1
+        activity.changedAt = now
+        if let newAlert {
+            activity.take(newAlert)
+        } else if body.alert == nil, activity.alert?.keep == false {
+            // A later state carries an unsent alert only where it was asked to, or names it again.
+            activity.alert = nil
+        }
+        activity.wake(at: max(now, activity.holdUntil))
+    }
+
+    /// Refuses at the door what could not be built later: at its largest, with the alert and every date.
+    private func checkSize(
+        _ state: EncodedObject, _ attributes: (encoded: EncodedObject, digest: UInt64), _ activity: ActivityRecord
+    ) throws(Refusal) {
+        do throws(PayloadError) {
+            let relevance: RelevanceScore? = if let value = body.relevance { try RelevanceScore(value) } else { nil }
+            let far = UnixTime(seconds: 9_999_999_999)
+            _ = try UpdatePayload(
+                timestamp: far, contentState: state, alert: activity.alert?.alert, staleDate: far, relevance: relevance)
+            _ = try EndPayload(
+                timestamp: far, contentState: state, dismissal: .at(far), alert: activity.alert?.alert,
+                relevance: relevance)
+            guard activity.start == .ifPossible else { return }
+            for alert in [activity.alert?.alert, type.policy.startAlert].compactMap({ $0 }) {
+                _ = try StartPayload(
+                    timestamp: far, attributesType: type.attributesType, attributes: attributes.encoded,
+                    contentState: state, alert: alert, staleDate: far, relevance: relevance, input: .updateToken)
+            }
+        } catch {
+            throw .payloadTooLarge(error)
+        }
+    }
+}
+
+/// What "the same content" means: the canonical form, whatever the order of keys and the form of numbers.
+package enum ContentDigest {
+    package static func of(_ object: JSONObject) -> UInt64 {
+        Digest.fnv1a(JSONValue.object(object).canonicalBytes)
+    }
+}

@@ -1,0 +1,102 @@
+package import APNSModel
+
+/// A piece of an activity's timeline: one row for a change or a phone's report, one for all pushes of a settlement.
+package struct HistoryRecord: Sendable, Equatable {
+    package var activity: ActivityNumber
+    package var at: UnixTime
+    package var revision: Revision
+    package var entries: [HistoryEntry]
+
+    package init(activity: ActivityNumber, at: UnixTime, revision: Revision, entries: [HistoryEntry]) {
+        self.activity = activity
+        self.at = at
+        self.revision = revision
+        self.entries = entries
+    }
+}
+
+/// One thing that happened.
+package struct HistoryEntry: Sendable, Equatable {
+    package enum Kind: Int, Sendable, CaseIterable {
+        // Of the activity
+        case stateSet = 1
+        case ended = 2
+        case reopened = 3
+        case audienceChanged = 4
+        // Of a phone
+        case reported = 10
+        case tokenReported = 11
+        case tokenDied = 12
+        // A push, and what came of it
+        case start = 20
+        case update = 21
+        case end = 22
+        // A push that did not happen, the first time
+        case held = 30
+        case rescued = 31
+
+        package init(_ kind: PushKind) {
+            self =
+                switch kind {
+                case .start: .start
+                case .update: .update
+                case .end: .end
+                }
+        }
+
+        package var name: String {
+            switch self {
+            case .stateSet: "state-set"
+            case .ended: "ended"
+            case .reopened: "reopened"
+            case .audienceChanged: "audience-changed"
+            case .reported: "reported"
+            case .tokenReported: "token-reported"
+            case .tokenDied: "token-died"
+            case .start: "start"
+            case .update: "update"
+            case .end: "end"
+            case .held: "held"
+            case .rescued: "rescued"
+            }
+        }
+    }
+
+    package var kind: Kind
+    /// The phone, or `nil` for the activity as a whole.
+    package var device: DeviceKey?
+    package var at: UnixTime
+    package var revision: Revision
+    /// The push's timestamp in seconds; 0 where there was none.
+    package var timestamp: Int64
+    /// 5 or 10; 0 where there was no push.
+    package var priority: Int
+    package var carriesAlert: Bool
+    package var status: Int
+    /// Why it was done.
+    package var reason: Reason?
+    /// What came of it.
+    package var outcome: Reason?
+    /// A state's name, for a phone's report.
+    package var detail: String
+    package var pushID: PushID?
+
+    package init(
+        _ kind: Kind, device: DeviceKey? = nil, at: UnixTime, revision: Revision, timestamp: Int64 = 0,
+        priority: Int = 0, carriesAlert: Bool = false, status: Int = 0, reason: Reason? = nil, outcome: Reason? = nil,
+        detail: String = "", pushID: PushID? = nil
+    ) {
+        self.kind = kind
+        self.device = device
+        self.at = at
+        self.revision = revision
+        self.timestamp = timestamp
+        self.priority = priority
+        self.carriesAlert = carriesAlert
+        self.status = status
+        self.reason = reason
+        self.outcome = outcome
+        self.detail = detail
+        self.pushID = pushID
+    }
+}

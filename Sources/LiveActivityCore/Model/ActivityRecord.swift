@@ -1,0 +1,149 @@
+package import APNSModel
+package import JSONText
+
+/// What should be shown: one row, whoever watches.
+package struct ActivityRecord: Sendable, Equatable {
+    package enum Phase: String, Sendable, CaseIterable {
+        /// A phone reported a card of it before the backend spoke of it: there is nothing to show yet.
+        case announced
+        case active
+        case ended
+    }
+    /// Which devices of a person a card is started on.
+    package enum DeviceSelection: Sendable, Equatable {
+        case lastActive
+        case all
+        case only(Set<DeviceID>)
+    }
+    /// The priority its writer asked for; `auto` leaves it to the policy.
+    package enum PriorityWish: String, Sendable, CaseIterable { case auto, low, high }
+    /// Who may make the card appear.
+    package enum StartMode: String, Sendable, CaseIterable { case ifPossible, appOnly, never }
+    /// Whether a card comes back after the person swiped it away or it vanished.
+    package enum Restart: String, Sendable, CaseIterable { case never, onAlert, always }
+
+    package var number: ActivityNumber
+    package var app: BundleID
+    package var id: ActivityID
+    package var type: String
+    package var phase: Phase = .active
+    /// Counts the lives of this activity from 1; reopening begins the next.
+    package var run: Int = 1
+    package var runStartedAt: UnixTime
+    package var revision: Revision = 0
+    package var priority: PriorityWish = .auto
+    package var relevance: Double?
+    package var staleAt: UnixTime?
+    package var staleAfter: Duration?
+    package var start: StartMode = .ifPossible
+    package var devices: DeviceSelection = .lastActive
+    package var restart: Restart = .never
+    package var alert: AlertRecord?
+    /// The ids of the alerts this run has had, the latest last: one that is named again is the same alert.
+    package var alertIDs: [String] = []
+    package var dismissal: DismissalWish = .systemDefault
+    package var changedAt: UnixTime
+    /// The last accepted write, even one that changed nothing: what `staleAfter` counts from.
+    package var acceptedAt: UnixTime
+    /// Until then a further change waits, so that changes in quick succession are one push.
+    package var holdUntil: UnixTime = UnixTime(milliseconds: 0)
+    /// When a lane of this activity has something to do; `nil` sleeps.
+    package var wakeAt: UnixTime?
+    package var endedAt: UnixTime?
+
+    package init(
+        number: ActivityNumber, app: BundleID, id: ActivityID, type: String, at now: UnixTime
+    ) {
+        self.number = number
+        self.app = app
+        self.id = id
+        self.type = type
+        runStartedAt = now
+        changedAt = now
+        acceptedAt = now
+    }
+
+    /// The stale date that a push of now carries.
+    package func staleDate(policy: TypePolicy) -> UnixTime? {
+        if let staleAt { return staleAt }
+        return (staleAfter ?? policy.staleAfter).map { acceptedAt + $0 }
+    }
+
+    /// How many alert ids a run remembers.
+    package static let rememberedAlerts = 16
+
+    /// Takes an alert, in place of the one before.
+    package mutating func take(_ alert: AlertRecord) {
+        self.alert = alert
+        alertIDs = Array((alertIDs.filter { $0 != alert.id } + [alert.id]).suffix(Self.rememberedAlerts))
+    }
+
+    /// Makes a lane look again at `time`, or earlier if that is due already.
+    package mutating func wake(at time: UnixTime) {
+        wakeAt = min(wakeAt ?? time, time)
+    }
+}
+
+/// When the ended card is to leave the lock screen, as the backend said it.
+package enum DismissalWish: Sendable, Hashable {
+    case systemDefault
+    case immediate
+    case at(UnixTime)
+
+    /// In the words of the payload.
+    package var dismissal: Dismissal {
+        switch self {
+        case .systemDefault: .systemDefault
+        case .immediate: .immediate
+        case .at(let time): .at(time)
+        }
+    }
+}
+
+/// An alert that goes with a state, to each phone at most once.
+package struct AlertRecord: Sendable, Equatable {
+    package enum OnUnknown: String, Sendable, CaseIterable { case drop, `repeat` }
+
+    package var id: String
+    /// The revision it came with: a phone is never alerted before it is sent that state.
+    package var revision: Revision
+    package var alert: PushAlert
+    package var expiresAt: UnixTime
+    /// A later state carries it while it is unsent.
+    package var keep: Bool
+    package var onUnknown: OnUnknown
+
+    package init(
+        id: String, revision: Revision, alert: PushAlert, expiresAt: UnixTime, keep: Bool, onUnknown: OnUnknown
+    ) {
+        self.id = id
+        self.revision = revision
+        self.alert = alert
+        self.expiresAt = expiresAt
+        self.keep = keep
+        self.onUnknown = onUnknown
+    }
+}
+
+/// The content of an activity: the half that changes and the half that does not, as they are sent.
+package struct ContentRecord: Sendable, Equatable {
+    package var activity: ActivityNumber
+    package var revision: Revision
+    package var state: EncodedObject
+    /// The state in canonical form, hashed: what "the same content" means.
+    package var digest: UInt64
+    package var attributes: EncodedObject
+    package var attributesDigest: UInt64
+
+    package init(
+        activity: ActivityNumber, revision: Revision, state: EncodedObject, digest: UInt64,
+        attributes: EncodedObject, attributesDigest: UInt64
+    ) {
+        self.activity = activity
+        self.revision = revision
+        self.state = state
+        self.digest = digest
+        self.attributes = attributes
+        self.attributesDigest = attributesDigest
+    }
+}

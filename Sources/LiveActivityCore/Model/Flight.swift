@@ -1,0 +1,52 @@
+package import APNSModel
+
+/// A claimed stretch of a lane: the pushes to send, and under which fence their outcomes are settled.
+package struct Flight: Sendable {
+    /// One phone's place in a flight.
+    package struct Seat: Sendable {
+        package var phone: PhoneSituation
+        package var plan: PushPlan
+        /// In seconds, fixed by the claim: a paused process cannot overwrite a newer state with it.
+        package var timestamp: Int64
+        /// Where a refused start leaves the phone: absent, or how its last card ended, which still counts.
+        package var stateBefore: InstanceRecord.State
+
+        package init(
+            phone: PhoneSituation, plan: PushPlan, timestamp: Int64, stateBefore: InstanceRecord.State = .absent
+        ) {
+            self.phone = phone
+            self.plan = plan
+            self.timestamp = timestamp
+            self.stateBefore = stateBefore
+        }
+    }
+
+    package var record: FlightRecord
+    package var fence: Int64
+    package var desired: DesiredSituation
+    package var content: ContentRecord
+    package var seats: [Seat]
+
+    package init(
+        record: FlightRecord, fence: Int64, desired: DesiredSituation, content: ContentRecord, seats: [Seat]
+    ) {
+        self.record = record
+        self.fence = fence
+        self.desired = desired
+        self.content = content
+        self.seats = seats
+    }
+
+    /// Whole seconds, greater than the last one, and never more than an hour ahead: iOS ignores what is not newer, and
+    /// drops what is more than eight hours ahead.
+    package static func timestamp(after last: Int64, now: UnixTime) -> Int64 {
+        min(max(now.seconds, last + 1), now.seconds + 3600)
+    }
+
+    /// The request of a seat; `nil` when its token is gone.
+    package func request(of seat: Seat) throws(PayloadError) -> PushRequest? {
+        try PushBuilder.request(
+            seat.plan, desired: desired, content: content, phone: seat.phone, timestamp: seat.timestamp,
+            id: record.pushID(of: seat.phone.device.key))
+    }
+}

@@ -1,0 +1,135 @@
+package import APNSModel
+
+/// One activity on one device: the unit that is reconciled.
+package struct InstanceRecord: Sendable, Equatable {
+    /// The states of `docs/architecture.md`.
+    package enum State: Int, Sendable, CaseIterable {
+        case absent = 0
+        case requesting = 1
+        case starting = 2
+        case unconfirmed = 3
+        case live = 4
+        case ending = 5
+        case ended = 6
+        case dismissed = 7
+        case gone = 8
+
+        package var name: String { "\(self)" }
+        /// No card of this life is expected any more.
+        package var isTombstone: Bool { self == .ended || self == .dismissed || self == .gone }
+        /// A card is there, or may be.
+        package var mayHaveCard: Bool {
+            switch self {
+            case .starting, .unconfirmed, .live, .ending: true
+            case .absent, .requesting, .ended, .dismissed, .gone: false
+            }
+        }
+    }
+
+    package var activity: ActivityNumber
+    package var device: DeviceKey
+    /// The run of the activity this is about.
+    package var run: Int
+    package var state: State = .absent
+    /// The newest revision APNs accepted for the current token.
+    package var sentRevision: Revision = 0
+    /// The newest revision the phone itself reported to hold.
+    package var shownRevision: Revision = 0
+    /// The timestamp of the newest push that may have arrived, or of the phone's own newest update.
+    package var timestamp: Int64 = 0
+    /// The revision of the newest alert that reached the phone, or may have.
+    package var alertedRevision: Revision = 0
+    package var tokenGeneration: Int64 = 0
+    /// Attempts in a row that this phone alone must repeat.
+    package var tries: Int = 0
+    /// Not before then: a retry, the end of a lease, the end of a wait.
+    package var dueAt: UnixTime?
+    /// A revision APNs refused for a fault of ours: not sent again.
+    package var parkedRevision: Revision = 0
+    package var localID: LocalID?
+    package var createdAt: UnixTime
+    package var startedAt: UnixTime?
+    /// The expiration of the last start: an inventory sent after it says whether the start failed.
+    package var startExpiresAt: UnixTime?
+    package var lastHighAt: UnixTime?
+    package var last: LastDelivery?
+    /// Times that a contact showed an older state than the one sent, for this revision.
+    package var contradictions: Int = 0
+
+    package init(activity: ActivityNumber, device: DeviceKey, run: Int, at now: UnixTime) {
+        self.activity = activity
+        self.device = device
+        self.run = run
+        createdAt = now
+    }
+
+    /// The device belongs to the audience; one that left it has its card ended.
+    package var isWanted = true
+    /// A push may start the card here; on a person's other devices it is only kept up to date where it is shown.
+    package var mayStart = true
+
+    /// What the phone holds for all we know.
+    package var heldRevision: Revision { max(sentRevision, shownRevision) }
+
+    /// A start whose card nobody has reported.
+    package var hasOpenStart: Bool { localID == nil && (state == .starting || state == .unconfirmed) }
+
+    /// The same phone at the start of another run: nothing of the old life counts.
+    package func renewed(run: Int, at now: UnixTime) -> Self {
+        var fresh = Self(activity: activity, device: device, run: run, at: now)
+        fresh.tokenGeneration = tokenGeneration
+        // The old card's clock binds the new one's only if it were the same card, but going on is never wrong.
+        fresh.timestamp = timestamp
+        fresh.isWanted = isWanted
+        fresh.mayStart = mayStart
+        return fresh
+    }
+}
+
+/// What the last push to a phone was and what came of it.
+package struct LastDelivery: Sendable, Equatable {
+    package var kind: PushKind
+    package var at: UnixTime
+    package var revision: Revision
+    /// APNs's status; 0 when there was no answer.
+    package var status: Int
+    package var reason: Reason
+
+    package init(kind: PushKind, at: UnixTime, revision: Revision, status: Int, reason: Reason) {
+        self.kind = kind
+        self.at = at
+        self.revision = revision
+        self.status = status
+        self.reason = reason
+    }
+}
+
+/// What a push does to a card.
+package enum PushKind: Int, Sendable, CaseIterable {
+    case start = 1
+    case update = 2
+    case end = 3
+
+    package var name: String { "\(self)" }
+}
+
+/// A card that is over, remembered by its local id for at least 48 hours: news about it never touches a newer one.
+package struct TombstoneRecord: Sendable, Equatable {
+    package static let lifetime = Duration.seconds(48 * 3600)
+
+    package var device: DeviceKey
+    package var localID: LocalID
+    package var activity: ActivityNumber
+    package var state: InstanceRecord.State
+    package var at: UnixTime
+
+    package init(
+        device: DeviceKey, localID: LocalID, activity: ActivityNumber, state: InstanceRecord.State, at: UnixTime
+    ) {
+        self.device = device
+        self.localID = localID
+        self.activity = activity
+        self.state = state
+        self.at = at
+    }
+}

@@ -1,0 +1,77 @@
+package import APNSModel
+package import JSONText
+
+/// What a type of activity wants, with every default.
+package struct TypePolicy: Sendable, Equatable {
+    /// Changes within this time of a push go out together when it is over.
+    package var coalescingWindow = Duration.seconds(1)
+    /// How long a start waits for a phone that was in touch within the last minute: backend and app act in one second.
+    package var startGrace = Duration.seconds(15)
+    /// How long a start is stored for a phone that is off; also its stale date's distance is `startStaleAfter`.
+    package var startWindow = Duration.seconds(300)
+    /// The stale date of a start, so that a card that cannot be updated says so.
+    package var startStaleAfter = Duration.seconds(900)
+    /// How long a state counts as fresh after it was last set; `nil`: no stale date.
+    package var staleAfter: Duration?
+    /// One push of priority 10 per activity and phone in this time; a second goes out at once at priority 5.
+    package var highPriorityInterval = Duration.seconds(60)
+    /// States that need the person at once: a pointer into the content state and the values that count.
+    package var highWhen: HighWhen?
+    /// What a start says when the state brings no alert.
+    package var startAlert: PushAlert?
+    /// An ended activity may be set again without asking for `reopen`.
+    package var isReusable = false
+    package var restart: ActivityRecord.Restart = .never
+    package var start: ActivityRecord.StartMode = .ifPossible
+
+    package struct HighWhen: Sendable, Equatable {
+        package var pointer: JSONPointer
+        package var values: [JSONValue]
+
+        package init(pointer: JSONPointer, values: [JSONValue]) {
+            self.pointer = pointer
+            self.values = values
+        }
+
+        package func matches(_ state: JSONObject) -> Bool {
+            guard let value = JSONValue.object(state)[pointer] else { return false }
+            return values.contains(value)
+        }
+    }
+
+    package init() {}
+}
+
+/// A kind of activity, as configured.
+package struct ActivityType: Sendable, Equatable {
+    /// The name the API knows it by.
+    package var name: String
+    /// The Swift name of the app's `ActivityAttributes` type.
+    package var attributesType: String
+    /// Where the attributes name the activity, if they do: filled by the server.
+    package var activityIDAttribute: JSONPointer?
+    package var policy: TypePolicy
+
+    package init(
+        name: String, attributesType: String, activityIDAttribute: JSONPointer? = nil, policy: TypePolicy = TypePolicy()
+    ) {
+        self.name = name
+        self.attributesType = attributesType
+        self.activityIDAttribute = activityIDAttribute
+        self.policy = policy
+    }
+}
+
+/// An app, as configured: what a decision may look up about it.
+package struct AppSettings: Sendable, Equatable {
+    package var bundleID: BundleID
+    package var types: [String: ActivityType]
+    /// The environments a key is configured for.
+    package var environments: Set<APNSEnvironment>
+
+    package init(bundleID: BundleID, types: [ActivityType], environments: Set<APNSEnvironment>) {
+        self.bundleID = bundleID
+        self.types = Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.environments = environments
+    }
+}

@@ -1,0 +1,78 @@
+package import APNSModel
+
+/// What to do about one phone, and why.
+package enum Decision: Sendable, Equatable {
+    /// A push closes the difference.
+    case send(PushPlan)
+    /// Something will be due then.
+    case wait(until: UnixTime, Reason)
+    /// Nothing until something changes.
+    case nothing(Reason)
+
+    package var reason: Reason {
+        switch self {
+        case .send(let plan): plan.reason
+        case .wait(_, let reason), .nothing(let reason): reason
+        }
+    }
+}
+
+/// A push that was decided, before its bytes are made.
+package struct PushPlan: Sendable, Equatable {
+    package var kind: PushKind
+    package var revision: Revision
+    package var priority: PushPriority
+    /// The revision of the alert it carries; 0 for none.
+    package var alertRevision: Revision
+    package var expiresAt: UnixTime
+    package var reason: Reason
+
+    package var carriesAlert: Bool { alertRevision > 0 }
+
+    package init(
+        kind: PushKind, revision: Revision, priority: PushPriority, alertRevision: Revision, expiresAt: UnixTime,
+        reason: Reason
+    ) {
+        self.kind = kind
+        self.revision = revision
+        self.priority = priority
+        self.alertRevision = alertRevision
+        self.expiresAt = expiresAt
+        self.reason = reason
+    }
+}
+
+/// Everything known about one phone of an activity.
+package struct PhoneSituation: Sendable, Equatable {
+    package var instance: InstanceRecord
+    package var device: DeviceRecord
+    package var updateToken: UpdateTokenRecord?
+    package var pushToStartToken: DeviceTokenRecord?
+    /// Another activity of this type has a start on this device whose card is not matched yet.
+    package var hasOtherOpenStart: Bool
+
+    package init(
+        instance: InstanceRecord, device: DeviceRecord, updateToken: UpdateTokenRecord? = nil,
+        pushToStartToken: DeviceTokenRecord? = nil, hasOtherOpenStart: Bool = false
+    ) {
+        self.instance = instance
+        self.device = device
+        self.updateToken = updateToken
+        self.pushToStartToken = pushToStartToken
+        self.hasOtherOpenStart = hasOtherOpenStart
+    }
+}
+
+/// What should be shown, as the reconciler needs it.
+package struct DesiredSituation: Sendable, Equatable {
+    package var activity: ActivityRecord
+    package var type: ActivityType
+    /// The content state is one that the policy's `highWhen` names.
+    package var isHighState: Bool
+
+    package init(activity: ActivityRecord, type: ActivityType, isHighState: Bool) {
+        self.activity = activity
+        self.type = type
+        self.isHighState = isHighState
+    }
+}

@@ -1,0 +1,70 @@
+package import APNSModel
+
+/// Makes the bytes of a decided push, at the moment of sending: what waits is never bytes.
+package enum PushBuilder {
+    /// - Throws: `PayloadError` when the payload cannot be built, which parks the phone for this revision.
+    package static func request(
+        _ plan: PushPlan, desired: DesiredSituation, content: ContentRecord, phone: PhoneSituation,
+        timestamp: Int64, id: PushID
+    ) throws(PayloadError) -> PushRequest? {
+        let activity = desired.activity
+        let time = UnixTime(seconds: timestamp)
+        let relevance: RelevanceScore? = if let value = activity.relevance { try RelevanceScore(value) } else { nil }
+        let alert = plan.carriesAlert ? activity.alert?.alert : nil
+        // A stale date that is past by the time it arrives would keep the card from ever being presented.
+        let stale = activity.staleDate(policy: desired.type.policy).flatMap { $0.seconds > timestamp ? $0 : nil }
+        switch plan.kind {
+        case .start:
+            guard let token = phone.pushToStartToken, let value = try? PushToStartToken(hex: token.value.hex) else {
+                return nil
+            }
+            guard let startAlert = alert ?? desired.type.policy.startAlert ?? activity.alert?.alert else {
+                throw .missingAlertTitle
+            }
+            let wantsInput = phone.device.osVersion.map { $0 >= .inputPush } ?? false
+            let payload = try StartPayload(
+                timestamp: time, attributesType: desired.type.attributesType, attributes: content.attributes,
+                contentState: content.state, alert: startAlert,
+                staleDate: stale ?? time + desired.type.policy.startStaleAfter, relevance: relevance,
+                input: wantsInput ? .updateToken : .unspecified)
+            return .start(payload, to: value, envelope(plan, activity, token.environment, id))
+        case .update:
+            guard let token = phone.updateToken, let value = try? UpdateToken(hex: token.value.hex) else { return nil }
+            let payload = try UpdatePayload(
+                timestamp: time, contentState: content.state, alert: alert, staleDate: stale, relevance: relevance)
+            return .update(payload, to: value, envelope(plan, activity, token.environment, id))
+        case .end:
+            guard let token = phone.updateToken, let value = try? UpdateToken(hex: token.value.hex) else { return nil }
+            // Who left the audience is not told the newest state: the card goes as it stands.
+            let isWanted = phone.instance.isWanted
+            let payload = try EndPayload(
+                timestamp: time, contentState: isWanted ? content.state : nil,
+                dismissal: isWanted ? activity.dismissal.dismissal : .immediate, alert: isWanted ? alert : nil,
+                relevance: relevance)
+            return .end(payload, to: value, envelope(plan, activity, token.environment, id))
+        }
+    }
+
+    private static func envelope(
+        _ plan: PushPlan, _ activity: ActivityRecord, _ environment: APNSEnvironment, _ id: PushID
+    ) -> PushRequest.Envelope {
+        PushRequest.Envelope(
+            bundleID: activity.app, environment: environment, priority: plan.priority,
+            expiration: .at(plan.expiresAt), collapseID: collapseID(of: activity.id), id: id)
+    }
+
+    /// The activity's id where a header can carry it, else a digest of it: racing starts of one activity coalesce.
+    package static func collapseID(of id: ActivityID) -> CollapseID? {
+        if let direct = CollapseID(id.text) { return direct }
+        return CollapseID("islet-" + String(Digest.fnv1a(id.text.utf8), radix: 16))
+    }
+}
+
+/// A 64-bit digest for telling contents apart. Not for anything that an adversary gains by a collision.
+package enum Digest {
+    package static func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return hash
+    }
+}

@@ -1,0 +1,142 @@
+/// Why something was done, or was not: a code with arguments, put into words only where a person reads it.
+package struct Reason: Sendable, Hashable {
+    package let code: Code
+    package let arguments: [String]
+
+    package init(_ code: Code, _ arguments: String...) {
+        self.code = code
+        self.arguments = arguments
+    }
+
+    /// The form it is stored in.
+    package init?(stored text: String) {
+        let parts = text.split(separator: "\u{1F}", omittingEmptySubsequences: false).map(String.init)
+        guard let first = parts.first, let code = Code(rawValue: first) else { return nil }
+        self.code = code
+        arguments = Array(parts.dropFirst())
+    }
+
+    package var stored: String { ([code.rawValue] + arguments).joined(separator: "\u{1F}") }
+
+    /// Stable names: part of the API.
+    package enum Code: String, Sendable, CaseIterable {
+        // Sent, or about to be
+        case firstState = "first-state"
+        case newState = "new-state"
+        case freshToken = "fresh-token"
+        case phoneBehind = "phone-behind"
+        case activityEnded = "activity-ended"
+        case endRepeated = "end-repeated"
+        case leftAudience = "left-audience"
+        // Waits
+        case requesting = "app-is-starting"
+        case startGrace = "start-grace"
+        case starting = "start-in-flight"
+        case coalescing = "coalescing"
+        case retryLater = "retry-later"
+        // Nothing to send
+        case upToDate = "up-to-date"
+        case startUnconfirmed = "start-unconfirmed"
+        case startFateUnknown = "start-fate-unknown"
+        case waitingForUpdateToken = "waiting-for-update-token"
+        case updateTokenDead = "update-token-dead"
+        case belowPushToStart = "below-ios-17.2"
+        case activitiesDisabled = "activities-disabled"
+        case noPushToStartToken = "no-push-to-start-token"
+        case pushToStartTokenDead = "push-to-start-token-dead"
+        case appOnly = "start-app-only"
+        case startNever = "start-never"
+        case noStartAlert = "no-start-alert"
+        case otherStartOpen = "other-start-open"
+        case personDismissed = "dismissed-by-person"
+        case cardGone = "card-gone"
+        case cardEnded = "card-ended"
+        case endSent = "end-sent"
+        case endedUnseen = "ended-before-shown"
+        case signedOut = "signed-out"
+        case notAnnounced = "no-state-yet"
+        case otherDeviceActive = "other-device-active"
+        case parked = "parked"
+        case payloadRefused = "payload-refused"
+        // What came of a push
+        case accepted = "accepted"
+        case tokenInactive = "token-inactive"
+        case tokenBad = "token-bad"
+        case tokenWrongTopic = "token-wrong-topic"
+        case tokenNewer = "token-newer-than-answer"
+        case otherEnvironment = "other-environment"
+        case slowDown = "slow-down"
+        case serviceTrouble = "service-trouble"
+        case halted = "halted"
+        case providerToken = "provider-token"
+        case connection = "connection"
+        case unknownFate = "unknown-fate"
+        case notSent = "not-sent"
+        case notConfigured = "not-configured"
+        case rescued = "rescued"
+    }
+
+    /// In words, for a person.
+    package var text: String {
+        func argument(_ index: Int) -> String { index < arguments.count ? arguments[index] : "?" }
+        return switch code {
+        case .firstState: "the first state: the card is started"
+        case .newState: "a new state"
+        case .freshToken: "the phone handed out a new update token: it gets the newest state"
+        case .phoneBehind: "the phone reported an older state than it was sent"
+        case .activityEnded: "the activity has ended"
+        case .endRepeated: "the phone has not confirmed the end: it is repeated without alert"
+        case .leftAudience: "the person left the audience"
+        case .requesting: "the app said that it is about to start the card itself: waiting until \(argument(0))"
+        case .startGrace: "the phone was in touch just now and may start the card itself: waiting until \(argument(0))"
+        case .starting: "a start is on its way"
+        case .coalescing: "changes in quick succession go out together at \(argument(0))"
+        case .retryLater: "the next attempt is at \(argument(0))"
+        case .upToDate: "the phone was sent the newest state"
+        case .startUnconfirmed:
+            "APNs accepted the start, but the phone has not reported the card: "
+                + "iOS holds the update token back until the person taps Allow, or the phone is off, or the app was force-quit; "
+                + "a second start would be a second card"
+        case .startFateUnknown:
+            "the answer to the start was lost: the card may be there, and a second start would be a second card"
+        case .waitingForUpdateToken: "the card has no update token yet: the state goes out when it arrives"
+        case .updateTokenDead: "APNs refused the card's update token: waiting for a new one"
+        case .belowPushToStart:
+            "iOS \(argument(0)) cannot start a card by push (17.2 and later can): waiting for the app"
+        case .activitiesDisabled: "Live Activities are disabled on this phone"
+        case .noPushToStartToken: "the phone reported no push-to-start token for this type: waiting for the app"
+        case .pushToStartTokenDead: "APNs refused the push-to-start token: waiting for a new one"
+        case .appOnly: "this activity is started by the app alone"
+        case .startNever: "this activity is not started where it is not shown already"
+        case .noStartAlert: "a start needs an alert: give one in the request, or `startAlert` in the type's policy"
+        case .otherStartOpen: "another start of this type is not matched with its card yet; a second one is held"
+        case .personDismissed: "the person swiped the card away"
+        case .cardGone: "the card vanished and nobody said why"
+        case .cardEnded: "the card has ended"
+        case .endSent: "the end was sent; the phone has not confirmed it"
+        case .endedUnseen: "the activity ended before it was shown here"
+        case .signedOut: "the person signed out on this phone"
+        case .notAnnounced: "the backend has not set a state yet"
+        case .otherDeviceActive: "the person was active on another device last: the card is started there"
+        case .parked: "APNs answered \(argument(0)) \(argument(1)): our request is wrong and is not repeated as it is"
+        case .payloadRefused: "the payload cannot be built: \(argument(0))"
+        case .accepted: "APNs accepted it"
+        case .tokenInactive: "APNs answered 410 \(argument(0)): this token is dead"
+        case .tokenBad: "APNs answered 400 BadDeviceToken: this token is dead, or belongs to the other environment"
+        case .tokenWrongTopic: "APNs answered 400 DeviceTokenNotForTopic: this token belongs to another app or kind"
+        case .tokenNewer: "APNs answered 410 for a time before this token was seen: it is tried again at \(argument(0))"
+        case .otherEnvironment: "refused as BadDeviceToken: tried once in \(argument(0)), the phone never named its own"
+        case .slowDown: "APNs answered 429 TooManyRequests: the next attempt is at \(argument(0))"
+        case .serviceTrouble: "APNs answered \(argument(0)) \(argument(1)): the next attempt is at \(argument(2))"
+        case .halted:
+            "APNs answered \(argument(0)) \(argument(1)): the \(argument(2)) must be mended; "
+                + "the work is kept and tried again at \(argument(3))"
+        case .providerToken: "APNs refused the provider token (\(argument(0))): tried again at \(argument(1))"
+        case .connection: "APNs gave up the connection (\(argument(0))): tried again at \(argument(1))"
+        case .unknownFate: "no answer came (\(argument(0))): it may have arrived; the next attempt is at \(argument(1))"
+        case .notSent: "it did not leave (\(argument(0))): tried again at \(argument(1))"
+        case .notConfigured: "no APNs key is configured for \(argument(0)) of this app"
+        case .rescued: "the server stopped while it was on its way: it may have arrived"
+        }
+    }
+}

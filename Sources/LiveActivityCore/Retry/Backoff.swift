@@ -1,0 +1,33 @@
+import APNSModel
+
+/// How long to wait before another attempt. The dice are 0 to 1 and given in, so that tests know the answer.
+package enum Backoff {
+    /// 429 TooManyRequests for one token: 1 s to 5 min, full jitter.
+    package static func token(tries: Int, dice: Double) -> Duration {
+        max(.seconds(1), jittered(limit: exponential(base: 1, factor: 2, tries: tries, cap: 300), dice: dice))
+    }
+
+    /// 5xx and lost connections: about 1 s, then 4 s, 16 s, … to Apple's 15 min, full jitter from the second on.
+    package static func service(tries: Int, dice: Double) -> Duration {
+        guard tries > 1 else { return .milliseconds(Int64(750 + 500 * clamped(dice))) }
+        return jittered(limit: exponential(base: 1, factor: 4, tries: tries, cap: 900), dice: dice)
+    }
+
+    /// A fault that a person must mend is looked at again this often.
+    package static let halted = Duration.seconds(60)
+    /// What did not leave, through no fault of anybody, leaves again after this.
+    package static let notSent = Duration.milliseconds(250)
+
+    private static func exponential(base: Double, factor: Double, tries: Int, cap: Double) -> Double {
+        var limit = base
+        for _ in 1..<max(2, min(tries, 32)) where limit < cap { limit *= tries > 1 ? factor : 1 }
+        return min(limit, cap)
+    }
+
+    private static func jittered(limit: Double, dice: Double) -> Duration {
+        // Full jitter, but never at once: a tenth of the limit is the least.
+        .milliseconds(Int64(limit * 1000 * max(0.1, clamped(dice))))
+    }
+
+    private static func clamped(_ dice: Double) -> Double { min(1, max(0, dice)) }
+}

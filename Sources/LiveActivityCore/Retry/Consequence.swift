@@ -1,0 +1,133 @@
+package import APNSModel
+
+/// What follows from the outcome of one push: the table of `docs/architecture.md`, "What follows an answer".
+package enum Consequence: Sendable, Equatable {
+    /// APNs has it.
+    case accepted
+    /// This value of the token is dead and stays dead.
+    case tokenDead(Reason)
+    /// This phone alone is tried again then; the push did not arrive.
+    case retry(at: UnixTime, Reason)
+    /// This phone alone is tried again then; the push may have arrived.
+    case unknownFate(retryAt: UnixTime, Reason)
+    /// A fault that is not the phone's: written once, for the lane.
+    case laneFault(Fault)
+    /// The request is wrong: not repeated for this revision.
+    case parked(Reason)
+    /// Refused for its environment, which the phone never named: once in the other.
+    case otherEnvironment(APNSEnvironment, Reason)
+
+    package struct Fault: Sendable, Equatable {
+        package enum Kind: Int, Sendable, Comparable {
+            case notSent, connection, service, halted
+            package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+        }
+        package var kind: Kind
+        package var retryAt: UnixTime
+        package var reason: Reason
+    }
+
+    /// What the table may look at.
+    package struct Context: Sendable {
+        package var tries: Int
+        package var laneTries: Int
+        package var tokenFirstSeenAt: UnixTime
+        package var environment: APNSEnvironment
+        /// A key of the other environment is there, and the phone never named its own.
+        package var mayTryOtherEnvironment: Bool
+        package var now: UnixTime
+        package var dice: Double
+
+        package init(
+            tries: Int, laneTries: Int, tokenFirstSeenAt: UnixTime, environment: APNSEnvironment,
+            mayTryOtherEnvironment: Bool, now: UnixTime, dice: Double
+        ) {
+            self.tries = tries
+            self.laneTries = laneTries
+            self.tokenFirstSeenAt = tokenFirstSeenAt
+            self.environment = environment
+            self.mayTryOtherEnvironment = mayTryOtherEnvironment
+            self.now = now
+            self.dice = dice
+        }
+    }
+
+    package init(_ outcome: Result<PushAnswer, PushFailure>, _ context: Context) {
+        switch outcome {
+        case .success(let answer): self = Self.of(answer, context)
+        case .failure(let failure): self = Self.of(failure, context)
+        }
+    }
+
+    private static func of(_ answer: PushAnswer, _ context: Context) -> Self {
+        let now = context.now
+        let reasonText = answer.reason?.text ?? ""
+        let serviceAt = now + Backoff.service(tries: context.laneTries + 1, dice: context.dice)
+        switch answer.verdict {
+        case .accepted: return .accepted
+        case .tokenDead(.inactive(let since)):
+            if let since, context.tokenFirstSeenAt > since {
+                let at = now + Backoff.token(tries: context.tries + 1, dice: context.dice)
+                return .retry(at: at, Reason(.tokenNewer, at.description))
+            }
+            return .tokenDead(Reason(.tokenInactive, reasonText))
+        case .tokenDead(.badToken):
+            if context.mayTryOtherEnvironment {
+                let other = context.environment.other
+                return .otherEnvironment(other, Reason(.otherEnvironment, other.rawValue))
+            }
+            return .tokenDead(Reason(.tokenBad))
+        case .tokenDead(.wrongTopic): return .tokenDead(Reason(.tokenWrongTopic))
+        case .slowDown:
+            let at = now + Backoff.token(tries: context.tries + 1, dice: context.dice)
+            return .retry(at: at, Reason(.slowDown, at.description))
+        case .serviceTrouble:
+            return .laneFault(
+                Fault(
+                    kind: .service, retryAt: serviceAt,
+                    reason: Reason(.serviceTrouble, String(answer.status), reasonText, serviceAt.description)))
+        case .newConnection:
+            return .laneFault(
+                Fault(
+                    kind: .connection, retryAt: serviceAt,
+                    reason: Reason(.connection, reasonText, serviceAt.description)))
+        case .keepProviderToken, .renewProviderToken:
+            let at = answer.verdict == .keepProviderToken ? serviceAt : now + Backoff.halted
+            return .laneFault(
+                Fault(
+                    kind: answer.verdict == .keepProviderToken ? .connection : .halted, retryAt: at,
+                    reason: Reason(.providerToken, reasonText, at.description)))
+        case .halted(let scope):
+            let at = now + Backoff.halted
+            return .laneFault(
+                Fault(
+                    kind: .halted, retryAt: at,
+                    reason: Reason(.halted, String(answer.status), reasonText, scope.rawValue, at.description)))
+        case .requestRefused: return .parked(Reason(.parked, String(answer.status), reasonText))
+        }
+    }
+
+    private static func of(_ failure: PushFailure, _ context: Context) -> Self {
+        let now = context.now
+        switch failure.code {
+        case .unknownFate:
+            let at = now + Backoff.service(tries: context.tries + 1, dice: context.dice)
+            return .unknownFate(retryAt: at, Reason(.unknownFate, failure.detail, at.description))
+        case .cannotConnect, .refusedByPeer:
+            let at = now + Backoff.service(tries: context.laneTries + 1, dice: context.dice)
+            return .laneFault(
+                Fault(
+                    kind: .connection, retryAt: at,
+                    reason: Reason(.notSent, failure.description, at.description)))
+        case .notSentInTime, .overloaded, .stopping:
+            let at = now + Backoff.notSent
+            return .laneFault(
+                Fault(kind: .notSent, retryAt: at, reason: Reason(.notSent, failure.code.rawValue, at.description)))
+        case .notConfigured:
+            return .laneFault(
+                Fault(
+                    kind: .halted, retryAt: now + Backoff.halted,
+                    reason: Reason(.notConfigured, context.environment.rawValue)))
+        }
+    }
+}

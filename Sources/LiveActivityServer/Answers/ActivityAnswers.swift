@@ -1,0 +1,153 @@
+import APNSModel
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityStorage
+
+extension ActivityAnswer {
+    /// - Parameter total: All phones of the activity; those beyond the counted ones are said to be more.
+    init(_ reply: SetDesiredState.Reply, _ tally: Outlook.Tally, total: Int) {
+        // An order that nobody watches is no error: the answer says that there was nothing to do.
+        let reasons = total == 0 ? [ReasonCount(reason: "nothing-to-update", count: 0)] : tally.reasons
+        self.init(
+            revision: Int(reply.revision), changed: reply.changed, phase: reply.phase.rawValue, phones: tally.phones,
+            reasons: reasons, more: total > tally.counted ? total - tally.counted : nil)
+    }
+}
+
+/// Which phones of an activity an answer lists.
+struct PhonePage {
+    static let standard = 100
+    static let maximum = 1000
+
+    let after: DeviceKey?
+    let limit: Int
+
+    init(_ query: Query) throws(Problem) {
+        limit = try query.limit(default: Self.standard, maximum: Self.maximum)
+        if let text = query["after"] {
+            guard let key = DeviceKey(text, radix: 36), key >= 0 else {
+                throw Problem(.invalidQuery, "`after` is the `next` of an earlier answer")
+            }
+            after = key
+        } else {
+            after = nil
+        }
+    }
+
+    static func cursor(_ key: DeviceKey) -> String { String(key, radix: 36) }
+}
+
+extension ActivityView {
+    /// - Parameters:
+    ///   - counted: The phones that are counted by their state.
+    ///   - page: The phones to list, and one more if there are more.
+    init(
+        _ state: ActivityState, counted: [PhoneSituation], page: [PhoneSituation], limit: Int, outlook: Outlook
+    ) {
+        let record = state.record
+        let listed = page.prefix(limit)
+        let counts = Dictionary(counted.map { ($0.instance.state.name, 1) }, uniquingKeysWith: +)
+        self.init(
+            activity: record.id.text, type: record.type, phase: record.phase.rawValue, run: record.run,
+            revision: Int(record.revision), state: state.content?.state.object ?? [:],
+            attributes: state.content?.attributes.object ?? [:],
+            createdAt: record.run == 1 ? Instant(record.runStartedAt) : nil,
+            updatedAt: Instant(record.changedAt), counts: counts,
+            devices: listed.map { DeviceView($0, outlook: outlook) },
+            next: page.count > limit ? listed.last.map { PhonePage.cursor($0.device.key) } : nil)
+        reason = state.lane?.waitReason.map(LiveActivityAPI.Reason.init)
+        more = state.phones > counted.count ? state.phones - counted.count : nil
+    }
+}
+
+extension DeviceView {
+    init(_ phone: PhoneSituation, outlook: Outlook) {
+        let instance = phone.instance
+        self.init(
+            device: phone.device.id.text, user: phone.device.userID.text, localID: instance.localID?.text,
+            state: instance.state.name, revision: Int(instance.heldRevision),
+            shownRevision: instance.shownRevision > 0 ? Int(instance.shownRevision) : nil,
+            confirmation: Confirmation(instance), lastDelivery: instance.last.map(DeliveryView.init),
+            reason: outlook.verdict(on: phone).reason)
+    }
+}
+
+extension DeviceView.Confirmation {
+    init(_ instance: InstanceRecord) {
+        if instance.shownRevision > 0, instance.shownRevision >= instance.sentRevision {
+            self = .held
+        } else if instance.sentRevision > 0 {
+            self = .accepted
+        } else {
+            // A contradiction takes back what was thought to be held, until it is sent again.
+            self = instance.contradictions > 0 ? .contradicted : .unknown
+        }
+    }
+}
+
+extension DeliveryView {
+    init(_ last: LastDelivery) {
+        self.init(
+            kind: last.kind.name, at: Instant(last.at), status: last.status > 0 ? last.status : nil,
+            verdict: last.reason.code.rawValue, reason: Self.words(of: last.reason), detail: last.reason.text)
+    }
+
+    /// APNs's own word for a refusal.
+    private static func words(of reason: LiveActivityCore.Reason) -> String? {
+        func argument(_ index: Int) -> String? {
+            index < reason.arguments.count && !reason.arguments[index].isEmpty ? reason.arguments[index] : nil
+        }
+        return switch reason.code {
+        case .tokenInactive, .providerToken, .connection: argument(0)
+        case .serviceTrouble, .halted, .parked: argument(1)
+        case .tokenBad: "BadDeviceToken"
+        case .tokenWrongTopic: "DeviceTokenNotForTopic"
+        case .slowDown: "TooManyRequests"
+        default: nil
+        }
+    }
+}
+
+extension DesiredStatesAnswer.DesiredState {
+    /// What a phone is told of one activity; `nil` when it has no part in it.
+    init?(_ state: ActivityState, _ instance: InstanceRecord, app: AppSettings) {
+        let record = state.record
+        let hasCard = instance.state.mayHaveCard || instance.state == .requesting
+        guard record.phase != .announced else { return nil }
+        // Who left sees no state any more: the phone is told to end its card, and nothing else.
+        guard instance.isWanted else {
+            guard hasCard else { return nil }
+            self.init(
+                activity: record.id.text, type: record.type, state: [:], revision: Int(record.revision),
+                phase: ActivityRecord.Phase.ended.rawValue)
+            return
+        }
+        guard record.phase == .active || hasCard else { return nil }
+        let policy = app.types[record.type]?.policy ?? TypePolicy()
+        self.init(
+            activity: record.id.text, type: record.type,
+            attributes: Self.appMayStart(record, instance) ? state.content?.attributes.object : nil,
+            state: state.content?.state.object ?? [:], revision: Int(record.revision), phase: record.phase.rawValue,
+            staleAt: record.phase == .active ? record.staleDate(policy: policy).map { Instant($0) } : nil)
+    }
+
+    /// Attributes are given where the app may make the card itself: where there is none and none is on its way.
+    private static func appMayStart(_ record: ActivityRecord, _ instance: InstanceRecord) -> Bool {
+        guard record.phase == .active, record.start != .never, instance.mayStart else { return false }
+        let isFresh = instance.run != record.run
+        return isFresh || instance.state == .absent || instance.state == .requesting
+    }
+}
+
+extension EncodedObject {
+    /// The object that is written here; it was checked when it was stored.
+    var object: JSONObject? { (try? JSONValue(parsing: bytes))?.object }
+}
+
+extension Instant {
+    /// The same instant; outside 1970 to 9999 the nearest that is not.
+    init(_ time: UnixTime) {
+        self.init(clampingMilliseconds: Int(time.milliseconds))
+    }
+}

@@ -1,0 +1,127 @@
+import APNSModel
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityStorage
+
+/// What follows on a phone, by the decision that delivery will make of the same rows: the one source of what the API
+/// says about phones.
+struct Outlook {
+    enum Course: Sendable, Equatable {
+        case start, update, pending, none
+    }
+
+    /// What follows on one phone, and why.
+    struct Verdict {
+        var course: Course
+        var reason: LiveActivityAPI.Reason
+    }
+
+    private let desired: DesiredSituation?
+    private let laneReason: LiveActivityCore.Reason?
+    private let now: UnixTime
+    /// Pushes from then on count as what follows from the call that is being answered.
+    private let since: UnixTime?
+
+    init(_ state: ActivityState, app: AppSettings, now: UnixTime, since: UnixTime?) {
+        self.now = now
+        self.since = since
+        laneReason = state.lane?.waitReason
+        if let type = app.types[state.record.type] {
+            let content =
+                state.content
+                ?? ContentRecord(
+                    activity: state.record.number, revision: 0, state: .empty, digest: 0, attributes: .empty,
+                    attributesDigest: 0)
+            desired = DesiredSituation(state.record, type, content)
+        } else {
+            desired = nil
+        }
+    }
+
+    func verdict(on phone: PhoneSituation) -> Verdict {
+        guard let desired else {
+            return Verdict(
+                course: .none,
+                reason: .init(code: "type-not-configured", text: "this activity type is no longer configured"))
+        }
+        let decision = Reconciler.decide(desired, phone, now: now)
+        let reason = decision.reason
+        switch decision {
+        case .send(let plan):
+            // A fault that is not the phone's holds back everybody who is behind.
+            if let laneReason { return Verdict(course: .pending, reason: .init(laneReason)) }
+            return Verdict(course: plan.kind == .start ? .start : .update, reason: .init(reason))
+        case .wait:
+            return Verdict(course: sent(phone) ?? (reason.code == .starting ? .start : .pending), reason: .init(reason))
+        case .nothing:
+            return Verdict(course: sent(phone) ?? Self.course(of: reason.code), reason: .init(reason))
+        }
+    }
+
+    /// What was sent already because of the call that is being answered: delivery may be faster than the answer.
+    private func sent(_ phone: PhoneSituation) -> Course? {
+        guard let since, let last = phone.instance.last, last.at >= since, last.status == 200,
+            last.revision == desired?.activity.revision
+        else { return nil }
+        return last.kind == .start ? .start : .update
+    }
+
+    /// Whether a phone that gets nothing now gets something by the ordinary course of things: a token, a card, the app.
+    private static func course(of code: LiveActivityCore.Reason.Code) -> Course {
+        switch code {
+        case .starting: .start
+        case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
+            .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .coalescing,
+            .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
+            .notConfigured, .rescued, .tokenNewer, .otherEnvironment:
+            .pending
+        case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience, .upToDate,
+            .activitiesDisabled, .startNever, .noStartAlert, .personDismissed, .cardGone, .cardEnded, .endSent,
+            .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
+            .tokenInactive, .tokenBad, .tokenWrongTopic:
+            .none
+        }
+    }
+
+    /// How many phones take which course, and why those wait or get nothing.
+    struct Tally {
+        var phones = ActivityAnswer.Phones(start: 0, update: 0, pending: 0, none: 0)
+        var reasons: [ActivityAnswer.ReasonCount] = []
+        var counted = 0
+    }
+
+    func tally(_ situations: [PhoneSituation]) -> Tally {
+        var tally = Tally()
+        var counts: [String: Int] = [:]
+        for situation in situations {
+            let verdict = verdict(on: situation)
+            tally.counted += 1
+            switch verdict.course {
+            case .start: tally.phones.start += 1
+            case .update: tally.phones.update += 1
+            case .pending:
+                tally.phones.pending += 1
+                counts[verdict.reason.code, default: 0] += 1
+            case .none:
+                tally.phones.none += 1
+                counts[verdict.reason.code, default: 0] += 1
+            }
+        }
+        // The most frequent first; by name where equal, so that an answer is the same each time.
+        tally.reasons = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .map { .init(reason: $0.key, count: $0.value) }
+        return tally
+    }
+}
+
+extension LaneRecord {
+    /// Why the lane waits. The reason of its last failure stays in the row after there was nothing left to send.
+    var waitReason: LiveActivityCore.Reason? { nextAt == nil ? nil : reason }
+}
+
+extension LiveActivityAPI.Reason {
+    init(_ reason: LiveActivityCore.Reason) {
+        self.init(code: reason.code.rawValue, text: reason.text)
+    }
+}

@@ -1,0 +1,89 @@
+import APNSModel
+import LiveActivityAPI
+import LiveActivityCore
+
+/// Which stretch of a timeline an answer holds. One stored row holds the entries of a whole flight, so that a cursor is
+/// a row and a place in it.
+struct TimelinePage {
+    static let standard = 100
+    static let maximum = 1000
+
+    let limit: Int
+    private let row: Int64
+    /// How many entries of that row were answered already; `nil`: all of them.
+    private let entry: Int?
+
+    init(_ query: Query) throws(Problem) {
+        limit = try query.limit(default: Self.standard, maximum: Self.maximum)
+        guard let text = query["after"] else {
+            row = 0
+            entry = nil
+            return
+        }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard let row = parts.first.flatMap({ Int64($0) }), row > 0, parts.count <= 2 else { throw Self.badCursor }
+        self.row = row
+        if parts.count == 2 {
+            guard let entry = Int(parts[1]), entry > 0 else { throw Self.badCursor }
+            self.entry = entry
+        } else {
+            entry = nil
+        }
+    }
+
+    private static let badCursor = Problem(.invalidQuery, "`after` is the `next` of an earlier answer")
+
+    /// The rows after this one are needed.
+    var rowsAfter: Int64 { entry == nil ? row : row - 1 }
+
+    /// The entries of this page, and the cursor of the next one.
+    func cut(_ rows: [(sequence: Int64, record: HistoryRecord)]) -> (entries: [HistoryEntry], next: String?) {
+        var entries: [HistoryEntry] = []
+        var last: String?
+        for (sequence, record) in rows {
+            let skipped = sequence == row ? (entry ?? 0) : 0
+            for (index, entry) in record.entries.enumerated().dropFirst(skipped) {
+                guard entries.count < limit else { return (entries, last) }
+                entries.append(entry)
+                last = index + 1 == record.entries.count ? "\(sequence)" : "\(sequence).\(index + 1)"
+            }
+        }
+        return (entries, nil)
+    }
+}
+
+extension TimelineView.Entry {
+    init(_ entry: HistoryEntry, devices: [DeviceKey: DeviceID]) {
+        let (code, text) = Self.words(of: entry)
+        self.init(
+            at: Instant(entry.at), kind: entry.kind.name,
+            device: entry.device.flatMap { devices[$0]?.text }, revision: Int(entry.revision), code: code, text: text,
+            status: entry.status > 0 ? entry.status : nil, apnsID: entry.pushID?.description)
+        priority = entry.priority > 0 ? entry.priority : nil
+        alert = entry.carriesAlert ? true : nil
+        timestamp = entry.timestamp > 0 ? Int(entry.timestamp) : nil
+    }
+
+    /// What came of it counts before why it was done.
+    private static func words(of entry: HistoryEntry) -> (code: String, text: String) {
+        let code = (entry.outcome ?? entry.reason)?.code.rawValue ?? entry.kind.name
+        let reasons = [entry.reason, entry.outcome].compactMap { $0?.text }
+        guard reasons.isEmpty else { return (code, reasons.joined(separator: ": ")) }
+        let text =
+            switch entry.kind {
+            case .stateSet: "the backend set the state"
+            case .ended: "the backend ended the activity"
+            case .reopened: "the backend began a new run"
+            case .audienceChanged: "the audience changed"
+            case .reported: "the phone reported: \(entry.detail)"
+            case .tokenReported: "the phone reported an update token (\(entry.detail))"
+            case .tokenDied: "a token died"
+            case .start: "a start was sent"
+            case .update: "an update was sent"
+            case .end: "an end was sent"
+            case .held: "nothing was sent"
+            case .rescued: "the server stopped while it was on its way"
+            }
+        return (code, text)
+    }
+}

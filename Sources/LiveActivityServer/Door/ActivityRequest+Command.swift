@@ -1,0 +1,102 @@
+import APNSModel
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+
+extension ActivityRequest {
+    /// What the command takes, with everything checked that needs no look at the store.
+    func command(of activity: ActivityID, in call: Call) throws(Problem) -> SetDesiredState {
+        let type = try call.type(type, pointer: "/type")
+        var body = SetDesiredState.Body(state: state)
+        body.attributes = attributes
+        try take(audience, into: &body)
+        body.alert = try Fields.alert(alert, at: "/alert")
+        body.priority =
+            switch priority {
+            case .auto, nil: .auto
+            case .low: .low
+            case .high: .high
+            }
+        if let relevance, !relevance.isFinite {
+            throw .invalid("/relevance", "not a finite number", expected: "a finite number")
+        }
+        body.relevance = relevance
+        body.staleAt = try staleDate(now: call.now)
+        body.staleAfter = try Fields.duration(staleAfter, at: "/staleAfter")
+        body.start = start.map { start in
+            switch start {
+            case .ifPossible: .ifPossible
+            case .appOnly: .appOnly
+            case .never: .never
+            }
+        }
+        body.restart = restart.map { restart in
+            switch restart {
+            case .never: .never
+            case .onAlert: .onAlert
+            case .always: .always
+            }
+        }
+        body.reopen = reopen ?? false
+        return SetDesiredState(app: call.app.bundleID, id: activity, type: type, body: body, now: call.now)
+    }
+
+    private func staleDate(now: UnixTime) throws(Problem) -> UnixTime? {
+        guard let staleAt else { return nil }
+        let date = UnixTime(staleAt)
+        guard date > now else {
+            throw .invalid(
+                "/staleAt", "in the past: iOS would never present the card", expected: "a time after \(now)",
+                given: staleAt.description, fix: "leave it out, or give a later time")
+        }
+        return date
+    }
+
+    private func take(_ audience: Audience?, into body: inout SetDesiredState.Body) throws(Problem) {
+        guard let audience else { return }
+        guard audience.users.count <= SetDesiredState.maximumUsers else {
+            throw Problem(Refusal.audienceTooLarge(limit: SetDesiredState.maximumUsers))
+        }
+        var users: [UserID] = []
+        for (index, user) in audience.users.enumerated() {
+            users.append(try Fields.id(user, at: "/audience/users/\(index)"))
+        }
+        body.users = users
+        switch audience.devices {
+        case nil: break
+        case .lastActive: body.devices = .lastActive
+        case .all: body.devices = .all
+        case .ids(let texts):
+            guard 1...SetDesiredState.maximumUsers ~= texts.count else {
+                throw .invalid(
+                    "/audience/devices", "an empty or too long list",
+                    expected: "1 to \(SetDesiredState.maximumUsers) device ids",
+                    fix: "`start: never` starts it on no device")
+            }
+            var devices: Set<DeviceID> = []
+            for (index, text) in texts.enumerated() {
+                devices.insert(try Fields.id(text, at: "/audience/devices/\(index)"))
+            }
+            body.devices = .only(devices)
+        }
+    }
+}
+
+extension EndRequest {
+    /// What the command takes; the absent dismissal leaves it to iOS.
+    func command(of activity: ActivityID, in call: Call) throws(Problem) -> EndActivity {
+        let dismissal: DismissalWish =
+            if dismissNow == true {
+                .immediate
+            } else if let dismissAt {
+                .at(UnixTime(dismissAt))
+            } else if let dismissAfter {
+                .at(call.now + dismissAfter.duration)
+            } else {
+                .systemDefault
+            }
+        return EndActivity(
+            app: call.app.bundleID, id: activity, state: state, alert: try Fields.alert(alert, at: "/alert"),
+            dismissal: dismissal, now: call.now)
+    }
+}

@@ -1,0 +1,115 @@
+import APNSModel
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+
+extension DeviceRequest {
+    func command(of device: DeviceID, in call: Call) throws(Problem) -> RegisterDevice {
+        var body = RegisterDevice.Body(user: try Fields.id(user, at: "/user"))
+        body.platform = platform?.rawValue
+        body.timeZone = try Self.timeZone(timeZone)
+        body.locale = try Fields.text(locale, at: "/locale", maximum: 64)
+        if let osVersion {
+            guard let version = OSVersion(osVersion) else {
+                throw .invalid("/osVersion", "not a version", expected: "one to three numbers with dots, such as 18.1")
+            }
+            body.osVersion = version
+        }
+        body.appVersion = try Fields.text(appVersion, at: "/appVersion", maximum: 64)
+        body.build = try Fields.text(build, at: "/build", maximum: 64)
+        body.model = try Fields.text(model, at: "/model", maximum: 64)
+        body.environment = environment.map { environment in
+            switch environment {
+            case .sandbox: .sandbox
+            case .production: .production
+            }
+        }
+        body.activitiesEnabled = activitiesEnabled
+        body.frequentPushesEnabled = frequentPushesEnabled
+        body.notificationAuthorization = notificationAuthorization?.rawValue
+        body.deviceToken = try Fields.token(deviceToken, at: "/deviceToken")
+        let key = DeviceKey(truncatingIfNeeded: call.services.dice()) & .max
+        return RegisterDevice(app: call.app, id: device, body: body, now: call.now, freshKey: key)
+    }
+
+    /// Whether there is such a zone is known only where the zone is used.
+    private static func timeZone(_ text: String?) throws(Problem) -> String? {
+        guard let text else { return nil }
+        let isName = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+                UInt8(ascii: "+"):
+                true
+            default: false
+            }
+        }
+        guard 1...64 ~= text.utf8.count, isName else {
+            throw .invalid("/timeZone", "not the name of a time zone", expected: "an IANA name such as Europe/Berlin")
+        }
+        return text
+    }
+}
+
+extension InstanceRequest {
+    /// The report that the command takes; `pointer` is where the request stands in the body.
+    func report(of localID: LocalID, in call: Call, at pointer: String) throws(Problem) -> CardReport {
+        let type = try call.type(type, pointer: pointer + "/type")
+        var report = CardReport(localID: localID, type: type, state: state.reported)
+        report.activity = try activity.map { (text) throws(Problem) in try Fields.id(text, at: pointer + "/activity") }
+        report.attributes = attributes
+        report.token = try Fields.token(token, at: pointer + "/token")
+        report.startedAt = startedAt.map(UnixTime.init)
+        report.lastTimestamp = lastTimestamp.map { UnixTime($0).seconds }
+        report.contentState = contentState
+        if let basedOn {
+            guard basedOn >= 0 else {
+                throw .invalid(pointer + "/basedOn", "negative", expected: "a revision, 0 or more")
+            }
+            report.basedOn = Revision(basedOn)
+        }
+        return report
+    }
+}
+
+extension InstanceRequest.State {
+    fileprivate var reported: CardReport.State {
+        switch self {
+        case .requesting: .requesting
+        case .pending: .pending
+        case .active: .active
+        case .stale: .stale
+        case .ended: .ended
+        case .dismissed: .dismissed
+        case .gone: .gone
+        }
+    }
+}
+
+extension InventoryRequest {
+    /// The cards one inventory may list: iOS itself keeps far fewer.
+    static let maximumCards = 100
+
+    func command(of device: DeviceID, in call: Call) throws(Problem) -> ReportInventory {
+        guard sequence >= 1 else {
+            throw .invalid("/sequence", "must grow from 1", expected: "1 or more", given: String(sequence))
+        }
+        guard instances.count <= Self.maximumCards else {
+            throw .invalid(
+                "/instances", "too many cards", expected: "at most \(Self.maximumCards)", given: String(instances.count)
+            )
+        }
+        var reports: [CardReport] = []
+        var known: Set<LocalID> = []
+        for (index, item) in instances.enumerated() {
+            let pointer = "/instances/\(index)"
+            let localID: LocalID = try Fields.id(item.localID, at: pointer + "/localID")
+            guard known.insert(localID).inserted else {
+                throw .invalid(pointer + "/localID", "listed twice", expected: "each card once")
+            }
+            reports.append(try item.instance.report(of: localID, in: call, at: pointer))
+        }
+        return ReportInventory(
+            app: call.app, device: device, sequence: Int64(sequence), reports: reports, now: call.now)
+    }
+}

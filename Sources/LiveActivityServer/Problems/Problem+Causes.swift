@@ -1,0 +1,129 @@
+import APNSModel
+import HTTPTypes
+import JSONText
+import LiveActivityCore
+import LiveActivityStorage
+
+extension Problem {
+    /// A text that is not JSON within the limits: line, column and pointer, never a value.
+    init(_ error: JSONSyntaxError) {
+        self.init(.invalidJSON, error.description, pointer: error.pointer.description)
+    }
+
+    /// A value of the body that does not fit the call.
+    init(_ error: JSONDecodingError) {
+        let given = Self.quotable(error.given)
+        let place = error.pointer == .root ? "the body" : error.pointer.description
+        let detail =
+            switch error.code {
+            case .missing: "\(place): missing, expected \(error.expected)"
+            case .unknownField: "\(place): this call has no such field"
+            case .wrongType, .invalidValue: "\(place): expected \(error.expected), given \(given)"
+            }
+        self.init(
+            .invalidBody, detail, pointer: error.pointer.description, expected: error.expected, given: given,
+            fix: error.fix)
+    }
+
+    /// A quotation that may go into an answer: a long text may be a token or key that ended up in the wrong field.
+    static func quotable(_ given: String) -> String {
+        let mayBeSecret = given.utf8.count > 30 || given.contains(APIKey.prefix)
+        guard mayBeSecret else { return given }
+        return given.hasPrefix("\"") ? "a string" : given.hasPrefix("`") ? "another field" : "another value"
+    }
+
+    /// What the core refused, in the words of the API. A new refusal does not compile until it has its place here.
+    init(_ refusal: Refusal) {
+        switch refusal {
+        case .unknownActivity(let id):
+            self.init(.unknownActivity, "this app has no activity `\(id)`")
+        case .unknownDevice(let id):
+            self.init(
+                .unknownDevice, "this app has no device `\(id)`",
+                fix: "register it first: PUT /v1/devices/{device} with its `user`")
+        case .activityEnded(let id):
+            self.init(
+                .activityEnded, "the activity `\(id)` has ended: its cards are over",
+                fix: "set `reopen` to true to begin a new run, or use another id")
+        case .notAnActivityYet(let id):
+            self.init(
+                .noStateYet, "a phone reported a card of `\(id)`, but no state was set yet",
+                fix: "set one first: PUT /v1/activities/{activity}")
+        case .typeDiffers(let id, let type):
+            self.init(
+                .typeDiffers, "the activity `\(id)` is of the type `\(type)`", pointer: "/type",
+                expected: "`\(type)`", fix: "an id keeps its type: use another id")
+        case .attributesDiffer(let id):
+            self.init(
+                .attributesDiffer, "the attributes of `\(id)` are fixed while it runs (ActivityKit)",
+                pointer: "/attributes", fix: "leave `attributes` out, or end the activity and reopen it")
+        case .attributesMissing(let id):
+            self.init(.attributesMissing, "the first state of `\(id)` needs `attributes`", pointer: "/attributes")
+        case .activityIDConflict(let pointer):
+            self.init(
+                .activityIDConflict,
+                "the attribute \(pointer) names another activity than the path, or cannot hold its id",
+                pointer: "/attributes\(pointer)", expected: "the id of the path",
+                fix: "leave it out: the server fills it in")
+        case .startAlertMissing(let type):
+            self.init(
+                .startAlertMissing, "a start of `\(type)` needs an alert with a title", pointer: "/alert",
+                fix: "give an `alert`, or configure `startAlert` in the type's policy")
+        case .payloadTooLarge(let error):
+            self.init(error)
+        case .audienceTooLarge(let limit):
+            self.init(
+                .audienceTooLarge, "one call names at most \(limit) users", pointer: "/audience/users",
+                expected: "at most \(limit) users")
+        case .deadToken:
+            self.init(
+                .deadToken, "APNs has refused this token, or it was replaced: it stays dead", pointer: "/token",
+                fix: "the app reads the token anew and reports the new one")
+        case .activityNotNamed:
+            self.init(
+                .activityNotNamed,
+                "neither `activity` nor the attributes say which activity this card is, "
+                    + "and it matches no start that waits for its card", pointer: "/activity",
+                fix: "report `activity`, or the card's `attributes`")
+        }
+    }
+
+    private init(_ error: PayloadError) {
+        switch error {
+        case .tooLarge(let bytes, let limit, let parts):
+            let largest = parts.max { $0.bytes < $1.bytes }
+            let pointers = ["content-state": "/state", "attributes": "/attributes", "alert": "/alert"]
+            let sizes = parts.map { "\($0.name) \($0.bytes)" }.joined(separator: ", ")
+            self.init(
+                .payloadTooLarge,
+                "with every date and the alert the push has \(bytes) bytes"
+                    + (sizes.isEmpty ? "" : " (\(sizes))"), pointer: largest.flatMap { pointers[$0.name] } ?? "/state",
+                expected: "at most \(limit) bytes", given: "\(bytes) bytes",
+                fix: "send less: what every phone can compute or look up does not belong into a push")
+        case .missingAlertTitle:
+            self = .invalid("/alert/title", "a start needs an alert with a title that is not empty", expected: "a text")
+        case .missingAttributesType:
+            self.init(.typeMisconfigured, "the type has no `attributesType`", fix: "mend it in the configuration")
+        case .badRelevanceScore:
+            self = .invalid("/relevance", "not a finite number", expected: "a finite number")
+        }
+    }
+
+    /// What the store could not do. Its own words may name files and go to the log only.
+    init(_ error: StorageError) {
+        switch error {
+        case .cannotOpen, .inUse, .failed, .closed:
+            self.init(
+                .storageUnavailable, "the database did not answer; nothing was changed", fix: "repeat the call later",
+                headers: [.retryAfter: "5"])
+        case .commitUnknown:
+            self.init(
+                .commitUnknown, "the database failed while storing the change, which may stand or not",
+                fix: "repeat the call as it is: repeating is safe", headers: [.retryAfter: "1"])
+        case .overloaded:
+            self.init(
+                .overloaded, "too many changes wait to be stored; nothing was changed", fix: "repeat the call later",
+                headers: [.retryAfter: "1"])
+        }
+    }
+}

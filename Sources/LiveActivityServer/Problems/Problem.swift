@@ -1,0 +1,137 @@
+package import HTTPTypes
+import LiveActivityAPI
+
+/// Why a call is refused, before it is written as a problem document (RFC 9457).
+package struct Problem: Error, Sendable, Equatable {
+    /// The stable names of the problems: part of the API, each with one status.
+    package enum Code: String, Sendable, CaseIterable {
+        case invalidJSON = "invalid_json"
+        case invalidID = "invalid_id"
+        case invalidPath = "invalid_path"
+        case invalidQuery = "invalid_query"
+        case keyMissing = "key_missing"
+        case keyInvalid = "key_invalid"
+        case scopeMissing = "scope_missing"
+        case appNotConfigured = "app_not_configured"
+        case notFound = "not_found"
+        case unknownActivity = "unknown_activity"
+        case unknownDevice = "unknown_device"
+        case methodNotAllowed = "method_not_allowed"
+        case activityEnded = "activity_ended"
+        case noStateYet = "no_state_yet"
+        case typeDiffers = "type_differs"
+        case attributesDiffer = "attributes_differ"
+        case deadToken = "dead_token"
+        case bodyTooLarge = "body_too_large"
+        case unsupportedMediaType = "unsupported_media_type"
+        case invalidBody = "invalid_body"
+        case unknownType = "unknown_type"
+        case attributesMissing = "attributes_missing"
+        case activityIDConflict = "activity_id_conflict"
+        case activityNotNamed = "activity_not_named"
+        case startAlertMissing = "start_alert_missing"
+        case payloadTooLarge = "payload_too_large"
+        case audienceTooLarge = "audience_too_large"
+        case typeMisconfigured = "type_misconfigured"
+        case internalError = "internal_error"
+        case storageUnavailable = "storage_unavailable"
+        case commitUnknown = "commit_unknown"
+        case overloaded = "overloaded"
+        case notReady = "not_ready"
+
+        /// The HTTP status of every answer with this code.
+        package var status: Int {
+            switch self {
+            case .invalidJSON, .invalidID, .invalidPath, .invalidQuery: 400
+            case .keyMissing, .keyInvalid: 401
+            case .scopeMissing, .appNotConfigured: 403
+            case .notFound, .unknownActivity, .unknownDevice: 404
+            case .methodNotAllowed: 405
+            case .activityEnded, .noStateYet, .typeDiffers, .attributesDiffer, .deadToken: 409
+            case .bodyTooLarge: 413
+            case .unsupportedMediaType: 415
+            case .invalidBody, .unknownType, .attributesMissing, .activityIDConflict, .activityNotNamed,
+                .startAlertMissing, .payloadTooLarge, .audienceTooLarge:
+                422
+            case .typeMisconfigured, .internalError: 500
+            case .storageUnavailable, .commitUnknown, .overloaded, .notReady: 503
+            }
+        }
+
+        /// The kind of problem in a few words, the same in every answer with this code.
+        package var title: String {
+            switch self {
+            case .invalidJSON: "The body is not JSON"
+            case .invalidID: "An id in the path is not allowed"
+            case .invalidPath: "The path is not percent-encoded UTF-8"
+            case .invalidQuery: "A query parameter is not allowed"
+            case .keyMissing: "An API key is needed"
+            case .keyInvalid: "The API key is not valid"
+            case .scopeMissing: "The API key may not do this"
+            case .appNotConfigured: "The app of this key is not configured"
+            case .notFound: "There is no such call"
+            case .unknownActivity: "There is no such activity"
+            case .unknownDevice: "There is no such device"
+            case .methodNotAllowed: "This path does not take this method"
+            case .activityEnded: "The activity has ended"
+            case .noStateYet: "The activity has no state yet"
+            case .typeDiffers: "The activity is of another type"
+            case .attributesDiffer: "The activity has other attributes"
+            case .deadToken: "The token is dead"
+            case .bodyTooLarge: "The body is too large"
+            case .unsupportedMediaType: "The body is not declared as JSON"
+            case .invalidBody: "The body does not have the form of this call"
+            case .unknownType: "There is no such activity type"
+            case .attributesMissing: "The activity needs attributes"
+            case .activityIDConflict: "The attributes name another activity"
+            case .activityNotNamed: "The report does not say which activity the card is"
+            case .startAlertMissing: "A start needs an alert"
+            case .payloadTooLarge: "The push would be larger than APNs takes"
+            case .audienceTooLarge: "The audience is too large for one call"
+            case .typeMisconfigured: "The activity type is not configured well"
+            case .internalError: "The server failed"
+            case .storageUnavailable: "The database is not available"
+            case .commitUnknown: "The change may or may not have been stored"
+            case .overloaded: "The server is overloaded"
+            case .notReady: "The server is not ready"
+            }
+        }
+    }
+
+    package var code: Code
+    package var detail: String
+    package var pointer: String?
+    package var expected: String?
+    package var given: String?
+    package var fix: String?
+    /// `Allow`, `WWW-Authenticate`, `Retry-After`.
+    package var headers: HTTPFields = [:]
+
+    package init(
+        _ code: Code, _ detail: String, pointer: String? = nil, expected: String? = nil, given: String? = nil,
+        fix: String? = nil, headers: HTTPFields = [:]
+    ) {
+        self.code = code
+        self.detail = detail
+        self.pointer = pointer
+        self.expected = expected
+        self.given = given
+        self.fix = fix
+        self.headers = headers
+    }
+
+    /// A value of the body that is refused although it has the right JSON type.
+    static func invalid(
+        _ pointer: String, _ problem: String, expected: String? = nil, given: String? = nil, fix: String? = nil
+    ) -> Problem {
+        Problem(.invalidBody, "\(pointer): \(problem)", pointer: pointer, expected: expected, given: given, fix: fix)
+    }
+
+    /// The document. `type` is a reference relative to the server: the codes are explained in `docs/api.md`.
+    func document(requestID: String) -> ProblemDetails {
+        ProblemDetails(
+            type: "/problems/\(code.rawValue)", title: code.title, status: code.status, detail: detail,
+            code: code.rawValue, pointer: pointer, expected: expected, given: given, fix: fix,
+            instance: "/requests/\(requestID)")
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import LiveActivityStorage
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Keeps a second process away from a database: `flock` on a file beside it, which the system frees when the process
+/// ends, however it ends.
+final class ProcessLock: Sendable {
+    private let descriptor: Mutex<Int32>
+
+    /// `nil` when another process holds it.
+    init?(path: String) throws(StorageError) {
+        let descriptor = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .cannotOpen("\(path).lock: \(String(cString: strerror(errno)))") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            _ = close(descriptor)
+            return nil
+        }
+        self.descriptor = Mutex(descriptor)
+    }
+
+    func unlock() {
+        descriptor.withLock { descriptor in
+            guard descriptor >= 0 else { return }
+            _ = close(descriptor)
+            descriptor = -1
+        }
+    }
+
+    deinit {
+        unlock()
+    }
+}

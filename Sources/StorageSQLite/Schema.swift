@@ -1,0 +1,102 @@
+import GRDB
+
+/// The tables, by named migrations that are only ever appended to.
+///
+/// Instants are milliseconds since 1970, durations milliseconds, and every hot table is clustered by the integers that
+/// order it, so that neighbours in a flight are neighbours on disk.
+enum Schema {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 activities, phones, tokens, lanes, history, keys") { db in
+            for statement in [activities, phones, tokens, records] { try db.execute(sql: statement) }
+        }
+        return migrator
+    }
+
+    private static let activities = """
+        CREATE TABLE activity (
+            no INTEGER PRIMARY KEY, app TEXT NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL, phase TEXT NOT NULL,
+            run INTEGER NOT NULL, run_started_at INTEGER NOT NULL, rev INTEGER NOT NULL, priority TEXT NOT NULL,
+            relevance REAL, stale_at INTEGER, stale_after INTEGER, start_mode TEXT NOT NULL, devices TEXT NOT NULL,
+            restart TEXT NOT NULL, alert TEXT, alert_ids TEXT, dismissal TEXT NOT NULL, changed_at INTEGER NOT NULL,
+            accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, wake_at INTEGER, ended_at INTEGER,
+            UNIQUE (app, id)
+        ) STRICT;
+        CREATE INDEX activity_due ON activity (wake_at) WHERE wake_at IS NOT NULL;
+        CREATE TABLE content (
+            activity INTEGER PRIMARY KEY, rev INTEGER NOT NULL, state BLOB NOT NULL, digest INTEGER NOT NULL,
+            attributes BLOB NOT NULL, attributes_digest INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE lane (
+            activity INTEGER NOT NULL, from_dk INTEGER NOT NULL, to_dk INTEGER NOT NULL, pos INTEGER NOT NULL,
+            stop INTEGER NOT NULL, wrapped INTEGER NOT NULL, lap_rev INTEGER NOT NULL, lap_next_at INTEGER,
+            next_at INTEGER, fence INTEGER NOT NULL, tries INTEGER NOT NULL, reason TEXT, flight_node INTEGER,
+            flight_claimed_at INTEGER, flight_lease_until INTEGER, flight_from INTEGER, flight_to INTEGER,
+            flight_rev INTEGER, flight_ts INTEGER, flight_seed INTEGER,
+            PRIMARY KEY (activity, from_dk)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX lane_in_flight ON lane (flight_node) WHERE flight_node IS NOT NULL;
+        """
+
+    private static let phones = """
+        CREATE TABLE user (no INTEGER PRIMARY KEY, app TEXT NOT NULL, id TEXT NOT NULL, UNIQUE (app, id)) STRICT;
+        CREATE TABLE device (
+            dk INTEGER PRIMARY KEY, app TEXT NOT NULL, id TEXT NOT NULL, user INTEGER NOT NULL, user_id TEXT NOT NULL,
+            platform TEXT NOT NULL, time_zone TEXT, locale TEXT, os_version TEXT, app_version TEXT, build TEXT,
+            model TEXT, env TEXT, activities_enabled INTEGER, frequent_pushes INTEGER, authorization TEXT,
+            inventory INTEGER NOT NULL, created_at INTEGER NOT NULL, contact_at INTEGER NOT NULL,
+            signed_out_at INTEGER,
+            UNIQUE (app, id)
+        ) STRICT;
+        CREATE INDEX device_by_user ON device (user);
+        CREATE TABLE member (
+            activity INTEGER NOT NULL, user INTEGER NOT NULL, PRIMARY KEY (activity, user)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX member_by_user ON member (user, activity);
+        CREATE TABLE instance (
+            activity INTEGER NOT NULL, dk INTEGER NOT NULL, run INTEGER NOT NULL, state INTEGER NOT NULL,
+            sent_rev INTEGER NOT NULL, shown_rev INTEGER NOT NULL, ts INTEGER NOT NULL, alerted_rev INTEGER NOT NULL,
+            token_gen INTEGER NOT NULL, tries INTEGER NOT NULL, due_at INTEGER, parked_rev INTEGER NOT NULL,
+            local_id TEXT, created_at INTEGER NOT NULL, started_at INTEGER, start_expires_at INTEGER,
+            high_at INTEGER, contradictions INTEGER NOT NULL, flags INTEGER NOT NULL, last_kind INTEGER,
+            last_at INTEGER, last_rev INTEGER, last_status INTEGER, last_reason TEXT,
+            PRIMARY KEY (activity, dk)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX instance_by_device ON instance (dk, activity);
+        CREATE INDEX open_start ON instance (dk) WHERE state IN (2, 3) AND local_id IS NULL;
+        """
+
+    private static let tokens = """
+        CREATE TABLE update_token (
+            activity INTEGER NOT NULL, dk INTEGER NOT NULL, gen INTEGER NOT NULL, env TEXT NOT NULL,
+            value TEXT NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER,
+            PRIMARY KEY (activity, dk)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE device_token (
+            dk INTEGER NOT NULL, kind INTEGER NOT NULL, type TEXT NOT NULL, gen INTEGER NOT NULL, env TEXT NOT NULL,
+            value TEXT NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER, missed_starts INTEGER NOT NULL,
+            PRIMARY KEY (dk, kind, type)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE token_owner (
+            value TEXT PRIMARY KEY, kind INTEGER NOT NULL, dk INTEGER NOT NULL, activity INTEGER NOT NULL,
+            seen_at INTEGER NOT NULL, dead_at INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE tombstone (
+            dk INTEGER NOT NULL, local_id TEXT NOT NULL, activity INTEGER NOT NULL, state INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (dk, local_id)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let records = """
+        CREATE TABLE history (
+            activity INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, rev INTEGER NOT NULL,
+            n INTEGER NOT NULL, body BLOB NOT NULL,
+            PRIMARY KEY (activity, seq)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE api_key (
+            id TEXT PRIMARY KEY, app TEXT NOT NULL, scope TEXT NOT NULL, secret_hash BLOB NOT NULL,
+            created_at INTEGER NOT NULL, revoked_at INTEGER
+        ) STRICT, WITHOUT ROWID;
+        """
+}

@@ -1,0 +1,110 @@
+import APNSModel
+public import APNSSimulator
+import ArgumentParser
+import Foundation
+import JSONText
+import Logging
+public import OrderTracking
+import ServiceLifecycle
+import UnixSignals
+
+extension OrderTrackingAttributes: SimulatedActivityAttributes {}
+
+/// `islet simulate`: APNs with phones behind it, on this machine.
+struct Simulate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs a local APNs with virtual phones.",
+        discussion: """
+            Writes into --directory what a server needs to use it in place of Apple: simulator-ca.pem, a provider key \
+            (.p8), and an islet.yaml to begin with. Prints one line of JSON with its ports. Phones are made and acted on \
+            through the control API: `curl http://127.0.0.1:PORT/v1/simulator`.
+            """)
+
+    @Option(help: "The port of APNs; 0 takes a free one.") var port = 2197
+    @Option(help: "The port of the control API; 0 takes a free one.") var controlPort = 2198
+    @Option(help: "Where the certificate, the key and a configuration are written.") var directory = "simulator"
+    @Option(help: "The Islet server that the phones report to.") var backend = "http://127.0.0.1:8080"
+    @Option(help: "A file with the API key the phones report with; it may be made later.") var backendKeyFile: String?
+    @Option(help: "The bundle id of the app in the islet.yaml that is written.") var app = "com.example.pizza"
+    @Option(help: "Tokens, ids and chances follow from it.") var seed: UInt64 = 1
+
+    func run() async throws {
+        let folder = URL(fileURLWithPath: directory)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let (key, p8) = ProviderKey.fresh(environments: [.sandbox])
+        var configuration = APNSSimulator.Configuration()
+        configuration.ports = [.sandbox: port]
+        configuration.controlPort = controlPort
+        configuration.keys = [key]
+        configuration.activityTypes = [InstalledActivityType(OrderTrackingAttributes.self)]
+        configuration.seed = seed
+        let keyPath = backendKeyFile ?? folder.appendingPathComponent("api-key").path
+        let caller = JSONCaller(backend) {
+            FileManager.default.contents(atPath: keyPath).map {
+                String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            }
+        }
+        let backend = HTTPPhoneBackend(islet: caller, types: ["OrderTrackingAttributes": "OrderTracking"])
+        let simulator = try APNSSimulator(
+            configuration, backend: backend, logger: Output.logger("apns-simulator"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let services = ServiceGroup(
+                    configuration: .init(
+                        services: [.init(service: CancellableService(run: simulator.run))],
+                        gracefulShutdownSignals: [.sigterm, .sigint], logger: Output.logger("simulate")))
+                try await services.run()
+            }
+            let addresses = try await simulator.started
+            try write(addresses, key: key, p8: p8, into: folder)
+            Output.line(
+                JSONValue.object([
+                    "apns": .string("https://\(addresses.host):\(addresses.ports[.sandbox] ?? 0)"),
+                    "control": .string("http://\(addresses.host):\(addresses.controlPort ?? 0)"),
+                    "directory": .string(folder.path),
+                ]).text)
+            try await group.waitForAll()
+        }
+    }
+
+    private func write(_ addresses: APNSSimulator.Addresses, key: ProviderKey, p8: String, into folder: URL) throws {
+        func put(_ name: String, _ text: String, secret: Bool = false) throws {
+            let url = folder.appendingPathComponent(name)
+            try Data(text.utf8).write(to: url)
+            if secret {
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
+            }
+        }
+        try put("simulator-ca.pem", addresses.caPEM)
+        try put("AuthKey_\(key.keyID).p8", p8, secret: true)
+        let port = addresses.ports[.sandbox] ?? 0
+        let listen = backend.hasPrefix("http://") ? String(backend.dropFirst("http://".count)) : "127.0.0.1:8080"
+        try put(
+            "islet.yaml",
+            """
+            # Made by `islet simulate`: a server with this configuration pushes to the simulator in place of Apple.
+            listen: \(listen)
+            storage: sqlite:islet.db
+            apps:
+              - bundleID: \(app)
+                apns:
+                  sandbox:
+                    keyFile: AuthKey_\(key.keyID).p8
+                    keyID: "\(key.keyID)"
+                    teamID: "\(key.teamID)"
+                    endpoint: https://\(addresses.host):\(port)
+                    trustRoots: simulator-ca.pem
+                activities:
+                  - type: OrderTracking
+                    attributesType: OrderTrackingAttributes
+                    activityIDAttribute: /orderId
+                    policy:
+                      startGrace: \(startGrace)
+                      startAlert: {title: "Your order", body: "Follow it here"}
+
+            """)
+    }
+
+    @Option(help: "The policy's startGrace in the islet.yaml that is written.") var startGrace = "15s"
+}
+

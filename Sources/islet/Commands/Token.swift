@@ -1,0 +1,39 @@
+import APNSClient
+import APNSModel
+import ArgumentParser
+
+/// Which key of the configuration is meant.
+struct KeyChoice: ParsableArguments {
+    @Option(help: "The app's bundle id; needed when there are several.") var app: String?
+    @Option(help: "sandbox or production; needed when both have a key.") var environment: String?
+
+    func key(of settings: Settings) throws -> Settings.KeySettings {
+        if let environment, APNSEnvironment(rawValue: environment) == nil {
+            throw ValidationError("an environment is sandbox or production, not `\(environment)`")
+        }
+        let fitting = settings.keys.filter { key in
+            (app == nil || key.app.text == app) && (environment == nil || key.environment.rawValue == environment)
+        }
+        guard let first = fitting.first else { throw ValidationError("no key is configured for that") }
+        guard fitting.count == 1 else {
+            let choices = fitting.map { "--app \($0.app) --environment \($0.environment.rawValue)" }
+            throw ValidationError("several keys fit: say which with one of\n  " + choices.joined(separator: "\n  "))
+        }
+        return first
+    }
+}
+
+/// `islet token`: a provider token, as APNs takes it.
+struct Token: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints a provider token (a JWT) for APNs.",
+        discussion: "Valid for an hour. For `curl --http2 -H \"authorization: bearer $(islet token)\" …`.")
+
+    @OptionGroup var file: ConfigurationOption
+    @OptionGroup var choice: KeyChoice
+
+    func run() async throws {
+        let key = try choice.key(of: file.settings()).key
+        print(try key.makeToken(issuedAt: APNSClient.liveTime.wall()).text)
+    }
+}

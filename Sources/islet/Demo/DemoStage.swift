@@ -1,0 +1,121 @@
+import APNSModel
+import Foundation
+import JSONText
+import Synchronization
+
+/// A simulator and a server as processes of their own on the loopback, and the ways to talk to them.
+final class DemoStage: Sendable {
+    let directory: URL
+    let simulator: ChildProcess
+    let control: JSONCaller
+    let islet: JSONCaller
+    let isletAddress: String
+    let key: String
+    private let executable: URL
+    /// The one that runs now: a crash puts another in its place.
+    private let server: Mutex<ChildProcess>
+
+    static let bundleID = "com.example.pizza"
+    private static let startLimit = Duration.seconds(20)
+
+    /// Starts both in a directory of their own.
+    init(directory: URL, startGrace: String, executable: URL) async throws {
+        self.directory = directory
+        self.executable = executable
+        let port = try Self.freePort()
+        isletAddress = "http://127.0.0.1:\(port)"
+        let keyFile = directory.appendingPathComponent("api-key")
+        simulator = try ChildProcess(
+            "simulator", executable: executable,
+            arguments: [
+                "simulate", "--port", "0", "--control-port", "0", "--directory", directory.path, "--backend",
+                isletAddress, "--backend-key-file", keyFile.path, "--app", Self.bundleID, "--start-grace", startGrace,
+            ], log: directory.appendingPathComponent("simulator.log"))
+        let ports = try JSONValue(parsing: try await simulator.firstLine(within: Self.startLimit)).object ?? [:]
+        control = JSONCaller(ports["control"]?.string ?? "")
+        let config = directory.appendingPathComponent("islet.yaml").path
+        let maker = try ChildProcess(
+            "key maker", executable: executable,
+            arguments: ["keys", "create", "--config", config, "--app", Self.bundleID, "--scope", "backend"],
+            log: directory.appendingPathComponent("keys.log"))
+        let key = try await maker.firstLine(within: Self.startLimit)
+        guard try await maker.exitCode(within: Self.startLimit) == 0 else { throw DemoFailure("no key was made") }
+        self.key = key
+        try Data(key.utf8).write(to: keyFile)
+        islet = JSONCaller(isletAddress) { key }
+        server = Mutex(try await Self.startServer(executable, directory))
+    }
+
+    private static func startServer(_ executable: URL, _ directory: URL) async throws -> ChildProcess {
+        let server = try ChildProcess(
+            "server", executable: executable,
+            arguments: ["serve", "--config", directory.appendingPathComponent("islet.yaml").path],
+            log: directory.appendingPathComponent("server.log"))
+        _ = try await server.firstLine(within: startLimit)
+        return server
+    }
+
+    /// Kills the server without a last word and starts it anew on the same database.
+    func crashServer() async throws {
+        let old = server.withLock(\.self)
+        old.kill()
+        _ = try await old.exitCode(within: Self.startLimit)
+        let new = try await Self.startServer(executable, directory)
+        server.withLock { $0 = new }
+    }
+
+    func close() async {
+        await server.withLock(\.self).stop()
+        await simulator.stop()
+    }
+
+    /// A port that was free a moment ago.
+    private static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { _ = Foundation.close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+            }
+        }
+        guard isBound else { throw DemoFailure("no port is free on the loopback") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    // MARK: - Phones
+
+    /// Makes a phone through the control API.
+    func addPhone(_ id: String, _ more: JSONObject = [:]) async throws {
+        var body: JSONObject = [
+            "id": .string(id), "user": .string(id), "bundleID": .string(Self.bundleID),
+            "activityTypes": ["OrderTrackingAttributes"],
+        ]
+        for (name, value) in more { body[name] = value }
+        try await control.call(.POST, "/v1/phones", .object(body))
+    }
+
+    @discardableResult
+    func act(_ action: String, on phone: String, _ more: JSONObject = [:]) async throws -> JSONValue {
+        var body: JSONObject = ["action": .string(action)]
+        for (name, value) in more { body[name] = value }
+        return try await control.call(.POST, "/v1/phones/\(phone)/actions", .object(body))
+    }
+
+    func lockScreen(of phone: String) async throws -> JSONObject {
+        try await control.call(.GET, "/v1/phones/\(phone)").object?["lockScreen"]?.object ?? [:]
+    }
+
+    /// The cards that run or have ended but can still be seen.
+    func cards(on phone: String) async throws -> [JSONObject] {
+        try await lockScreen(of: phone)["cards"]?.array?.compactMap(\.object) ?? []
+    }
+
+    /// Every report of a phone has reached the server.
+    func hasReported(_ phone: String) async throws -> Bool {
+        try await lockScreen(of: phone)["waitingReports"]?.int == 0
+    }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+
+/// The one executable: the only place that builds concrete things.
+@main
+struct Islet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "islet",
+        abstract: "Keeps iOS Live Activities true.",
+        discussion: """
+            Tell it what should be shown, let the phones say what they hold: it pushes the difference through APNs.
+            `islet demo` plays an order on simulated phones, without an Apple account.
+            """,
+        version: "0.1.0",
+        subcommands: [Serve.self, Demo.self, Simulate.self, Keys.self, Send.self, Token.self])
+}
+
+struct ConfigurationOption: ParsableArguments {
+    @Option(name: .long, help: "The configuration file.")
+    var config = "islet.yaml"
+
+    func settings() throws -> Settings {
+        try ConfigurationLoader.load(config)
+    }
+}

@@ -1,0 +1,83 @@
+import AsyncHTTPClient
+import JSONText
+import NIOCore
+import NIOHTTP1
+
+/// Calls a JSON API over HTTP: Islet's own as a phone does, and the simulator's control API.
+struct JSONCaller: Sendable {
+    let base: String
+    /// Asked for at each call: a key may be made after its user starts.
+    let key: @Sendable () -> String?
+
+    enum Method: String {
+        case GET, PUT, POST, DELETE
+    }
+
+    private static let timeLimit = TimeAmount.seconds(10)
+    private static let maximumAnswerBytes = 8 << 20
+
+    init(_ base: String, key: @escaping @Sendable () -> String? = { nil }) {
+        self.base = base
+        self.key = key
+    }
+
+    /// Another answer than 2xx.
+    struct Refusal: Error, CustomStringConvertible {
+        let call: String
+        let status: Int
+        let code: String
+        let detail: String
+
+        var description: String { "\(call): \(status) \(code): \(detail)" }
+    }
+
+    @discardableResult
+    func call(_ method: Method, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = .init(rawValue: method.rawValue)
+        if let key = key() { request.headers.add(name: "authorization", value: "Bearer \(key)") }
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body.bytes))
+        }
+        let response = try await HTTPClient.shared.execute(request, timeout: Self.timeLimit)
+        let buffer = try await response.body.collect(upTo: Self.maximumAnswerBytes)
+        let value = buffer.readableBytes == 0 ? JSONValue.null : try JSONValue(parsing: buffer.readableBytesView, limits: Self.limits)
+        guard (200..<300).contains(response.status.code) else {
+            let problem = value.object ?? [:]
+            throw Refusal(
+                call: "\(method.rawValue) \(path)", status: Int(response.status.code),
+                code: problem["code"]?.string ?? "", detail: problem["detail"]?.string ?? "")
+        }
+        return value
+    }
+
+    /// The answer as text, for what is not JSON.
+    func text(_ path: String) async throws -> String {
+        let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: base + path), timeout: Self.timeLimit)
+        return String(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
+    }
+
+    /// A path segment of any text, percent-encoded (RFC 3986 section 2.1).
+    static func segment(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "~"):
+                encoded.append(Character(UnicodeScalar(byte)))
+            default:
+                encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+
+    private static let limits: JSONLimits = {
+        var limits = JSONLimits.standard
+        limits.bytes = maximumAnswerBytes
+        limits.members = 1_000_000
+        return limits
+    }()
+}

@@ -1,0 +1,71 @@
+import APNSModel
+import Testing
+
+@testable import APNSClient
+
+@Suite struct ResendTests {
+    private func resend(
+        _ outcome: Settlement.Outcome, _ resent: Attempt.Resent = [], at now: Double = 0
+    ) throws -> Resend {
+        let push = try Make.push(1, sendBefore: Make.time(10), answerBy: Make.time(20))
+        let attempt = Attempt(pending: PendingPush(push, index: 0) { _, _ in }, resent: resent)
+        return Resend(Settlement(attempt: attempt, streamID: 1, outcome: outcome), now: Make.time(now))
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let outcome: Settlement.Outcome
+        let reason: Attempt.Resent
+        let effect: Resend.Effect
+    }
+
+    static let again = [
+        Case(testDescription: "a refused stream", outcome: .refused("x"), reason: .refusedByPeer, effect: .none),
+        Case(
+            testDescription: "IdleTimeout", outcome: answer(400, .idleTimeout), reason: .newConnection, effect: .replace
+        ),
+        Case(testDescription: "Shutdown", outcome: answer(503, .shutdown), reason: .newConnection, effect: .replace),
+        Case(
+            testDescription: "ExpiredProviderToken", outcome: answer(403, .expiredProviderToken),
+            reason: .renewedToken, effect: .renewToken(apnsDate: nil)),
+        Case(
+            testDescription: "TooManyProviderTokenUpdates", outcome: answer(429, .tooManyProviderTokenUpdates),
+            reason: .keptToken, effect: .keepToken),
+    ]
+
+    private static func answer(_ status: Int, _ reason: APNSReason.Known) -> Settlement.Outcome {
+        .answered(PushAnswer(status: status, reason: .known(reason)))
+    }
+
+    @Test(arguments: again)
+    func `a definite not-processed is sent again once, in time`(example: Case) throws {
+        let first = try resend(example.outcome)
+        #expect(first.effect == example.effect)
+        guard case .again(let attempt) = first.fate else { throw Make.Missing() }
+        #expect(attempt.resent == example.reason)
+        guard case .complete = try resend(example.outcome, example.reason).fate else { throw Make.Missing() }
+        guard case .complete = try resend(example.outcome, [], at: 10).fate else { throw Make.Missing() }
+    }
+
+    @Test func `a fresh token that is called expired does not replace another connection`() throws {
+        #expect(try resend(Self.answer(403, .expiredProviderToken), .renewedToken).effect == .none)
+    }
+
+    @Test(
+        arguments: [
+            (200, nil), (410, .unregistered), (400, .badDeviceToken), (429, .tooManyRequests),
+            (503, .serviceUnavailable),
+            (403, .invalidProviderToken), (500, .internalServerError), (413, .payloadTooLarge),
+        ] as [(Int, APNSReason.Known?)])
+    func `every other answer goes to the caller`(status: Int, reason: APNSReason.Known?) throws {
+        let answer = PushAnswer(status: status, reason: reason.map(APNSReason.known))
+        let result = try resend(.answered(answer))
+        guard case .complete(.success(answer)) = result.fate else { throw Make.Missing() }
+        #expect(result.effect == .none)
+    }
+
+    @Test func `what left without an answer is never sent again`() throws {
+        guard case .complete(.failure(let failure)) = try resend(.unknown("lost")).fate else { throw Make.Missing() }
+        #expect(failure == PushFailure(.unknownFate, "lost"))
+    }
+}

@@ -1,0 +1,240 @@
+import APNSModel
+import Crypto
+import Foundation
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import SwiftASN1
+import Synchronization
+import X509
+
+/// A certificate authority that lives as long as a test.
+struct TestAuthority {
+    let rootPEM: [UInt8]
+    private let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+    private let name: DistinguishedName
+
+    init() throws {
+        name = try DistinguishedName { CommonName("Test authority") }
+        let isAuthority = try Certificate.Extensions {
+            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
+        }
+        let root = try Self.certificate(name, key.publicKey, issuer: name, key, isAuthority)
+        rootPEM = Array(try root.serializeAsPEM().pemString.utf8)
+    }
+
+    /// A certificate for the address 127.0.0.1.
+    func makeServerConfiguration(protocols: [String]) throws -> TLSConfiguration {
+        let serverKey = P256.Signing.PrivateKey()
+        let subject = try DistinguishedName { CommonName("Test server") }
+        let address = try Certificate.Extensions {
+            SubjectAlternativeNames([.ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))])
+        }
+        let leaf = try Self.certificate(subject, .init(serverKey.publicKey), issuer: name, key, address)
+        let certificate = try NIOSSLCertificate(bytes: Array(leaf.serializeAsPEM().pemString.utf8), format: .pem)
+        let privateKey = try NIOSSLPrivateKey(bytes: Array(serverKey.pemRepresentation.utf8), format: .pem)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [.certificate(certificate)], privateKey: .privateKey(privateKey))
+        configuration.applicationProtocols = protocols
+        return configuration
+    }
+
+    private static func certificate(
+        _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, issuer: DistinguishedName,
+        _ issuerKey: Certificate.PrivateKey, _ extensions: Certificate.Extensions
+    ) throws -> Certificate {
+        try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: publicKey,
+            notValidBefore: Date().addingTimeInterval(-3_600), notValidAfter: Date().addingTimeInterval(3_600),
+            issuer: issuer, subject: subject, signatureAlgorithm: .ecdsaWithSHA256, extensions: extensions,
+            issuerPrivateKey: issuerKey)
+    }
+}
+
+/// A small APNs on swift-nio-http2, an implementation of HTTP/2 that is not the client's. A script decides each answer.
+final class TestServer: Sendable {
+    struct Request: Sendable {
+        /// From 1 on, over all connections.
+        let number: Int
+        let connection: Int
+        /// From 1 on, within the connection.
+        let numberInConnection: Int
+        let streamID: HTTP2StreamID
+        let headers: [String: String]
+        let body: [UInt8]
+    }
+
+    enum Reaction: Sendable {
+        case answer(Int, [(String, String)] = [], body: String? = nil)
+        case reset(HTTP2ErrorCode)
+        case goAway(HTTP2StreamID, reason: String)
+        case settings([HTTP2Setting])
+        case close
+    }
+
+    typealias Script = @Sendable (Request) -> [Reaction]
+
+    private struct State {
+        var requests: [Request] = []
+        var connections = 0
+        var openStreams = 0
+        var mostOpenStreams = 0
+    }
+
+    private let state = Mutex(State())
+    private let script: Script
+    private let channel: Mutex<(any Channel)?> = Mutex(nil)
+    let authority: TestAuthority
+
+    private init(_ authority: TestAuthority, _ script: @escaping Script) {
+        self.authority = authority
+        self.script = script
+    }
+
+    /// Runs a server on a free port of loopback while the body runs.
+    static func run(
+        streams: Int = 1_000, protocols: [String] = ["h2"], script: @escaping Script,
+        body: (TestServer) async throws -> Void
+    ) async throws {
+        let server = TestServer(try TestAuthority(), script)
+        let tls = try NIOSSLContext(configuration: server.authority.makeServerConfiguration(protocols: protocols))
+        let settings = [HTTP2Setting(parameter: .maxConcurrentStreams, value: streams)]
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers([
+                        NIOSSLServerHandler(context: tls),
+                        NIOHTTP2Handler(mode: .server, initialSettings: settings),
+                        TestServerHandler(server, connection: server.countConnection()),
+                    ])
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        server.channel.withLock { $0 = channel }
+        do {
+            try await body(server)
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+        try await channel.close()
+    }
+
+    var port: Int { channel.withLock { $0?.localAddress?.port } ?? 0 }
+    var requests: [Request] { state.withLock { $0.requests } }
+    var connections: Int { state.withLock { $0.connections } }
+    var mostOpenStreams: Int { state.withLock { $0.mostOpenStreams } }
+
+    fileprivate func countConnection() -> Int {
+        state.withLock { state in
+            state.connections += 1
+            return state.connections
+        }
+    }
+
+    fileprivate func streamOpened() {
+        state.withLock { state in
+            state.openStreams += 1
+            state.mostOpenStreams = max(state.mostOpenStreams, state.openStreams)
+        }
+    }
+
+    fileprivate func streamClosed() {
+        state.withLock { $0.openStreams -= 1 }
+    }
+
+    fileprivate func react(_ make: (Int) -> Request) -> [Reaction] {
+        let request = state.withLock { state in
+            let request = make(state.requests.count + 1)
+            state.requests.append(request)
+            return request
+        }
+        return script(request)
+    }
+}
+
+private final class TestServerHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private let server: TestServer
+    private let connection: Int
+    private var count = 0
+    private var open: [HTTP2StreamID: (headers: [String: String], body: [UInt8])] = [:]
+
+    init(_ server: TestServer, connection: Int) {
+        self.server = server
+        self.connection = connection
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.payload {
+        case .headers(let headers):
+            let fields = headers.headers.map { ($0.name, $0.value) }
+            open[frame.streamID] = (Dictionary(fields) { first, _ in first }, [])
+            server.streamOpened()
+            if headers.endStream { received(context, frame.streamID) }
+        case .data(let data):
+            guard case .byteBuffer(let bytes) = data.data else { return }
+            open[frame.streamID]?.body.append(contentsOf: bytes.readableBytesView)
+            // A real server gives the window back; NIOHTTP2's frame level leaves that to us.
+            let update = HTTP2Frame.FramePayload.windowUpdate(windowSizeIncrement: max(1, bytes.readableBytes))
+            write(context, .rootStream, update)
+            if data.endStream { received(context, frame.streamID) }
+        case .rstStream:
+            if open.removeValue(forKey: frame.streamID) != nil { server.streamClosed() }
+        default: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func received(_ context: ChannelHandlerContext, _ streamID: HTTP2StreamID) {
+        guard let request = open[streamID] else { return }
+        count += 1
+        let reactions = server.react { number in
+            TestServer.Request(
+                number: number, connection: connection, numberInConnection: count, streamID: streamID,
+                headers: request.headers, body: request.body)
+        }
+        for reaction in reactions { perform(context, streamID, reaction) }
+    }
+
+    private func perform(_ context: ChannelHandlerContext, _ streamID: HTTP2StreamID, _ reaction: TestServer.Reaction) {
+        switch reaction {
+        case .answer(let status, let fields, let body):
+            let id = open.removeValue(forKey: streamID)?.headers["apns-id"] ?? ""
+            server.streamClosed()
+            let headers = HPACKHeaders([(":status", "\(status)"), ("apns-id", id)] + fields)
+            write(context, streamID, .headers(.init(headers: headers, endStream: body == nil)))
+            if let body {
+                write(context, streamID, .data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)))
+            }
+        case .reset(let code):
+            if open.removeValue(forKey: streamID) != nil { server.streamClosed() }
+            write(context, streamID, .rstStream(code))
+        case .goAway(let last, let reason):
+            let debug = ByteBuffer(string: #"{"reason":"\#(reason)"}"#)
+            write(context, .rootStream, .goAway(lastStreamID: last, errorCode: .noError, opaqueData: debug))
+        case .settings(let settings): write(context, .rootStream, .settings(.settings(settings)))
+        case .close:
+            context.flush()
+            context.close(promise: nil)
+        }
+    }
+
+    private func write(_ context: ChannelHandlerContext, _ streamID: HTTP2StreamID, _ payload: HTTP2Frame.FramePayload)
+    {
+        context.write(wrapOutboundOut(HTTP2Frame(streamID: streamID, payload: payload)), promise: nil)
+    }
+}

@@ -1,0 +1,65 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+
+/// An HTTP/2 client that shows every frame: what the simulator says is seen as it was said.
+struct FrameClient: Sendable {
+    let channel: any Channel
+    let frames: AsyncStream<HTTP2Frame>
+
+    static func connect(port: Int, caPEM: String) async throws -> FrameClient {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(caPEM.utf8)))
+        tls.applicationProtocols = ["h2"]
+        let context = try NIOSSLContext(configuration: tls)
+        let (frames, input) = AsyncStream.makeStream(of: HTTP2Frame.self)
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
+                    try pipeline.addHandler(NIOHTTP2Handler(mode: .client))
+                    try pipeline.addHandler(FrameRecorder(input))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        return FrameClient(channel: channel, frames: frames)
+    }
+
+    /// Sends one push on a stream of the caller's choice.
+    func push(_ stream: Int, path: String, _ fields: [(String, String)], body: [UInt8]) async throws {
+        var headers = HPACKHeaders([
+            (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", path),
+        ])
+        for (name, value) in fields { headers.add(name: name, value: value) }
+        let id = HTTP2StreamID(stream)
+        channel.write(
+            HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers))), promise: nil)
+        try await channel.writeAndFlush(
+            HTTP2Frame(
+                streamID: id,
+                payload: .data(.init(data: .byteBuffer(channel.allocator.buffer(bytes: body)), endStream: true))))
+    }
+}
+
+private final class FrameRecorder: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+
+    private let input: AsyncStream<HTTP2Frame>.Continuation
+
+    init(_ input: AsyncStream<HTTP2Frame>.Continuation) {
+        self.input = input
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        input.yield(unwrapInboundIn(data))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        input.finish()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+}

@@ -1,0 +1,238 @@
+import APNSClient
+import APNSModel
+import APNSSimulator
+import Foundation
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityDelivery
+import LiveActivityServer
+import LiveActivityStorage
+import Logging
+import OrderTracking
+import ServiceLifecycle
+import StorageSQLite
+
+@testable import islet
+
+/// Everything real in one process: database file, HTTP API, delivery, HTTP/2 and TLS, and the simulator with its phones.
+struct Stack: Sendable {
+    static let bundleID = BundleID("com.example.pizza").unsafelyUnwrapped
+
+    let simulator: APNSSimulator
+    let client: APNSClient
+    let store: SQLiteStore
+    let islet: JSONCaller
+    let address: String
+    let key: String
+    let directory: URL
+
+    struct Options: Sendable {
+        var policy = Stack.policy
+        var limits = Dispatcher.Limits()
+        var deviceLimits = DeviceLimits()
+        var activityIDAttribute: String? = "/orderId"
+        var environments: Set<APNSEnvironment> = [.sandbox]
+        /// The topics that the key may push to; all when `nil`.
+        var topics: Set<BundleID>?
+    }
+
+    static var policy: TypePolicy {
+        var policy = TypePolicy()
+        policy.startGrace = .zero
+        policy.startAlert = PushAlert(title: .text("Your order"), body: .text("Follow it here"))
+        return policy
+    }
+
+    /// Starts everything, runs the body, and stops everything.
+    static func run(_ options: Options = Options(), _ body: @escaping @Sendable (Stack) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let store = try SQLiteStore(path: directory.appendingPathComponent("islet.db").path)
+        defer { store.close() }
+        var generator = SystemRandomNumberGenerator()
+        let (apiKey, record) = APIKey.make(
+            app: bundleID, scope: .backend, at: APNSClient.liveTime.wall(), using: &generator)
+        try await store.insertKey(record)
+
+        let (simulatorKey, p8) = APNSSimulator.ProviderKeyAlias.fresh(
+            environments: options.environments, topics: options.topics)
+        let address = Promise<String>()
+        let backend = LateBackend(address: address, key: apiKey.text)
+        var configuration = APNSSimulator.Configuration()
+        configuration.ports = Dictionary(uniqueKeysWithValues: options.environments.map { ($0, 0) })
+        configuration.keys = [simulatorKey]
+        configuration.deviceLimits = options.deviceLimits
+        let simulator = try APNSSimulator(configuration, backend: backend)
+
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await simulator.run() }
+            let ports = try await simulator.started
+            let settings = try AppSettings(
+                bundleID: bundleID,
+                types: [
+                    ActivityType(
+                        name: "OrderTracking", attributesType: "OrderTrackingAttributes",
+                        activityIDAttribute: options.activityIDAttribute.map { try JSONPointer($0) },
+                        policy: options.policy)
+                ], environments: options.environments)
+            let signer = try Signing.key(keyID: simulatorKey.keyID, teamID: simulatorKey.teamID, p8: p8)
+            let client = try APNSClient(
+                routes: try options.environments.map { environment in
+                    APNSClient.Route(
+                        bundleID: bundleID, environment: environment, key: signer,
+                        endpoint: try .init(host: ports.host, port: ports.ports[environment] ?? 0),
+                        trustRoots: .pem(Array(ports.caPEM.utf8)))
+                })
+            let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let dispatcher = Dispatcher(
+                store: store, sender: client, apps: [settings], time: APNSClient.liveTime, node: 1, dice: dice,
+                limits: options.limits, logger: logger)
+            var serving = LiveActivityServer.Configuration(apps: [settings])
+            serving.port = 0
+            let server = LiveActivityServer(
+                configuration: serving, store: store, time: APNSClient.liveTime, dice: dice, logger: logger
+            ) { bound in await address.fulfil(bound.description) }
+            group.addTask {
+                try await ServiceGroup(
+                    configuration: .init(
+                        services: [
+                            .init(service: CancellableService(run: client.run)), .init(service: dispatcher),
+                            .init(service: server),
+                        ], logger: logger)
+                ).run()
+            }
+            let islet = await address.value
+            let stack = Stack(
+                simulator: simulator, client: client, store: store,
+                islet: JSONCaller(islet) { apiKey.text }, address: islet, key: apiKey.text, directory: directory)
+            do {
+                try await body(stack)
+            } catch {
+                group.cancelAll()
+                throw error
+            }
+            group.cancelAll()
+        }
+    }
+
+    // MARK: - Phones
+
+    /// A phone whose app has registered with the server.
+    @discardableResult
+    func phone(_ user: String, _ change: (inout PhoneSpecification) -> Void = { _ in }) async throws -> PhoneID {
+        var specification = PhoneSpecification(user: user, bundleID: Self.bundleID)
+        specification.id = PhoneID(user)
+        specification.installs(OrderTrackingAttributes.self)
+        change(&specification)
+        let id = try simulator.addPhone(specification)
+        if specification.isOnline { try await reported(id) }
+        return id
+    }
+
+    /// Waits until everything a phone has to say has arrived.
+    func reported(_ phone: PhoneID) async throws {
+        try await simulator.wait(for: phone, timeout: .seconds(30)) { $0.waitingReports == 0 }
+    }
+
+    /// Waits until a phone shows exactly one card, in this status.
+    @discardableResult
+    func shows(_ status: String, on phone: PhoneID, state: Card.State = .active) async throws -> LockScreen {
+        try await simulator.wait(for: phone, timeout: .seconds(30)) { screen in
+            screen.cards.count == 1 && screen.cards[0].state == state
+                && screen.cards[0].contentState["status"]?.string == status
+        }
+    }
+
+    // MARK: - The server
+
+    @discardableResult
+    func set(_ activity: String, _ status: String, people: [String], _ more: JSONObject = [:]) async throws -> ActivityAnswer {
+        var body: JSONObject = [
+            "type": "OrderTracking", "state": ["status": .string(status), "progress": 0.5],
+            "attributes": ["orderId": .string(activity), "restaurant": "Da Mario"],
+            "audience": ["users": .array(people.map(JSONValue.string))],
+        ]
+        for (name, value) in more { body[name] = value }
+        return try await islet.call(.PUT, "/v1/activities/\(activity)", .object(body)).decode(ActivityAnswer.self)
+    }
+
+    func end(_ activity: String, _ body: JSONObject = [:]) async throws {
+        try await islet.call(.POST, "/v1/activities/\(activity)/end", .object(body))
+    }
+
+    func view(_ activity: String) async throws -> ActivityView {
+        try await islet.call(.GET, "/v1/activities/\(activity)").decode(ActivityView.self)
+    }
+
+    func device(_ id: String, of activity: String) async throws -> DeviceView? {
+        try await view(activity).devices.first { $0.device == id }
+    }
+
+    func timeline(_ activity: String) async throws -> [TimelineView.Entry] {
+        try await islet.call(.GET, "/v1/activities/\(activity)/timeline?limit=1000").decode(TimelineView.self).entries
+    }
+
+    /// Waits until the server says of a phone what is wanted.
+    @discardableResult
+    func device(
+        _ id: String, of activity: String, _ what: String, until isWanted: @escaping @Sendable (DeviceView) -> Bool
+    ) async throws -> DeviceView {
+        try await Waiting.until("\(id): \(what)", within: .seconds(30)) {
+            try await device(id, of: activity).map(isWanted) ?? false
+        }
+        guard let view = try await device(id, of: activity) else { throw DemoFailure("\(id) is gone") }
+        return view
+    }
+}
+
+/// A value that is known later.
+actor Promise<Value: Sendable> {
+    private var known: Value?
+    private var waiters: [CheckedContinuation<Value, Never>] = []
+
+    var value: Value {
+        get async {
+            if let known { return known }
+            return await withCheckedContinuation { waiters.append($0) }
+        }
+    }
+
+    func fulfil(_ value: Value) {
+        known = value
+        for waiter in waiters { waiter.resume(returning: value) }
+        waiters = []
+    }
+}
+
+/// The phones' way to a server whose address is known once it listens.
+struct LateBackend: PhoneBackend {
+    let address: Promise<String>
+    let key: String
+
+    private var backend: HTTPPhoneBackend {
+        get async {
+            let key = self.key
+            return HTTPPhoneBackend(
+                islet: JSONCaller(await address.value) { key }, types: ["OrderTrackingAttributes": "OrderTracking"])
+        }
+    }
+
+    func register(_ phone: PhoneID, _ report: DeviceReport) async throws -> [DesiredCard] {
+        try await backend.register(phone, report)
+    }
+    func pushToStartToken(_ phone: PhoneID, type: String, token: PushToStartToken) async throws -> [DesiredCard] {
+        try await backend.pushToStartToken(phone, type: type, token: token)
+    }
+    func instance(_ phone: PhoneID, _ report: InstanceReport) async throws -> [DesiredCard] {
+        try await backend.instance(phone, report)
+    }
+    func inventory(_ phone: PhoneID, sequence: Int, instances: [InstanceReport]) async throws -> [DesiredCard] {
+        try await backend.inventory(phone, sequence: sequence, instances: instances)
+    }
+    func signOut(_ phone: PhoneID) async throws {
+        try await backend.signOut(phone)
+    }
+}

@@ -1,0 +1,127 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+struct DeviceTests {
+    @Test func `a phone with another owner ends the cards of the one before`() throws {
+        var scene = try Scene.live()
+        try scene.register(user: "bob", startToken: nil)
+        #expect(try !scene.instance().isWanted)
+        scene.wait(.seconds(2))
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.kind) == [.end] && sent.first?.plan.reason.code == .leftAudience)
+    }
+
+    @Test func `signing out ends the cards and starts none`() throws {
+        var scene = try Scene.live()
+        try scene.put("b", users: ["ann"])
+        _ = try scene.run(SignOutDevice(app: scene.app.bundleID, id: Sample.device("phone"), now: scene.now))
+        scene.wait(.seconds(100))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        #expect(try scene.decision(of: "b").reason.code == .signedOut)
+        // The same value serves again when the person is back.
+        try scene.register()
+        scene.wait(.seconds(100))
+        #expect(try scene.deliver().contains { $0.plan.kind == .start })
+    }
+
+    @Test func `a device that appears late joins, without the alert that went before`() throws {
+        var scene = Scene()
+        try scene.put(users: ["ann"]) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        scene.wait(.seconds(5))
+        try scene.register()
+        scene.wait(.seconds(20))
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.kind) == [.start] && sent.first?.plan.carriesAlert == false)
+        // The last active device has it; a second one waits until it shows the card itself.
+        try scene.register("pad", startToken: "p2s-pad", key: 8)
+        #expect(try scene.decision("pad").reason.code == .otherDeviceActive)
+    }
+
+    @Test func `what belongs to people who are not the audience is not touched`() throws {
+        var scene = try Scene.live()
+        try scene.register("bobs", user: "bob", key: 9)
+        #expect(scene.store.rows.instances.keys.map(\.device) == [7])
+    }
+
+    @Test func `a token value has one owner, so that a start goes there once`() throws {
+        var scene = Scene()
+        try scene.register("old", startToken: "same", key: 7)
+        try scene.register("new", startToken: "same", key: 8)
+        try scene.put(users: ["ann"]) { $0.devices = .all }
+        scene.wait(.seconds(100))
+        #expect(try scene.deliver().map(\.phone.device.key) == [8])
+        #expect(try scene.decision("old").reason.code == .pushToStartTokenDead)
+    }
+
+    @Test func `a dead value stays dead, for every type it serves`() throws {
+        var scene = Scene(Sample.type(), Sample.type("ride"))
+        try scene.register()
+        try scene.registerStart("phone", "p2s", type: "ride")
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(100))
+        let flight = try scene.onlyFlight()
+        try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"))))
+        }
+        #expect(try scene.instance().state == .absent)
+        try scene.put("r", users: ["ann"], type: Sample.type("ride"))
+        scene.wait(.seconds(100))
+        #expect(try scene.deliver().isEmpty)
+        #expect(try scene.decision(of: "r").reason.code == .pushToStartTokenDead)
+        #expect(throws: Refusal.deadToken) { try scene.registerStart("phone", "p2s") }
+        try scene.registerStart("phone", "p2s-2")
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        #expect(scene.store.rows.deviceTokens[.init(7, .pushToStart, "order")]?.generation == 2)
+    }
+
+    @Test func `the same value again is no new generation, and wakes no start`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(20))
+        try scene.deliver()
+        try scene.registerStart("phone", "p2s")
+        #expect(scene.store.rows.deviceTokens[.init(7, .pushToStart, "order")]?.generation == 1)
+        try scene.registerStart("phone", "p2s-2")
+        scene.wait(.seconds(3600))
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test func `an update token that was replaced is not taken again`() throws {
+        var scene = try Scene.live()
+        try scene.report(token: "u2")
+        try scene.report(token: "u1")
+        let token = try #require(scene.store.rows.updateTokens.values.first)
+        #expect(token.value == TokenValue(Sample.token("u2", as: UpdateTokenKind.self)) && token.generation == 2)
+        #expect(try scene.instance().tokenGeneration == 2)
+    }
+
+    @Test func `a phone that names its environment moves its tokens there`() throws {
+        var scene = Scene()
+        try scene.register(environment: nil)
+        try scene.report(token: "u1")
+        #expect(scene.store.rows.updateTokens.values.first?.environment == .production)
+        try scene.register(environment: .sandbox)
+        #expect(scene.store.rows.updateTokens.values.first?.environment == .sandbox)
+        #expect(scene.store.rows.deviceTokens.values.allSatisfy { $0.environment == .sandbox })
+    }
+
+    @Test func `a phone that never named its environment is tried once in the other`() throws {
+        var scene = Scene()
+        try scene.register(environment: nil)
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(100))
+        let bad = PushAnswer(status: 400, reason: APNSReason("BadDeviceToken"))
+        let sent = try scene.deliver(bad)
+        #expect(sent.map(\.phone.pushToStartToken?.environment) == [.production, .sandbox])
+        #expect(try scene.decision().reason.code == .pushToStartTokenDead)
+        // An answer about a value that was replaced meanwhile says nothing of the next one's environment.
+        try scene.report(token: "u1")
+        scene.wait(.seconds(2))
+        let flight = try scene.onlyFlight()
+        try scene.report(token: "u2")
+        try scene.settle(flight) { _ in .answered(.success(bad)) }
+        #expect(scene.store.rows.updateTokens.values.first?.environment == .production)
+    }
+}

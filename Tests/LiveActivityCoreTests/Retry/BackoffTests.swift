@@ -1,0 +1,25 @@
+import LiveActivityCore
+import Testing
+
+struct BackoffTests {
+    @Test(arguments: [
+        (0, 1, 1), (1, 1, 1), (2, 1, 2), (3, 1, 4), (5, 1.6, 16), (9, 25.6, 256), (10, 30, 300), (50, 30, 300),
+        (Int.max, 30, 300),
+    ]) func `429 waits from 1 second to 5 minutes`(tries: Int, least: Double, most: Double) {
+        #expect(Backoff.token(tries: tries, dice: 0) == .milliseconds(Int64(least * 1000)))
+        #expect(Backoff.token(tries: tries, dice: 1) == .milliseconds(Int64(most * 1000)))
+    }
+
+    @Test(arguments: [
+        (1, 0.75, 1.25), (2, 0.4, 4), (3, 1.6, 16), (4, 6.4, 64), (5, 25.6, 256), (6, 90, 900), (99, 90, 900),
+    ]) func `5xx waits about a second, then 4, 16 and so on to 15 minutes`(tries: Int, least: Double, most: Double) {
+        #expect(Backoff.service(tries: tries, dice: 0) == .milliseconds(Int64(least * 1000)))
+        #expect(Backoff.service(tries: tries, dice: 1) == .milliseconds(Int64(most * 1000)))
+    }
+
+    @Test func `dice beyond their range do no harm`() {
+        #expect(
+            Backoff.service(tries: 3, dice: 7) == .seconds(16)
+                && Backoff.service(tries: 3, dice: -7) == .milliseconds(1600))
+    }
+}

@@ -1,0 +1,190 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityDelivery
+import LiveActivityStorage
+import Logging
+import StorageSQLite
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct DispatcherTests {
+    @Test func `a change is pushed at once, and nothing is polled while nothing is due`() async throws {
+        try await withStage { stage in
+            try await stage.prepare()
+            try await stage.perform { _ async throws in
+                await stage.sender.received(1)
+                await stage.settled(1)
+                try await stage.until { try await stage.store.inner.nextWakeAt() == nil }
+                await stage.until { stage.clock.nextWake == nil }
+                // An hour in which nothing happens: nobody sleeps on the clock, so nobody wakes.
+                stage.clock.advance(by: .seconds(3600))
+                let before = stage.store.now
+                try await stage.put(2)
+                await stage.sender.received(2)
+                #expect(stage.steps == [1, 2])
+                #expect(before.wakeReads <= 4 && before.claims <= 5, "\(before)")
+            }
+        }
+    }
+
+    @Test func `of ten changes within a window the newest is sent, once`() async throws {
+        try await withStage { stage in
+            try await stage.prepare()
+            try await stage.perform { _ async throws in
+                await stage.sender.received(1)
+                for step in 2...11 { try await stage.put(step) }
+                await stage.settled(1)
+                #expect(await stage.advanceToNextWake() == .seconds(1))
+                await stage.sender.received(2)
+                await stage.settled(2)
+                #expect(stage.steps == [1, 11])
+            }
+        }
+    }
+
+    static let troubles: [(line: ScriptedSender.Line, least: Double, most: Double, isLanes: Bool)] = [
+        (.answer(PushAnswer(status: 429, reason: .known(.tooManyRequests))), 1, 1, false),
+        (.fail(.unknownFate), 0.75, 1.25, false),
+        (.answer(PushAnswer(status: 503, reason: .known(.serviceUnavailable))), 0.75, 1.25, true),
+        (.answer(PushAnswer(status: 403, reason: .known(.invalidProviderToken))), 60, 60, true),
+        (.fail(.cannotConnect), 0.75, 1.25, true), (.fail(.notSentInTime), 0.25, 0.25, true),
+    ]
+
+    @Test(arguments: troubles.indices)
+    func `what failed is tried again when its time comes, and trouble that is not a phone's writes no phone`(
+        index: Int
+    ) async throws {
+        let trouble = Self.troubles[index]
+        let sender = ScriptedSender { _, number in number == 0 ? trouble.line : .answer(PushAnswer(status: 200)) }
+        try await withStage(sender) { stage in
+            try await stage.prepare()
+            let before = try await stage.phones()
+            try await stage.perform { _ async throws in
+                await stage.settled(1)
+                #expect(try await (stage.phones() == before) == trouble.isLanes)
+                let waited = await stage.advanceToNextWake()
+                #expect(waited >= .seconds(trouble.least) && waited <= .seconds(trouble.most), "\(waited)")
+                await stage.sender.received(2)
+                await stage.settled(2)
+                #expect(stage.steps == [1, 1])
+                #expect(try await stage.phones().map(\.sentRevision) == [1])
+                #expect(try await stage.lane()?.tries == 0)
+            }
+        }
+    }
+
+    @Test func `one slow answer delays one phone`() async throws {
+        let sender = ScriptedSender { _, number in number == 1 ? .hold : .answer(PushAnswer(status: 200)) }
+        try await withStage(sender) { stage in
+            try await stage.prepare(phones: 3)
+            try await stage.perform { _ async throws in
+                await stage.sender.received(3)
+                #expect(await stage.advanceToNextWake(within: .milliseconds(1500)) == .milliseconds(1500))
+                await stage.settled(1)
+                try await stage.put(2)
+                await stage.sender.received(5)
+                #expect(stage.steps == [1, 1, 1, 2, 2])
+                await stage.settled(2)
+                stage.clock.advance(by: .seconds(1))
+                sender.release()
+                await stage.sender.received(6)
+                await stage.settled(4)
+                #expect(try await stage.phones().map(\.sentRevision) == [2, 2, 2])
+                #expect(stage.steps == [1, 1, 1, 2, 2, 2])
+            }
+        }
+    }
+
+    @Test func `an answer that never comes is an unknown fate when its time is over, and tried again`() async throws {
+        let sender = ScriptedSender { _, number in number == 0 ? .hold : .answer(PushAnswer(status: 200)) }
+        try await withStage(sender) { stage in
+            try await stage.prepare()
+            try await stage.perform { _ async throws in
+                await stage.sender.received(1)
+                await stage.clock.someoneSleeps(within: .milliseconds(1500))
+                stage.clock.advance(by: .milliseconds(1500))
+                await stage.settled(1)
+                await stage.clock.someoneSleeps(within: .milliseconds(10_500))
+                stage.clock.advance(by: .milliseconds(10_500))
+                await stage.sender.received(2)
+                await stage.settled(2)
+                #expect(try await stage.phones().map(\.sentRevision) == [1])
+            }
+        }
+    }
+
+    @Test func `flights at once are bounded, and lost answers do not hold up the rest`() async throws {
+        let sender = ScriptedSender { _, _ in .hold }
+        try await withStage(sender) {
+            $0.flights = 3
+            $0.lateFlights = 5
+        } _: { stage in
+            for number in 1...9 { try await stage.prepare(activity: "a\(number)") }
+            try await stage.perform { _ async throws in
+                await stage.sender.received(3)
+                for _ in 0..<100 { await Task.yield() }
+                #expect(sender.held == 3)
+                await stage.clock.someoneSleeps(within: .milliseconds(1500))
+                stage.clock.advance(by: .milliseconds(1500))
+                // Three linger, two of the next three as well; then the limit of those is reached.
+                await stage.sender.received(6)
+                sender.release()
+                await stage.until { sender.pushes.count == 9 || sender.held == 0 }
+                await stage.sender.received(9)
+                sender.release()
+            }
+            #expect(try await stage.store.inner.phones(of: 9, after: 0, limit: 9).map(\.instance.sentRevision) == [1])
+        }
+    }
+
+    @Test func `a push leaves within eight seconds of the moment before its claim`() async throws {
+        try await withStage { stage in
+            try await stage.prepare()
+            let before = stage.clock.timeSource.monotonic()
+            // The claim's own commit takes three seconds.
+            stage.store.set { $0.onClaim = { if stage.sender.pushes.isEmpty { stage.clock.advance(by: .seconds(3)) } } }
+            try await stage.perform { _ async throws in
+                await stage.sender.received(1)
+                let push = try #require(stage.sender.pushes.first)
+                #expect(push.sendBefore == before + .seconds(8) && push.answerBy == before + .seconds(12))
+            }
+        }
+    }
+
+    @Test func `a failing store is asked again after a pause`() async throws {
+        try await withStage { stage in
+            try await stage.prepare()
+            stage.store.set { $0.failsClaims = true }
+            try await stage.perform { _ async throws in
+                for count in 1...3 {
+                    await stage.until { stage.store.now.failures >= count }
+                    #expect(await stage.advanceToNextWake() == .seconds(1))
+                }
+                await stage.until { stage.store.now.failures >= 4 }
+                stage.store.set { $0.failsClaims = false }
+                _ = await stage.advanceToNextWake()
+                await stage.sender.received(1)
+                await stage.settled(1)
+                #expect(stage.logs.lines.contains { $0.level == .error && $0.text.contains("could not be claimed") })
+            }
+        }
+    }
+
+    @Test func `a halt is said loudly, and no token is in any line`() async throws {
+        let halt = PushAnswer(status: 403, reason: .known(.invalidProviderToken))
+        let sender = ScriptedSender { _, number in number == 0 ? .answer(halt) : .answer(PushAnswer(status: 200)) }
+        try await withStage(sender) { stage in
+            try await stage.prepare()
+            try await stage.perform { _ async throws in
+                await stage.settled(1)
+                _ = await stage.advanceToNextWake()
+                await stage.settled(2)
+            }
+            let errors = stage.logs.lines.filter { $0.level == .error }
+            #expect(errors.map(\.text).contains { $0.contains("halted") && $0.contains("InvalidProviderToken") })
+            let token = Sample.token("update-a-1", as: UpdateTokenKind.self).hex
+            #expect(!stage.logs.lines.isEmpty && stage.logs.lines.allSatisfy { !$0.text.contains(token) })
+        }
+    }
+}

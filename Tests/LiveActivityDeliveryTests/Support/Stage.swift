@@ -1,0 +1,161 @@
+import APNSModel
+import Foundation
+import JSONText
+import LiveActivityCore
+import LiveActivityDelivery
+import LiveActivityStorage
+import Logging
+import ServiceLifecycle
+import StorageSQLite
+import Synchronization
+import TestSupport
+
+/// A dispatcher over a database of its own, with an APNs by script and a clock that stands still.
+final class Stage: Sendable {
+    let store: WatchedStore
+    let clock: SteppedClock
+    let sender: ScriptedSender
+    let logs = LogRecorder()
+    private let app = Sample.app(Sample.type { $0.start = .appOnly })
+    private let limits: Dispatcher.Limits
+    private let node: Int64
+
+    init(
+        path: String, _ sender: ScriptedSender = ScriptedSender(), clock: SteppedClock = SteppedClock(), node: Int64 = 1,
+        _ change: (inout Dispatcher.Limits) -> Void = { _ in }
+    ) throws {
+        store = WatchedStore(try SQLiteStore(path: path))
+        self.sender = sender
+        self.clock = clock
+        self.node = node
+        var limits = Dispatcher.Limits()
+        change(&limits)
+        self.limits = limits
+    }
+
+    /// Runs the dispatcher while the body does, then stops it gracefully and waits until it has ended.
+    func perform(_ body: (_ stop: @Sendable () async -> Void) async throws -> Void) async throws {
+        let dice = Mutex(SeededDice(seed: 11))
+        let dispatcher = Dispatcher(
+            store: store, sender: sender, apps: [app], time: clock.timeSource, clock: clock, node: node,
+            dice: { dice.withLock { $0.next() } }, limits: limits, logger: logs.logger)
+        let services = ServiceGroup(services: [dispatcher], logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await services.run() }
+            do {
+                try await body { await services.triggerGracefulShutdown() }
+            } catch is Crash {
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+                return
+            }
+            await services.triggerGracefulShutdown()
+            try await group.waitForAll()
+        }
+    }
+
+    /// Thrown by a body: the process dies.
+    struct Crash: Error {}
+
+    // MARK: - Who acts
+
+    func put(_ step: Int, _ activity: String = "a", start: ActivityRecord.StartMode = .appOnly) async throws {
+        var body = SetDesiredState.Body(state: Sample.state(step))
+        body.users = [Sample.user("ann")]
+        body.devices = .all
+        body.start = start
+        body.attributes = ["name": .string(activity)]
+        _ = try await store.commit(
+            SetDesiredState(
+                app: app.bundleID, id: Sample.activityID(activity), type: Sample.type(), body: body, now: clock.wall)
+        ).get()
+    }
+
+    func register(_ phone: Int = 1, startToken: String? = nil) async throws {
+        var body = RegisterDevice.Body(user: Sample.user("ann"))
+        body.osVersion = OSVersion(18, 0)
+        body.environment = .production
+        _ = try await store.commit(
+            RegisterDevice(app: app, id: device(phone), body: body, now: clock.wall, freshKey: DeviceKey(phone))
+        ).get()
+        guard let startToken else { return }
+        _ = try await store.commit(
+            RegisterPushToStartToken(
+                app: app, id: device(phone), type: "order", token: Sample.token(startToken), now: clock.wall)
+        ).get()
+    }
+
+    func report(_ phone: Int = 1, _ activity: String = "a", token: String) async throws {
+        var report = CardReport(
+            localID: Sample.local("card-\(activity)-\(phone)"), type: Sample.type(), state: .active)
+        report.activity = Sample.activityID(activity)
+        report.token = Sample.token(token)
+        _ = try await store.commit(ReportCard(app: app, device: device(phone), report: report, now: clock.wall)).get()
+    }
+
+    /// Phones with a live card and its token each, and a first state to send them.
+    func prepare(phones: Int = 1, activity: String = "a") async throws {
+        for phone in 1...phones { try await register(phone) }
+        try await put(1, activity)
+        for phone in 1...phones { try await report(phone, activity, token: "update-\(activity)-\(phone)") }
+    }
+
+    private func device(_ phone: Int) -> DeviceID { Sample.device("phone-\(phone)") }
+
+    // MARK: - What is to be seen
+
+    func phones() async throws -> [InstanceRecord] {
+        try await store.inner.phones(of: 1, after: 0, limit: 100).map(\.instance)
+    }
+
+    func lane() async throws -> LaneRecord? {
+        try await store.inner.activity(app.bundleID, Sample.activityID("a"))?.lane
+    }
+
+    /// The steps of the states that were sent, in order.
+    var steps: [Int] {
+        sender.pushes.map { push in
+            (try? JSONValue(parsing: push.request.payload))?["/aps/content-state/step"]?.int ?? 0
+        }
+    }
+
+    func settled(_ count: Int) async {
+        await until { self.store.now.settlements >= count }
+    }
+
+    /// Awaits a fact that no signal tells.
+    func until(_ isTrue: () async throws -> Bool) async rethrows {
+        while try await !isTrue() { await Task.yield() }
+    }
+
+    /// Goes on to the moment that the dispatcher waits for, and returns how long that was.
+    func advanceToNextWake(within duration: Duration = .seconds(3600)) async -> Duration {
+        await clock.someoneSleeps(within: duration)
+        guard let next = clock.nextWake else { return .zero }
+        let step = next - clock.now.offset
+        clock.advance(by: step)
+        return step
+    }
+}
+
+extension JSONValue {
+    subscript(pointer: String) -> JSONValue? { self[Sample.pointer(pointer)] }
+}
+
+func withStage(
+    _ sender: ScriptedSender = ScriptedSender(), _ change: (inout Dispatcher.Limits) -> Void = { _ in },
+    _ body: (Stage) async throws -> Void
+) async throws {
+    try await withDatabasePath { path in
+        let stage = try Stage(path: path, sender, change)
+        defer { stage.store.inner.close() }
+        try await body(stage)
+    }
+}
+
+func withDatabasePath(_ body: (String) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "islet-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await body(directory.appending(path: "islet.sqlite").path)
+}

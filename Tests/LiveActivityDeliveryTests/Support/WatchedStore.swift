@@ -1,0 +1,59 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityStorage
+import StorageSQLite
+import Synchronization
+
+/// A store that counts, and fails or delays what it is told to.
+final class WatchedStore: WorkStore {
+    struct State {
+        var wakeReads = 0
+        var claims = 0
+        var settlements = 0
+        var failures = 0
+        var failsClaims = false
+        var failsSettlements = false
+        var onClaim: (@Sendable () -> Void)?
+    }
+
+    let inner: SQLiteStore
+    private let state = Mutex(State())
+
+    init(_ inner: SQLiteStore) {
+        self.inner = inner
+    }
+
+    var now: State { state.withLock { $0 } }
+    func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+    var wakeUps: AsyncStream<Void> { inner.wakeUps }
+
+    func nextWakeAt() async throws(StorageError) -> UnixTime? {
+        state.withLock { $0.wakeReads += 1 }
+        return try await inner.nextWakeAt()
+    }
+
+    func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
+        let (fails, onClaim) = state.withLock { state in
+            let fails =
+                switch command.rank {
+                case .claim: state.failsClaims
+                case .settle: state.failsSettlements
+                case .write, .prune: false
+                }
+            state.failures += fails ? 1 : 0
+            return (fails, command.rank == .claim ? state.onClaim : nil)
+        }
+        onClaim?()
+        if fails { throw .failed("disk full, as the test says") }
+        let reply = try await inner.commit(command)
+        state.withLock { state in
+            switch command.rank {
+            case .claim: state.claims += 1
+            case .settle: state.settlements += 1
+            case .write, .prune: break
+            }
+        }
+        return reply
+    }
+}

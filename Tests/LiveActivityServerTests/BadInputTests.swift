@@ -1,0 +1,380 @@
+import HTTPTypes
+import JSONText
+import LiveActivityServer
+import LiveActivityStorage
+import Testing
+
+/// A request that must be refused, and how.
+struct BadInput: Sendable, CustomTestStringConvertible {
+    let method: HTTPRequest.Method
+    let path: String
+    let body: String
+    let status: Int
+    let code: String
+    let pointer: String?
+
+    var testDescription: String { "\(method) \(path) \(body.prefix(60))" }
+
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String, _ status: Int, _ code: String,
+        _ pointer: String? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.body = body
+        self.status = status
+        self.code = code
+        self.pointer = pointer
+    }
+
+    static func put(_ path: String, _ body: String, _ pointer: String) -> BadInput {
+        BadInput(.put, path, body, 422, "invalid_body", pointer)
+    }
+
+    // MARK: - Of every call with a body
+
+    static let paths: [(HTTPRequest.Method, String)] = [
+        (.put, "/v1/activities/order-1"), (.post, "/v1/activities/order-1/end"), (.put, "/v1/devices/phone-1"),
+        (.put, "/v1/devices/phone-1/push-to-start-tokens/Order"), (.put, "/v1/devices/phone-1/instances/card-1"),
+        (.put, "/v1/devices/phone-1/instances"),
+    ]
+
+    static let general: [BadInput] = paths.flatMap { method, path in
+        [
+            BadInput(method, path, "{", 400, "invalid_json"),
+            BadInput(method, path, "nonsense", 400, "invalid_json"),
+            BadInput(method, path, #"{"type":"a","type":"b"}"#, 400, "invalid_json", "/type"),
+            BadInput(method, path, #"{"a":"\uD800"}"#, 400, "invalid_json", "/a"),
+            BadInput(method, path, #"{"a":01}"#, 400, "invalid_json", "/a"),
+            BadInput(method, path, "{} {}", 400, "invalid_json", ""),
+            BadInput(
+                method, path, String(repeating: #"{"a":"#, count: 40) + "1" + String(repeating: "}", count: 40), 400,
+                "invalid_json"),
+            BadInput(method, path, "[" + String(repeating: "0,", count: 25_000) + "0]", 400, "invalid_json"),
+            BadInput(method, path, "[]", 422, "invalid_body", ""),
+            BadInput(method, path, "null", 422, "invalid_body", ""),
+            BadInput(method, path, #""text""#, 422, "invalid_body", ""),
+            BadInput(method, path, #"{"a":""# + String(repeating: "x", count: 300_000) + #""}"#, 413, "body_too_large"),
+        ]
+    }
+
+    static let empty: [BadInput] = paths.filter { !$0.1.hasSuffix("/end") }.map {
+        BadInput($0, $1, "", 400, "invalid_json", "")
+    }
+
+    // MARK: - Of one call
+
+    private static let activity = "/v1/activities/order-1"
+
+    private static func order(_ more: String) -> String { #"{"type":"Order","state":{"step":2},"# + more + "}" }
+
+    static let activities: [BadInput] = [
+        .put(activity, #"{"state":{}}"#, "/type"),
+        .put(activity, #"{"type":"Order"}"#, "/state"),
+        .put(activity, #"{"type":5,"state":{}}"#, "/type"),
+        .put(activity, #"{"type":"Order","state":[]}"#, "/state"),
+        .put(activity, #"{"type":"Order","state":"{}"}"#, "/state"),
+        .put(activity, order(#""sate":{}"#), "/sate"),
+        .put(activity, order(#""attributes":[]"#), "/attributes"),
+        .put(activity, order(#""audience":{}"#), "/audience/users"),
+        .put(activity, order(#""audience":{"users":"ada"}"#), "/audience/users"),
+        .put(activity, order(#""audience":{"users":["ada",""]}"#), "/audience/users/1"),
+        .put(activity, order(#""audience":{"users":["a\u0000b"]}"#), "/audience/users/0"),
+        .put(activity, order(#""audience":{"users":[7]}"#), "/audience/users/0"),
+        .put(activity, order(#""audience":{"users":[],"device":"all"}"#), "/audience/device"),
+        .put(activity, order(#""audience":{"users":[],"devices":"some"}"#), "/audience/devices"),
+        .put(activity, order(#""audience":{"users":[],"devices":[]}"#), "/audience/devices"),
+        .put(activity, order(#""audience":{"users":[],"devices":["d",""]}"#), "/audience/devices/1"),
+        .put(activity, order(#""alert":{}"#), "/alert/title"),
+        .put(activity, order(#""alert":{"title":""}"#), "/alert/title"),
+        .put(activity, order(#""alert":{"title":5}"#), "/alert/title"),
+        .put(activity, order(#""alert":{"title":{"locKey":""}}"#), "/alert/title/locKey"),
+        .put(activity, order(#""alert":{"title":{"locArgs":[]}}"#), "/alert/title/locKey"),
+        .put(activity, order(#""alert":{"title":"a","bdy":"b"}"#), "/alert/bdy"),
+        .put(activity, order(#""alert":{"title":"a","sound":""}"#), "/alert/sound"),
+        .put(activity, order(#""alert":{"title":"a","id":""}"#), "/alert/id"),
+        .put(activity, order(#""alert":{"title":"a","expiresAfter":0}"#), "/alert/expiresAfter"),
+        .put(activity, order(#""alert":{"title":"a","onUnknown":"retry"}"#), "/alert/onUnknown"),
+        .put(activity, order(#""priority":"urgent""#), "/priority"),
+        .put(activity, order(#""priority":10"#), "/priority"),
+        .put(activity, order(#""relevance":1e999"#), "/relevance"),
+        .put(activity, order(#""relevance":"high""#), "/relevance"),
+        .put(activity, order(#""staleAt":1000000000"#), "/staleAt"),
+        .put(activity, order(#""staleAt":"2027-01-15T08:00:00Z""#), "/staleAt"),
+        .put(activity, order(#""staleAt":1800000100000"#), "/staleAt"),
+        .put(activity, order(#""staleAt":"tomorrow""#), "/staleAt"),
+        .put(activity, order(#""staleAfter":"0s""#), "/staleAfter"),
+        .put(activity, order(#""staleAfter":"31d""#), "/staleAfter"),
+        .put(activity, order(#""staleAfter":-1"#), "/staleAfter"),
+        .put(activity, order(#""staleAfter":"10m","staleAt":1800009000"#), "/staleAfter"),
+        .put(activity, order(#""start":"always""#), "/start"),
+        .put(activity, order(#""restart":true"#), "/restart"),
+        .put(activity, order(#""reopen":"yes""#), "/reopen"),
+        BadInput(.put, activity, #"{"type":"Pizza","state":{}}"#, 422, "unknown_type", "/type"),
+        BadInput(.put, activity, #"{"type":"Silent","state":{}}"#, 409, "type_differs", "/type"),
+        BadInput(.put, activity, order(#""attributes":{"shop":"Napoli"}"#), 409, "attributes_differ", "/attributes"),
+        BadInput(
+            .put, "/v1/activities/new", #"{"type":"Named","state":{},"attributes":{"orderID":"other"}}"#, 422,
+            "activity_id_conflict", "/attributes/orderID"),
+        BadInput(
+            .put, activity, #"{"type":"Order","state":{"text":""# + String(repeating: "x", count: 5000) + #""}}"#, 422,
+            "payload_too_large", "/state"),
+        BadInput(
+            .put, activity,
+            order(#""audience":{"users":["# + (0...1000).map { "\"u\($0)\"" }.joined(separator: ",") + "]}"), 422,
+            "audience_too_large", "/audience/users"),
+        BadInput(.put, "/v1/activities/done", #"{"type":"Order","state":{}}"#, 409, "activity_ended"),
+        BadInput(.post, "/v1/activities/nobody/end", "{}", 404, "unknown_activity"),
+        BadInput(.post, activity + "/end", #"{"state":[]}"#, 422, "invalid_body", "/state"),
+        BadInput(.post, activity + "/end", #"{"dismiss":true}"#, 422, "invalid_body", "/dismiss"),
+        BadInput(.post, activity + "/end", #"{"dismissAfter":"31d"}"#, 422, "invalid_body", "/dismissAfter"),
+        BadInput(.post, activity + "/end", #"{"dismissAt":-5}"#, 422, "invalid_body", "/dismissAt"),
+        BadInput(
+            .post, activity + "/end", #"{"dismissNow":true,"dismissAfter":"1m"}"#, 422, "invalid_body", "/dismissNow"),
+        BadInput(.post, activity + "/end", #"{"alert":{"title":""}}"#, 422, "invalid_body", "/alert/title"),
+        BadInput(.get, "/v1/activities/nobody", "", 404, "unknown_activity"),
+        BadInput(.get, "/v1/activities/nobody/timeline", "", 404, "unknown_activity"),
+    ]
+
+    private static let phone = "/v1/devices/phone-1"
+
+    private static func device(_ more: String) -> String { #"{"user":"ada","# + more + "}" }
+    private static func card(_ more: String) -> String {
+        #"{"type":"Order","activity":"order-1","state":"active","# + more + "}"
+    }
+    private static func list(_ item: String) -> String {
+        #"{"sequence":9,"instances":[{"localID":"ok","type":"Order","activity":"order-1","state":"active"},"# + item
+            + "]}"
+    }
+
+    static let phones: [BadInput] = [
+        .put(phone, "{}", "/user"),
+        .put(phone, #"{"user":""}"#, "/user"),
+        .put(phone, #"{"user":7}"#, "/user"),
+        .put(phone, device(#""platform":"android""#), "/platform"),
+        .put(phone, device(#""timeZone":"Europe Berlin""#), "/timeZone"),
+        .put(phone, device(#""timeZone":"""#), "/timeZone"),
+        .put(phone, device(#""osVersion":"eighteen""#), "/osVersion"),
+        .put(phone, device(#""osVersion":18.1"#), "/osVersion"),
+        .put(phone, device(#""locale":"""#), "/locale"),
+        .put(phone, device(#""model":"a\nb""#), "/model"),
+        .put(phone, device(#""environment":"test""#), "/environment"),
+        .put(phone, device(#""activitiesEnabled":"yes""#), "/activitiesEnabled"),
+        .put(phone, device(#""notificationAuthorization":"maybe""#), "/notificationAuthorization"),
+        .put(phone, device(#""deviceToken":"abc""#), "/deviceToken"),
+        .put(phone, device(#""deviceToken":""# + String(repeating: "ab", count: 257) + "\""), "/deviceToken"),
+        .put(phone, device(#""devicetoken":"x""#), "/devicetoken"),
+        .put(phone + "/push-to-start-tokens/Order", "{}", "/token"),
+        .put(phone + "/push-to-start-tokens/Order", #"{"token":"zz"}"#, "/token"),
+        .put(
+            phone + "/push-to-start-tokens/Order", #"{"token":""# + String(repeating: "a", count: 65) + "\"}", "/token"),
+        .put(phone + "/push-to-start-tokens/Order", #"{"token":5}"#, "/token"),
+        BadInput(.put, phone + "/push-to-start-tokens/Pizza", #"{"token":"\#(token("x"))"}"#, 422, "unknown_type"),
+        BadInput(
+            .put, "/v1/devices/nobody/push-to-start-tokens/Order", #"{"token":"\#(token("x"))"}"#, 404, "unknown_device"
+        ),
+        .put(phone + "/instances/card-1", #"{"type":"Order"}"#, "/state"),
+        .put(phone + "/instances/card-1", #"{"type":"Order","state":"alive"}"#, "/state"),
+        .put(phone + "/instances/card-1", card(#""token":"not hexadecimal""#), "/token"),
+        .put(phone + "/instances/card-1", card(#""basedOn":-1"#), "/basedOn"),
+        .put(phone + "/instances/card-1", card(#""basedOn":1.5"#), "/basedOn"),
+        .put(phone + "/instances/card-1", card(#""startedAt":"now""#), "/startedAt"),
+        .put(phone + "/instances/card-1", card(#""lastTimestamp":1800000100000"#), "/lastTimestamp"),
+        .put(phone + "/instances/card-1", card(#""contentState":7"#), "/contentState"),
+        .put(phone + "/instances/card-1", card(#""contentstate":{}"#), "/contentstate"),
+        .put(phone + "/instances/card-1", #"{"type":"Order","activity":"","state":"active"}"#, "/activity"),
+        BadInput(
+            .put, phone + "/instances/card-1", #"{"type":"Pizza","state":"active"}"#, 422, "unknown_type", "/type"),
+        BadInput(
+            .put, phone + "/instances/card-1", #"{"type":"Order","state":"active"}"#, 422, "activity_not_named",
+            "/activity"),
+        BadInput(
+            .put, "/v1/devices/nobody/instances/card-1", #"{"type":"Order","activity":"a","state":"active"}"#, 404,
+            "unknown_device"),
+        .put(phone + "/instances", #"{"instances":[]}"#, "/sequence"),
+        .put(phone + "/instances", #"{"sequence":0,"instances":[]}"#, "/sequence"),
+        .put(phone + "/instances", #"{"sequence":1.5,"instances":[]}"#, "/sequence"),
+        .put(phone + "/instances", #"{"sequence":99999999999999999999,"instances":[]}"#, "/sequence"),
+        .put(phone + "/instances", #"{"sequence":1}"#, "/instances"),
+        .put(phone + "/instances", list(#"{"type":"Order","state":"active"}"#), "/instances/1/localID"),
+        .put(phone + "/instances", list(#"{"localID":"ok","type":"Order","state":"active"}"#), "/instances/1/localID"),
+        .put(phone + "/instances", list(#"{"localID":"","type":"Order","state":"active"}"#), "/instances/1/localID"),
+        .put(phone + "/instances", list(#"{"localID":"b","type":"Order","state":"x"}"#), "/instances/1/state"),
+        .put(
+            phone + "/instances", list(#"{"localID":"b","type":"Order","state":"active","tokn":"x"}"#),
+            "/instances/1/tokn"),
+        BadInput(
+            .put, phone + "/instances", list(#"{"localID":"b","type":"Pizza","state":"active"}"#), 422, "unknown_type",
+            "/instances/1/type"),
+        .put(
+            phone + "/instances",
+            #"{"sequence":1,"instances":["#
+                + (0...100).map { #"{"localID":"c\#($0)","type":"Order","state":"active"}"# }.joined(separator: ",")
+                + "]}",
+            "/instances"),
+        BadInput(.delete, "/v1/devices/nobody", "", 404, "unknown_device"),
+    ]
+
+    // MARK: - Of paths
+
+    static let ids: [BadInput] =
+        ["%00", "a%0Ab", "%7F", String(repeating: "x", count: 257)].flatMap { id in
+            [
+                BadInput(.put, "/v1/activities/\(id)", #"{"type":"Order","state":{}}"#, 400, "invalid_id"),
+                BadInput(.post, "/v1/activities/\(id)/end", "{}", 400, "invalid_id"),
+                BadInput(.get, "/v1/activities/\(id)", "", 400, "invalid_id"),
+                BadInput(.get, "/v1/activities/\(id)/timeline", "", 400, "invalid_id"),
+                BadInput(.put, "/v1/devices/\(id)", #"{"user":"ada"}"#, 400, "invalid_id"),
+                BadInput(.put, "/v1/devices/\(id)/push-to-start-tokens/Order", "{}", 400, "invalid_id"),
+                BadInput(.put, "/v1/devices/\(id)/instances", "{}", 400, "invalid_id"),
+                BadInput(.put, "/v1/devices/phone-1/instances/\(id)", "{}", 400, "invalid_id"),
+                BadInput(.delete, "/v1/devices/\(id)", "", 400, "invalid_id"),
+            ]
+        } + [
+            BadInput(.get, "/v1/activities/%", "", 400, "invalid_path"),
+            BadInput(.get, "/v1/activities/%4", "", 400, "invalid_path"),
+            BadInput(.get, "/v1/activities/%GG", "", 400, "invalid_path"),
+            BadInput(.get, "/v1/activities/%FF%FE", "", 400, "invalid_path"),
+            BadInput(.get, "/v1/activities/%C0%AF", "", 400, "invalid_path"),
+            BadInput(.get, "/", "", 404, "not_found"),
+            BadInput(.get, "/v1", "", 404, "not_found"),
+            BadInput(.get, "/v1/activities", "", 404, "not_found"),
+            BadInput(.get, "/v1/activities/", "", 404, "not_found"),
+            BadInput(.post, "/v1/activities//end", "", 404, "not_found"),
+            BadInput(.get, "/v1/activities/a/", "", 404, "not_found"),
+            BadInput(.get, "/v2/activities/a", "", 404, "not_found"),
+            BadInput(.get, "/healthz/", "", 404, "not_found"),
+            BadInput(.put, "/v1/activities/a?dryRun=true", #"{"type":"Order","state":{}}"#, 400, "invalid_query"),
+            BadInput(.get, "/healthz?verbose=1", "", 400, "invalid_query"),
+            BadInput(.get, "/v1/devices/phone-1", "", 405, "method_not_allowed"),
+            BadInput(.patch, "/v1/activities/a", "{}", 405, "method_not_allowed"),
+            BadInput(.delete, "/v1/activities/a", "", 405, "method_not_allowed"),
+            BadInput(.post, "/healthz", "", 405, "method_not_allowed"),
+        ]
+
+    static let all = general + empty + activities + phones + ids
+}
+
+@Suite struct BadInputTests {
+    /// What stands in the database while bad requests come: an activity, a phone with a card, an ended activity.
+    private static func prepare(_ fixture: Fixture) async throws {
+        try await fixture.registerPhone()
+        #expect(
+            try await fixture.put(
+                "/v1/activities/order-1",
+                #"{"type":"Order","state":{"step":1},"attributes":{"shop":"Roma"},"audience":{"users":["ada"]}}"#
+            ).status == 200)
+        #expect(try await fixture.put("/v1/activities/done", #"{"type":"Order","state":{}}"#).status == 200)
+        #expect(try await fixture.call(.post, "/v1/activities/done/end").status == 200)
+    }
+
+    @Test func `every bad request is refused with its status, code and pointer, and leaves the database alone`()
+        async throws
+    {
+        try await withServer { fixture in
+            try await Self.prepare(fixture)
+            let before = try fixture.contents()
+            for input in BadInput.all {
+                let body: String? = input.method == .get || input.method == .delete ? nil : input.body
+                let reply = try await fixture.call(input.method, input.path, body)
+                let name = Comment(rawValue: input.testDescription)
+                #expect(reply.status == input.status, name)
+                #expect(reply.code == input.code, name)
+                if let pointer = input.pointer { #expect(reply["/pointer"]?.string == pointer, name) }
+                #expect(reply.headers[.contentType] == "application/problem+json", name)
+                #expect(reply["/status"]?.int == reply.status, name)
+                #expect(reply["/type"]?.string == "/problems/\(input.code)", name)
+                for member in ["/title", "/detail"] { #expect(reply[member]?.string?.isEmpty == false, name) }
+                #expect(try fixture.contents() == before, name)
+            }
+        }
+    }
+
+    @Test func `the table knows every code that a request alone can cause`() {
+        let codes = Set(BadInput.all.map(\.code))
+        let elsewhere: Set<Problem.Code> = [
+            // Keys and content types have tables of their own.
+            .keyMissing, .keyInvalid, .scopeMissing, .appNotConfigured, .unsupportedMediaType,
+            // They need more than a request: see the tests of phones and of the store.
+            .deadToken, .noStateYet, .storageUnavailable, .commitUnknown, .overloaded, .notReady,
+            // Nothing refuses with them today, or it would be a fault of ours.
+            .attributesMissing, .startAlertMissing, .typeMisconfigured, .internalError,
+        ]
+        #expect(Set(Problem.Code.allCases.map(\.rawValue)) == codes.union(elsewhere.map(\.rawValue)))
+    }
+
+    @Test func `a misspelt field is refused with the one that was meant`() async throws {
+        try await withServer { fixture in
+            let reply = try await fixture.put("/v1/activities/a", #"{"type":"Order","state":{},"relevence":1}"#)
+            #expect(reply["/fix"] == "did you mean `relevance`?")
+        }
+    }
+
+    @Test func `JSON that breaks off is refused with line, column and pointer`() async throws {
+        try await withServer { fixture in
+            let reply = try await fixture.put("/v1/activities/a", "{\n  \"state\": {\n    \"x\": nope\n")
+            let detail = try #require(reply["/detail"]?.string)
+            #expect(detail.hasPrefix("line 3, column 11 (at `/state/x`)"), "\(detail)")
+            #expect(reply["/pointer"] == "/state/x")
+        }
+    }
+
+    @Test func `an unknown type is refused with the known ones`() async throws {
+        try await withServer { fixture in
+            let reply = try await fixture.put("/v1/activities/a", #"{"type":"Ordr","state":{}}"#)
+            #expect(reply["/expected"] == "one of `Named`, `Order`, `Silent`")
+        }
+    }
+
+    @Test(arguments: [
+        ("text/plain", 415), ("application/x-www-form-urlencoded", 415), ("multipart/form-data; boundary=x", 415),
+        ("json", 415),
+        ("application/json", 200), ("Application/JSON; charset=utf-8", 200), ("application/merge-patch+json", 200),
+        ("text/json", 200),
+    ])
+    func `a body must not be declared as something else than JSON`(type: String, status: Int) async throws {
+        try await withServer { fixture in
+            let reply = try await fixture.call(
+                .put, "/v1/activities/a", #"{"type":"Order","state":{}}"#, key: fixture.keys[.backend]?.text,
+                headers: [.contentType: type])
+            #expect(reply.status == status)
+            if status == 415 { #expect(reply.code == "unsupported_media_type") }
+        }
+    }
+
+    @Test func `a body at its limit is read, one byte more is not, whatever its declared length`() async throws {
+        var limits = LiveActivityServer.Limits()
+        limits.bodyBytes = 200
+        try await withServer(limits: limits) { fixture in
+            let plain = #"{"type":"Order","state":{}}"#
+            let full = plain + String(repeating: " ", count: 200 - plain.utf8.count)
+            let taken = try await fixture.put("/v1/activities/a", full)
+            #expect(taken.status == 200)
+            let refused = try await fixture.put("/v1/activities/a", full + " ")
+            #expect(refused.code == "body_too_large")
+        }
+    }
+
+    @Test func `a wrong method is told the right ones`() async throws {
+        try await withServer { fixture in
+            let reply = try await fixture.call(.delete, "/v1/activities/a")
+            #expect(reply.headers[.allow] == "PUT, GET, HEAD")
+            #expect(try await fixture.call(.options, "/v1/devices/a").headers[.allow] == "PUT, DELETE")
+        }
+    }
+
+    @Test(arguments: [
+        #"{"user":"ada","platform":"\#(token("secret"))"}"#, #"{"user":"ada","deviceToken":"\#(token("secret"))0"}"#,
+        #"{"user":"ada","environment":["\#(token("secret"))"]}"#, #"{"user":"ada","osVersion":"\#(token("secret"))"}"#,
+        #"{"user":"ada","timeZone":"\#(token("secret")) "}"#,
+        #"{"user":"ada","activitiesEnabled":"\#(token("secret"))"}"#,
+        #"{"user":"ada","model":"\#(token("secret"))\#(token("secret"))"}"#,
+    ])
+    func `a token in the wrong field is not given back`(body: String) async throws {
+        try await withServer { fixture in
+            let reply = try await fixture.put("/v1/devices/phone-1", body)
+            #expect(reply.status == 422)
+            #expect(!reply.text.contains(token("secret").prefix(16)))
+        }
+    }
+}

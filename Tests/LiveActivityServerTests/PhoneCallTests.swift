@@ -1,0 +1,154 @@
+import APNSModel
+import HTTPTypes
+import JSONText
+import LiveActivityCore
+import StorageSQLite
+import Testing
+
+@Suite struct PhoneCallTests {
+    private static let order =
+        #"{"type":"Order","state":{"step":1},"attributes":{"shop":"Roma"},"audience":{"users":["ada"]},"staleAfter":"10m"}"#
+
+    @Test func `B3: a phone registers a running card by the order's number, and a second report replaces its token`()
+        async throws
+    {
+        try await withServer { fixture in
+            _ = try await fixture.put("/v1/devices/phone-1", #"{"user":"ada","platform":"ios"}"#)
+            func report(_ name: String) -> String {
+                #"{"type":"Order","activity":"12345","state":"active","token":"\#(token(name))","contentState":{"step":1}}"#
+            }
+            #expect(try await fixture.put("/v1/devices/phone-1/instances/card-1", report("one")).status == 200)
+            #expect(try await fixture.put("/v1/devices/phone-1/instances/card-1", report("two")).status == 200)
+            let reply = try await fixture.put("/v1/activities/12345", #"{"type":"Order","state":{"step":2}}"#)
+            #expect(reply["/phones/update"] == 1)
+            #expect(try await fixture.deliver() == [.update])
+            let phones = try await fixture.store.phones(of: 1, after: -1, limit: 10)
+            #expect(phones.map(\.updateToken?.value.hex) == [token("two")])
+        }
+    }
+
+    @Test func `every phone call answers with what the phone should show`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            _ = try await fixture.put("/v1/activities/order-1", Self.order)
+            let expected: JSONValue = [
+                "activities": [
+                    [
+                        "activity": "order-1", "type": "Order",
+                        "attributes": ["shop": "Roma", "islet": ["activity": "order-1"]], "state": ["step": 1],
+                        "revision": 1, "phase": "active", "staleAt": "2027-01-15T08:10:00Z",
+                    ]
+                ]
+            ]
+            #expect(try await fixture.put("/v1/devices/phone-1", #"{"user":"ada"}"#).json == expected)
+            let token = #"{"token":"\#(token("another"))"}"#
+            #expect(try await fixture.put("/v1/devices/phone-1/push-to-start-tokens/Order", token).json == expected)
+            let inventory = #"{"sequence":1,"instances":[]}"#
+            #expect(try await fixture.put("/v1/devices/phone-1/instances", inventory).json == expected)
+            // A card that is there is only kept up to date: its attributes are fixed.
+            let report = #"{"type":"Order","activity":"order-1","state":"active"}"#
+            let shown = try await fixture.put("/v1/devices/phone-1/instances/card-1", report)
+            #expect(shown["/activities/0/attributes"] == nil)
+            #expect(shown["/activities/0/state"] == ["step": 1])
+        }
+    }
+
+    @Test func `who left the audience is told to end the card, and nothing of its state`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            _ = try await fixture.put("/v1/activities/order-1", Self.order)
+            let report = #"{"type":"Order","activity":"order-1","state":"active"}"#
+            _ = try await fixture.put("/v1/devices/phone-1/instances/card-1", report)
+            _ = try await fixture.put(
+                "/v1/activities/order-1", #"{"type":"Order","state":{"secret":2},"audience":{"users":[]}}"#)
+            let reply = try await fixture.put("/v1/devices/phone-1", #"{"user":"ada"}"#)
+            #expect(reply["/activities/0/phase"] == "ended")
+            #expect(reply["/activities/0/state"] == [:])
+            #expect(!reply.text.contains("secret"))
+        }
+    }
+
+    @Test func `signing out ends what runs and leaves nothing else`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            _ = try await fixture.put("/v1/activities/order-1", Self.order)
+            let report = #"{"type":"Order","activity":"order-1","state":"active"}"#
+            _ = try await fixture.put("/v1/devices/phone-1/instances/card-1", report)
+            let reply = try await fixture.call(.delete, "/v1/devices/phone-1")
+            #expect(reply.status == 200)
+            #expect(reply["/activities/0/phase"] == "ended")
+            #expect(try await fixture.call(.delete, "/v1/devices/nobody").code == "unknown_device")
+            // A card that it reports later, of an activity it had no part in, is only ended.
+            _ = try await fixture.put("/v1/activities/order-2", #"{"type":"Order","state":{"secret":1}}"#)
+            let late = #"{"type":"Order","activity":"order-2","state":"active","token":"\#(token("late"))"}"#
+            let told = try await fixture.put("/v1/devices/phone-1/instances/card-2", late)
+            #expect(told["/activities/1/phase"] == "ended")
+            #expect(!told.text.contains("secret"))
+            fixture.clock.advance(.seconds(2))
+            #expect(try await fixture.deliver() == [.end])
+        }
+    }
+
+    @Test func `a dead push-to-start token is refused with 409, and the phone is asked for a new one`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            _ = try await fixture.put("/v1/activities/order-1", Self.order)
+            #expect(try await fixture.deliver(PushAnswer(status: 410, reason: APNSReason("Unregistered"))) == [.start])
+            let before = try fixture.contents()
+            let path = "/v1/devices/phone-1/push-to-start-tokens/Order"
+            let reply = try await fixture.put(path, #"{"token":"\#(token("phone-1Order"))"}"#)
+            #expect(reply.status == 409)
+            #expect(reply.code == "dead_token")
+            #expect(reply["/pointer"] == "/token")
+            #expect(try fixture.contents() == before)
+            #expect(try await fixture.put(path, #"{"token":"\#(token("fresh"))"}"#).status == 200)
+        }
+    }
+
+    @Test func `an inventory takes what it lists, and an older one changes nothing`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            _ = try await fixture.put("/v1/activities/order-1", Self.order)
+            let list =
+                #"{"sequence":2,"instances":[{"localID":"card-1","type":"Order","activity":"order-1","state":"active"}]}"#
+            #expect(try await fixture.put("/v1/devices/phone-1/instances", list).status == 200)
+            let view = try await fixture.call(.get, "/v1/activities/order-1")
+            #expect(view["/devices/0/state"] == "live")
+            #expect(
+                try await fixture.put("/v1/devices/phone-1/instances", #"{"sequence":1,"instances":[]}"#).status == 200)
+            #expect(try await fixture.call(.get, "/v1/activities/order-1")["/devices/0/state"] == "live")
+            #expect(
+                try await fixture.put("/v1/devices/phone-1/instances", #"{"sequence":3,"instances":[]}"#).status == 200)
+            #expect(try await fixture.call(.get, "/v1/activities/order-1")["/devices/0/state"] == "gone")
+        }
+    }
+
+    @Test func `percent-encoded device and card ids are the ids`() async throws {
+        try await withServer { fixture in
+            _ = try await fixture.put("/v1/devices/my%20phone%2F1", #"{"user":"ada"}"#)
+            let report = #"{"type":"Order","activity":"order-1","state":"active"}"#
+            #expect(try await fixture.put("/v1/devices/my%20phone%2F1/instances/card%3A1", report).status == 200)
+            let view = try await fixture.call(.get, "/v1/activities/order-1")
+            #expect(view["/phase"] == "announced")
+            #expect(view["/devices/0/device"] == "my phone/1")
+            #expect(view["/devices/0/localID"] == "card:1")
+            // A phone that spoke first is told nothing before the backend has.
+            #expect(try await fixture.put("/v1/devices/my%20phone%2F1", #"{"user":"ada"}"#)["/activities"] == [])
+            let end = try await fixture.call(.post, "/v1/activities/order-1/end")
+            #expect(end.status == 409 && end.code == "no_state_yet")
+        }
+    }
+
+    @Test func `a card that nothing names is refused and told how to name it`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            let before = try fixture.contents()
+            let reply = try await fixture.put(
+                "/v1/devices/phone-1/instances/card-1", #"{"type":"Order","state":"active"}"#)
+            #expect(reply.status == 422)
+            #expect(reply.code == "activity_not_named")
+            #expect(reply["/fix"]?.string?.isEmpty == false)
+            #expect(try fixture.contents() == before)
+        }
+    }
+}

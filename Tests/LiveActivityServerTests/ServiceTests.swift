@@ -1,0 +1,172 @@
+import APNSModel
+import HTTPTypes
+import HummingbirdTesting
+import JSONText
+import LiveActivityCore
+import LiveActivityServer
+import LiveActivityStorage
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+/// A store whose every call fails the same way.
+private struct BrokenStore: StateStore, ReadStore, AdminStore {
+    let error: StorageError
+    let knownKey: APIKeyRecord?
+
+    func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> { throw error }
+    func activity(_ app: BundleID, _ id: ActivityID) async throws(StorageError) -> ActivityState? { throw error }
+    func phones(of: ActivityNumber, after: DeviceKey, limit: Int) async throws(StorageError) -> [PhoneSituation] {
+        throw error
+    }
+    func history(
+        of: ActivityNumber, after: Int64, limit: Int
+    ) async throws(StorageError) -> [(sequence: Int64, record: HistoryRecord)] { throw error }
+    func activities(
+        on: DeviceID, of: BundleID
+    ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)] { throw error }
+    func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] { throw error }
+    func insertKey(_ key: APIKeyRecord) async throws(StorageError) { throw error }
+    func key(_ id: String) async throws(StorageError) -> APIKeyRecord? {
+        guard let knownKey else { throw error }
+        return knownKey
+    }
+    func keys() async throws(StorageError) -> [APIKeyRecord] { throw error }
+    func revokeKey(_ id: String, at time: UnixTime) async throws(StorageError) -> Bool { throw error }
+    func check() async throws(StorageError) { throw error }
+}
+
+/// Keeps what is logged.
+private struct RecordingHandler: LogHandler {
+    let lines: Lines
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    final class Lines: Sendable {
+        private let kept = Mutex<[String]>([])
+        var all: [String] { kept.withLock { $0 } }
+        func add(_ line: String) { kept.withLock { $0.append(line) } }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        lines.add("\(event.level) \(event.message) \(event.metadata ?? [:]) \(metadata)")
+    }
+}
+
+@Suite struct ServiceTests {
+    @Test(arguments: [
+        (StorageError.failed("disk I/O error at /var/lib"), "storage_unavailable", "5"),
+        (.closed, "storage_unavailable", "5"), (.cannotOpen("x"), "storage_unavailable", "5"),
+        (.inUse(path: "/x"), "storage_unavailable", "5"), (.commitUnknown("x"), "commit_unknown", "1"),
+        (.overloaded, "overloaded", "1"),
+    ])
+    func `a store that fails is a 503 that says when to come back, and nothing of the machine`(
+        error: StorageError, code: String, retryAfter: String
+    ) async throws {
+        var dice = SeededDice(seed: 5)
+        let (key, record) = APIKey.make(app: pizza.bundleID, scope: .backend, at: UnixTime(seconds: 1), using: &dice)
+        for knownKey in [record, nil] {
+            let server = LiveActivityServer(
+                configuration: .init(apps: [pizza]), store: BrokenStore(error: error, knownKey: knownKey),
+                time: TestClock().source, dice: { 1 }, logger: quiet)
+            try await server.application.test(.router) { client in
+                for route in Route.all where route.scope != nil {
+                    let path = route.path.filled { $0 == "type" ? "Order" : "x" }
+                    let body = Self.goodBody(of: route).map { ByteBuffer(string: $0) }
+                    let reply = Reply(
+                        try await client.executeRequest(
+                            uri: path, method: route.method, headers: [.authorization: "Bearer \(key.text)"], body: body
+                        ))
+                    #expect(reply.status == 503, "\(route.path)")
+                    #expect(reply.code == code)
+                    #expect(reply.headers[.retryAfter] == retryAfter)
+                    #expect(!reply.text.contains("disk") && !reply.text.contains("/var"))
+                    if code == "commit_unknown" { #expect(reply["/fix"]?.string?.contains("safe") == true) }
+                }
+                let ready = Reply(
+                    try await client.executeRequest(uri: "/readyz", method: .get, headers: [:], body: nil))
+                #expect(ready.status == 503 && ready.code == "not_ready")
+                let alive = Reply(
+                    try await client.executeRequest(uri: "/healthz", method: .get, headers: [:], body: nil))
+                #expect(alive.status == 200)
+            }
+        }
+    }
+
+    private static func goodBody(of route: Route) -> String? {
+        switch route.path.description {
+        case "/v1/activities/{activity}": route.method == .put ? #"{"type":"Order","state":{}}"# : nil
+        case "/v1/activities/{activity}/end": "{}"
+        case "/v1/devices/{device}": route.method == .put ? #"{"user":"ada"}"# : nil
+        case "/v1/devices/{device}/push-to-start-tokens/{type}": #"{"token":"\#(token("a"))"}"#
+        case "/v1/devices/{device}/instances/{localID}": #"{"type":"Order","activity":"a","state":"active"}"#
+        case "/v1/devices/{device}/instances": #"{"sequence":1,"instances":[]}"#
+        default: nil
+        }
+    }
+
+    @Test func `a request is logged with ids, and never with a key, token or content`() async throws {
+        let lines = RecordingHandler.Lines()
+        let logger = Logger(label: "test", factory: { _ in RecordingHandler(lines: lines) })
+        try await withServer(logger: logger) { fixture in
+            _ = try await fixture.put("/v1/activities/order-1", #"{"type":"Order","state":{"secret":"mozzarella"}}"#)
+            _ = try await fixture.put("/v1/devices/phone-1", #"{"user":"ada","deviceToken":"\#(token("t"))"}"#)
+            _ = try await fixture.put("/v1/devices/phone-1", #"{"user":"ada","platform":"\#(token("t"))"}"#)
+            _ = try await fixture.call(.get, "/v1/activities/\(fixture.keys[.backend]?.text ?? "")")
+            _ = try await fixture.call(
+                .get, "/v1/activities/\(token("t"))?key=\(token("t"))", key: "Bearer \(token("t"))")
+            let all = lines.all.joined(separator: "\n")
+            #expect(all.contains("order-1") && all.contains("phone-1") && all.contains("invalid_body"))
+            #expect(!all.contains("mozzarella"))
+            #expect(!all.contains(token("t").prefix(16)))
+            for key in fixture.keys.values { #expect(!all.contains(key.text.suffix(43))) }
+            #expect(lines.all.allSatisfy { $0.hasPrefix("debug") })
+        }
+    }
+
+    @Test func `the service binds a free port, says which, answers, and stops gracefully`() async throws {
+        try await withServer { fixture in
+            let (addresses, found) = AsyncStream.makeStream(of: LiveActivityServer.Address.self)
+            var configuration = LiveActivityServer.Configuration(apps: [pizza])
+            configuration.port = 0
+            let server = LiveActivityServer(
+                configuration: configuration, store: fixture.store, time: fixture.clock.source, dice: { 1 },
+                logger: quiet, onListening: { found.yield($0) })
+            let group = ServiceGroup(configuration: .init(services: [server], logger: quiet))
+            let key = try #require(fixture.keys[.backend]?.text)
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await group.run() }
+                let address = try #require(await addresses.first { _ in true })
+                #expect(address.host == "127.0.0.1")
+                #expect(address.port > 0)
+                #expect(address.description == "http://127.0.0.1:\(address.port)")
+                try await TestClient.withClient(host: address.host, port: address.port) { client in
+                    let put = try await client.put(
+                        "/v1/activities/caf%C3%A9%2F1",
+                        headers: [.authorization: "Bearer \(key)", .contentType: "application/json"],
+                        body: ByteBuffer(string: #"{"type":"Order","state":{"step":1}}"#))
+                    #expect(put.status == .ok)
+                    #expect(put.headers[.contentType] == "application/json")
+                    let view = try await client.get(
+                        "/v1/activities/caf%C3%A9%2F1", headers: [.authorization: "Bearer \(key)"])
+                    let json = try JSONValue(parsing: Array((view.body ?? ByteBuffer()).readableBytesView))
+                    #expect(json.object?["activity"] == "café/1")
+                    // A body over the limit is refused by its declared length.
+                    let large = try await client.put(
+                        "/v1/activities/a", headers: [.authorization: "Bearer \(key)"],
+                        body: ByteBuffer(repeating: 0x20, count: 100_000))
+                    #expect(large.status == .contentTooLarge)
+                }
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import APNSModel
+import Foundation
+import GRDB
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSONText
+import LiveActivityCore
+import LiveActivityServer
+import LiveActivityStorage
+import Logging
+import NIOCore
+import StorageSQLite
+import Synchronization
+import Testing
+
+let pizza = testApp("com.acme.pizza")
+let bakery = testApp("com.acme.bakery")
+
+private func testApp(_ id: String) -> AppSettings {
+    guard let bundleID = BundleID(id) else { preconditionFailure("not a bundle id: \(id)") }
+    var policy = TypePolicy()
+    policy.startAlert = PushAlert(title: .text("Your order"))
+    policy.startGrace = .zero
+    var silent = TypePolicy()
+    silent.startGrace = .zero
+    let named = JSONPointer(tokens: ["orderID"])
+    return AppSettings(
+        bundleID: bundleID,
+        types: [
+            ActivityType(name: "Order", attributesType: "OrderAttributes", policy: policy),
+            ActivityType(name: "Named", attributesType: "NamedAttributes", activityIDAttribute: named, policy: policy),
+            ActivityType(name: "Silent", attributesType: "SilentAttributes", policy: silent),
+        ],
+        environments: [.sandbox])
+}
+
+/// A wall clock that tests move.
+final class TestClock: Sendable {
+    private let wall = Mutex(UnixTime(seconds: 1_800_000_000))
+    var now: UnixTime { wall.withLock { $0 } }
+    func advance(_ duration: Duration) { wall.withLock { $0 = $0 + duration } }
+    var source: TimeSource {
+        TimeSource(wall: { self.now }, monotonic: { MonotonicTime(nanoseconds: self.now.milliseconds * 1_000_000) })
+    }
+}
+
+/// splitmix64: the same numbers for the same seed.
+struct SeededDice: RandomNumberGenerator {
+    var state: UInt64
+    init(seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+}
+
+struct Reply: Sendable {
+    let status: Int
+    let headers: HTTPFields
+    let json: JSONValue?
+    let text: String
+
+    init(_ response: TestResponse) {
+        status = response.status.code
+        headers = response.headers
+        text = String(buffer: response.body)
+        json = try? JSONValue(parsing: Array(response.body.readableBytesView))
+    }
+
+    subscript(_ pointer: String) -> JSONValue? { (try? JSONPointer(pointer)).flatMap { json?[$0] } }
+    var code: String? { self["/code"]?.string }
+}
+
+/// A server on its own database, called without a network.
+struct Fixture: Sendable {
+    let server: LiveActivityServer
+    let store: SQLiteStore
+    let clock: TestClock
+    let client: any TestClientProtocol
+    let keys: [APIKeyRecord.Scope: APIKey]
+    let revoked: APIKey
+    let otherApp: APIKey
+
+    @discardableResult
+    func call(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, key: String?, headers: HTTPFields = [:]
+    ) async throws -> Reply {
+        var headers = headers
+        if let key { headers[.authorization] = "Bearer \(key)" }
+        return Reply(
+            try await client.executeRequest(
+                uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) }))
+    }
+
+    /// As the backend.
+    @discardableResult
+    func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Reply {
+        try await call(method, path, body, key: keys[.backend]?.text)
+    }
+
+    func put(_ path: String, _ body: String) async throws -> Reply { try await call(.put, path, body) }
+
+    /// Every row of the database, as another connection sees it.
+    func contents() throws -> String {
+        var configuration = GRDB.Configuration()
+        configuration.readonly = true
+        let queue = try DatabaseQueue(path: store.path, configuration: configuration)
+        return try queue.read { db in
+            let tables = try String.fetchAll(
+                db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            return try tables.map { table in
+                "\(table):"
+                    + (try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").map(\.description).joined(
+                        separator: "\n"))
+            }.joined(separator: "\n")
+        }
+    }
+
+    /// A device of a user with a push-to-start token.
+    func registerPhone(_ device: String = "phone-1", user: String = "ada", type: String = "Order") async throws {
+        #expect(try await put("/v1/devices/\(device)", #"{"user":"\#(user)","osVersion":"18.1"}"#).status == 200)
+        let reply = try await put(
+            "/v1/devices/\(device)/push-to-start-tokens/\(type)", #"{"token":"\#(token(device + type))"}"#)
+        #expect(reply.status == 200)
+    }
+
+    /// Claims what is due and settles it as if APNs had answered this to every push.
+    func deliver(_ answer: PushAnswer = PushAnswer(status: 200)) async throws -> [PushKind] {
+        let apps = [pizza.bundleID: pizza, bakery.bundleID: bakery]
+        let claim = ClaimWork(now: clock.now, node: 1, apps: apps, seed: 7)
+        var kinds: [PushKind] = []
+        for flight in try await store.commit(claim).get().flights {
+            let entries = flight.seats.map {
+                SettleFlight.Entry(seat: $0, outcome: .answered(.success(answer)), dice: 0.5)
+            }
+            kinds += flight.seats.map(\.plan.kind)
+            let app = apps[flight.desired.activity.app] ?? pizza
+            _ = try await store.commit(SettleFlight(flight: flight, entries: entries, app: app, now: clock.now)).get()
+        }
+        return kinds
+    }
+}
+
+/// A valid token that depends on a name.
+func token(_ name: String) -> String {
+    var dice = SeededDice(seed: Digest.fnv1a(name.utf8))
+    return (0..<4).map { _ in String(format: "%016lx", dice.next()) }.joined()
+}
+
+let quiet: Logger = {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    return logger
+}()
+
+func withServer(
+    logger: Logger = quiet, limits: LiveActivityServer.Limits = .init(),
+    _ body: @escaping @Sendable (Fixture) async throws -> Void
+) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "islet-server-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let store = try SQLiteStore(path: folder.appending(path: "test.db").path)
+    defer { store.close() }
+    let clock = TestClock()
+    var dice = SeededDice(seed: 1)
+    func key(_ scope: APIKeyRecord.Scope, _ app: AppSettings) async throws -> APIKey {
+        let (key, record) = APIKey.make(app: app.bundleID, scope: scope, at: clock.now, using: &dice)
+        try await store.insertKey(record)
+        return key
+    }
+    var keys: [APIKeyRecord.Scope: APIKey] = [:]
+    for scope in APIKeyRecord.Scope.allCases { keys[scope] = try await key(scope, pizza) }
+    let revoked = try await key(.backend, pizza)
+    _ = try await store.revokeKey(revoked.id, at: clock.now)
+    let otherApp = try await key(.backend, bakery)
+    var configuration = LiveActivityServer.Configuration(apps: [pizza, bakery])
+    configuration.limits = limits
+    let numbers = Mutex(SeededDice(seed: 2))
+    let server = LiveActivityServer(
+        configuration: configuration, store: store, time: clock.source, dice: { numbers.withLock { $0.next() } },
+        logger: logger)
+    let made = keys
+    try await server.application.test(.router) { client in
+        try await body(
+            Fixture(
+                server: server, store: store, clock: clock, client: client, keys: made, revoked: revoked,
+                otherApp: otherApp))
+    }
+}

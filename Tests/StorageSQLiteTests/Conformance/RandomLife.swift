@@ -1,0 +1,208 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import TestSupport
+
+/// Backends, phones and a dispatcher that do anything at any time, by seeded dice, with few names so that they meet.
+struct RandomLife {
+    var dice: SeededDice
+    var pair: Pair
+    var now = Sample.now
+    var node: Int64 = 1
+    var flights: [Flight] = []
+    private let apps: [AppSettings]
+    private var sequence: Int64 = 0
+
+    private static let activities = ["a", "b", "c", "11111111-aaaa-4bbb-8ccc-222222222222"]
+    private static let users = ["ann", "bob", "cat"]
+    private static let devices = ["d1", "d2", "d3", "d4", "d5"]
+    private static let cards = (1...8).map { "card-\($0)" }
+
+    init(seed: UInt64, _ pair: Pair) {
+        dice = SeededDice(seed: seed)
+        self.pair = pair
+        apps = ["com.acme.pizza", "com.acme.taxi"].map { name in
+            AppSettings(
+                bundleID: Sample.bundle(name),
+                types: [Sample.type { $0.isReusable = true }, Sample.type("ride", activityIDAttribute: "/ride")],
+                environments: [.sandbox, .production])
+        }
+    }
+
+    mutating func live(steps: Int) async throws {
+        for _ in 0..<steps {
+            try await act()
+            now = now + .milliseconds(Int64(dice.pick([0, 10, 300, 1000, 5000, 20_000, 70_000, 1_000_000])))
+        }
+    }
+
+    private mutating func act() async throws {
+        switch dice.roll(100) {
+        case 0..<16: try await put()
+        case 16..<20: try await end()
+        case 20..<32: try await register()
+        case 32..<40: try await registerStart()
+        case 40..<56: try await report()
+        case 56..<62: try await inventory()
+        case 62..<65:
+            let app = app()
+            try await pair.run(
+                "sign out", SignOutDevice(app: app.bundleID, id: Sample.device(dice.pick(Self.devices)), now: now))
+        case 65..<82: try await claim()
+        case 82..<97: try await settle()
+        default:
+            node += 1
+            flights = []
+        }
+    }
+
+    private mutating func app() -> AppSettings { apps[dice.chance(85) ? 0 : 1] }
+    private mutating func type(_ app: AppSettings) -> ActivityType {
+        app.types[dice.chance(80) ? "order" : "ride"] ?? Sample.type()
+    }
+    /// Few values of any kind, so that phones take each other's.
+    private mutating func word(_ kind: String) -> String { "\(kind)-\(dice.roll(7))" }
+    private mutating func attributes() -> JSONObject { ["shop": .string(dice.pick(["here", "there"]))] }
+
+    // MARK: - Backend
+
+    private mutating func put() async throws {
+        let (app, id) = (app(), Sample.activityID(dice.pick(Self.activities)))
+        var body = SetDesiredState.Body(state: Sample.state(dice.roll(5)))
+        if dice.chance(50) { body.attributes = attributes() }
+        if dice.chance(50) {
+            body.users = (0..<dice.roll(4)).map { _ in Sample.user(dice.pick(Self.users)) }
+        }
+        if dice.chance(60) { body.devices = dice.chance(70) ? .all : .only([Sample.device("d1"), Sample.device("d3")]) }
+        if dice.chance(30) {
+            var alert = SetDesiredState.AlertWish(Sample.alert)
+            alert.id = dice.chance(50) ? word("alert") : nil
+            alert.keep = dice.chance(50)
+            alert.onUnknown = dice.pick([.drop, .repeat])
+            body.alert = alert
+        }
+        body.priority = dice.pick(ActivityRecord.PriorityWish.allCases)
+        body.relevance = dice.chance(20) ? 0.25 * Double(dice.roll(4)) : nil
+        body.staleAt = dice.chance(10) ? now + .seconds(dice.roll(5000)) : nil
+        body.staleAfter = dice.chance(10) ? .seconds(100 + dice.roll(500)) : nil
+        body.start = dice.chance(15) ? dice.pick([.ifPossible, .appOnly, .never]) : nil
+        body.restart = dice.chance(30) ? dice.pick(ActivityRecord.Restart.allCases) : nil
+        body.reopen = dice.chance(60)
+        try await pair.run(
+            "put \(id)", SetDesiredState(app: app.bundleID, id: id, type: type(app), body: body, now: now))
+    }
+
+    private mutating func end() async throws {
+        let alert = dice.chance(20) ? SetDesiredState.AlertWish(Sample.alert) : nil
+        let command = EndActivity(
+            app: app().bundleID, id: Sample.activityID(dice.pick(Self.activities)),
+            state: dice.chance(50) ? Sample.state(dice.roll(5)) : nil, alert: alert,
+            dismissal: dice.pick([.systemDefault, .immediate, .at(now + .seconds(60))]), now: now)
+        try await pair.run("end", command)
+    }
+
+    // MARK: - Phones
+
+    private mutating func register() async throws {
+        var body = RegisterDevice.Body(user: Sample.user(dice.pick(Self.users)))
+        body.osVersion = dice.chance(80) ? OSVersion(18, 0) : dice.pick([OSVersion(17, 1), OSVersion("17.2.1")])
+        body.activitiesEnabled = dice.chance(90)
+        body.environment = dice.pick([nil, .production, .sandbox])
+        body.deviceToken = dice.chance(40) ? Sample.token(word("device")) : nil
+        body.locale = dice.chance(30) ? "de_DE" : nil
+        let id = dice.pick(Self.devices)
+        try await pair.run(
+            "register \(id)",
+            RegisterDevice(
+                app: app(), id: Sample.device(id), body: body, now: now, freshKey: DeviceKey(dice.next() >> 1)))
+    }
+
+    private mutating func registerStart() async throws {
+        let app = app()
+        let id = dice.pick(Self.devices)
+        let command = RegisterPushToStartToken(
+            app: app, id: Sample.device(id), type: type(app).name, token: Sample.token(word("start")), now: now)
+        try await pair.run("start token of \(id)", command)
+    }
+
+    private mutating func card(_ type: ActivityType) -> CardReport {
+        var report = CardReport(
+            localID: Sample.local(dice.pick(Self.cards)), type: type,
+            state: dice.chance(60) ? .active : dice.pick(CardReport.State.allCases))
+        if dice.chance(70) {
+            let id = dice.pick(Self.activities)
+            report.activity = Sample.activityID(dice.chance(20) ? id.uppercased() : id)
+        }
+        if dice.chance(60) { report.attributes = attributes() }
+        if dice.chance(60) { report.token = Sample.token(word("update")) }
+        if dice.chance(40) { report.startedAt = now - .seconds(dice.roll(2000)) }
+        if dice.chance(40) { report.lastTimestamp = now.seconds - Int64(dice.roll(100)) }
+        if dice.chance(50) { report.contentState = Sample.state(dice.roll(5)) }
+        return report
+    }
+
+    private mutating func report() async throws {
+        let app = app()
+        let command = ReportCard(
+            app: app, device: Sample.device(dice.pick(Self.devices)), report: card(type(app)), now: now)
+        try await pair.run("report \(command.report.localID) on \(command.device)", command)
+    }
+
+    private mutating func inventory() async throws {
+        let app = app()
+        sequence += dice.chance(90) ? 1 : 0
+        let cards = (0..<dice.roll(4)).map { _ in card(type(app)) }
+        try await pair.run(
+            "inventory",
+            ReportInventory(
+                app: app, device: Sample.device(dice.pick(Self.devices)), sequence: sequence, reports: cards, now: now))
+    }
+
+    // MARK: - Delivery
+
+    private mutating func claim() async throws {
+        var limits = ClaimWork.Limits()
+        if dice.chance(50) {
+            limits.lanes = 1 + dice.roll(4)
+            limits.phones = 1 + dice.roll(6)
+            limits.pushes = 1 + dice.roll(3)
+        }
+        let command = ClaimWork(
+            now: now, node: node, apps: Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 }),
+            limits: limits, seed: dice.next())
+        let reply = try await pair.run("claim", command) { $0.isSame(as: $1) }
+        flights += reply?.flights ?? []
+    }
+
+    private mutating func settle() async throws {
+        guard !flights.isEmpty else { return }
+        let index = dice.roll(flights.count)
+        let flight = flights[index]
+        if dice.chance(85) { flights.remove(at: index) }
+        let entries = flight.seats.map {
+            SettleFlight.Entry(seat: $0, outcome: outcome(), dice: dice.fraction())
+        }
+        let app = apps.first { $0.bundleID == flight.desired.activity.app } ?? apps[0]
+        try await pair.run("settle", SettleFlight(flight: flight, entries: entries, app: app, now: now))
+    }
+
+    private mutating func outcome() -> SettleFlight.Outcome {
+        switch dice.roll(20) {
+        case 0..<9: .answered(.success(PushAnswer(status: 200)))
+        case 9: .awaited(until: now + .seconds(12))
+        case 10: .notBuilt(.missingAlertTitle)
+        case 11..<13: .answered(.failure(PushFailure(dice.pick(PushFailure.Code.allCases), "why")))
+        default: .answered(.success(refusal()))
+        }
+    }
+
+    private mutating func refusal() -> PushAnswer {
+        let known: APNSReason.Known = dice.pick([
+            .unregistered, .badDeviceToken, .deviceTokenNotForTopic, .tooManyRequests, .serviceUnavailable,
+            .invalidProviderToken, .badTopic, .internalServerError,
+        ])
+        let status = known.status
+        let since = status == 410 ? now - .seconds(dice.roll(4000)) : nil
+        return PushAnswer(status: status, reason: .known(known), inactiveSince: since)
+    }
+}

@@ -1,0 +1,209 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import TestSupport
+
+/// Rows with every column set or empty as the dice say.
+struct RandomRows {
+    var dice: SeededDice
+
+    init(seed: UInt64) {
+        dice = SeededDice(seed: seed)
+    }
+
+    mutating func maybe<Value>(_ make: (inout Self) -> Value) -> Value? { dice.chance(50) ? make(&self) : nil }
+    mutating func time() -> UnixTime { UnixTime(milliseconds: Int64(dice.next() >> 20)) }
+    mutating func number() -> Int64 { Int64(bitPattern: dice.next()) >> Int64(dice.roll(63)) }
+    mutating func count() -> Int { dice.roll(1 << 30) }
+    mutating func token() -> TokenValue { TokenValue(Sample.token("\(dice.next())", as: UpdateTokenKind.self)) }
+    mutating func environment() -> APNSEnvironment { dice.pick(APNSEnvironment.allCases) }
+
+    /// Letters that a column, a JSON text or a shell might trip over.
+    mutating func text() -> String {
+        let letters = ["a", "Z", "é", "🍕", "\"", "\\", "'", "%", "\n", "\t", " ", "[", "default", "\u{301}", "0"]
+        return (0...dice.roll(9)).map { _ in dice.pick(letters) }.joined()
+    }
+
+    mutating func reason() -> Reason {
+        let code = dice.pick(Reason.Code.allCases)
+        switch dice.roll(3) {
+        case 0: return Reason(code)
+        case 1: return Reason(code, text())
+        default: return Reason(code, "", text(), "")
+        }
+    }
+
+    mutating func object() -> EncodedObject {
+        EncodedObject(["text": .string(text()), "number": .number(JSONNumber(Int(number()))), "none": .null])
+    }
+
+    mutating func alertText() -> PushAlert.Text {
+        dice.chance(50) ? .text(text()) : .localized(key: text(), arguments: (0..<dice.roll(3)).map { _ in text() })
+    }
+
+    mutating func activity(_ number: ActivityNumber) -> ActivityRecord {
+        var row = ActivityRecord(
+            number: number, app: Sample.bundleID, id: Sample.activityID("\(number) \(text())"), type: text(), at: time())
+        row.phase = dice.pick(ActivityRecord.Phase.allCases)
+        row.run = count()
+        row.revision = self.number()
+        row.priority = dice.pick(ActivityRecord.PriorityWish.allCases)
+        row.relevance = maybe { $0.dice.fraction() }
+        row.staleAt = maybe { $0.time() }
+        row.staleAfter = maybe { .milliseconds($0.count()) }
+        row.start = dice.pick(ActivityRecord.StartMode.allCases)
+        row.devices = dice.pick([.lastActive, .all, .only([]), .only([Sample.device(text()), Sample.device(text())])])
+        row.restart = dice.pick(ActivityRecord.Restart.allCases)
+        row.alert = maybe { rows in
+            AlertRecord(
+                id: rows.text(), revision: rows.number(),
+                alert: PushAlert(
+                    title: rows.alertText(), body: rows.maybe { $0.alertText() }, sound: rows.maybe { $0.text() }),
+                expiresAt: rows.time(), keep: rows.dice.chance(50),
+                onUnknown: rows.dice.pick(AlertRecord.OnUnknown.allCases))
+        }
+        row.dismissal = dice.pick([.systemDefault, .immediate, .at(time())])
+        row.changedAt = time()
+        row.acceptedAt = time()
+        row.holdUntil = time()
+        row.wakeAt = maybe { $0.time() }
+        row.endedAt = maybe { $0.time() }
+        return row
+    }
+
+    mutating func content(_ number: ActivityNumber) -> ContentRecord {
+        ContentRecord(
+            activity: number, revision: self.number(), state: object(), digest: dice.next(), attributes: object(),
+            attributesDigest: dice.next())
+    }
+
+    mutating func lane(_ number: ActivityNumber) -> LaneRecord {
+        var row = LaneRecord(activity: number)
+        row.position = self.number()
+        row.stop = self.number()
+        row.hasWrapped = dice.chance(50)
+        row.lapRevision = self.number()
+        row.lapNextAt = maybe { $0.time() }
+        row.nextAt = maybe { $0.time() }
+        row.fence = self.number()
+        row.tries = count()
+        row.reason = maybe { $0.reason() }
+        row.flight = maybe { rows in
+            FlightRecord(
+                node: rows.number(), claimedAt: rows.time(), leaseUntil: rows.time(), fromDevice: rows.number(),
+                toDevice: rows.number(), revision: rows.number(), timestamp: rows.number(), seed: rows.dice.next())
+        }
+        return row
+    }
+
+    mutating func device(_ key: DeviceKey) -> DeviceRecord {
+        var row = DeviceRecord(
+            key: key, app: Sample.bundleID, id: Sample.device("\(key) \(text())"), user: number(),
+            userID: Sample.user(text()), at: time())
+        row.platform = text()
+        row.timeZone = maybe { $0.text() }
+        row.locale = maybe { $0.text() }
+        row.osVersion = maybe { OSVersion($0.dice.roll(30), $0.dice.roll(9)) }
+        row.appVersion = maybe { $0.text() }
+        row.build = maybe { $0.text() }
+        row.model = maybe { $0.text() }
+        row.environment = maybe { $0.environment() }
+        row.activitiesEnabled = maybe { $0.dice.chance(50) }
+        row.frequentPushesEnabled = maybe { $0.dice.chance(50) }
+        row.notificationAuthorization = maybe { $0.text() }
+        row.inventorySequence = number()
+        row.contactAt = time()
+        row.signedOutAt = maybe { $0.time() }
+        return row
+    }
+
+    mutating func instance(_ activity: ActivityNumber, _ device: DeviceKey) -> InstanceRecord {
+        var row = InstanceRecord(activity: activity, device: device, run: count(), at: time())
+        row.state = dice.pick(InstanceRecord.State.allCases)
+        row.sentRevision = number()
+        row.shownRevision = number()
+        row.timestamp = number()
+        row.alertedRevision = number()
+        row.tokenGeneration = number()
+        row.tries = count()
+        row.dueAt = maybe { $0.time() }
+        row.parkedRevision = number()
+        row.localID = maybe { Sample.local($0.text()) }
+        row.startedAt = maybe { $0.time() }
+        row.startExpiresAt = maybe { $0.time() }
+        row.lastHighAt = maybe { $0.time() }
+        row.contradictions = count()
+        row.isWanted = dice.chance(50)
+        row.mayStart = dice.chance(50)
+        row.last = maybe { rows in
+            LastDelivery(
+                kind: rows.dice.pick(PushKind.allCases), at: rows.time(), revision: rows.number(),
+                status: rows.dice.pick([0, 200, 410]), reason: rows.reason())
+        }
+        return row
+    }
+
+    mutating func updateToken(_ activity: ActivityNumber, _ device: DeviceKey) -> UpdateTokenRecord {
+        var row = UpdateTokenRecord(
+            activity: activity, device: device, generation: number(), environment: environment(), value: token(),
+            firstSeenAt: time())
+        row.deadAt = maybe { $0.time() }
+        return row
+    }
+
+    mutating func deviceToken(_ device: DeviceKey) -> DeviceTokenRecord {
+        var row = DeviceTokenRecord(
+            device: device, kind: dice.pick([.device, .pushToStart]), type: text(), generation: number(),
+            environment: environment(), value: token(), firstSeenAt: time())
+        row.deadAt = maybe { $0.time() }
+        row.missedStarts = count()
+        return row
+    }
+
+    mutating func owner() -> TokenOwnerRecord {
+        var row = TokenOwnerRecord(
+            value: token(), kind: dice.pick([.device, .pushToStart, .update]), device: number(), activity: number(),
+            firstSeenAt: time())
+        row.deadAt = maybe { $0.time() }
+        return row
+    }
+
+    mutating func tombstone(_ device: DeviceKey) -> TombstoneRecord {
+        TombstoneRecord(
+            device: device, localID: Sample.local(text()), activity: number(),
+            state: dice.pick(InstanceRecord.State.allCases), at: time())
+    }
+
+    mutating func history(_ activity: ActivityNumber) -> HistoryRecord {
+        let entries = (0..<dice.roll(4)).map { _ in
+            HistoryEntry(
+                dice.pick(HistoryEntry.Kind.allCases), device: maybe { $0.number() }, at: time(), revision: number(),
+                timestamp: number(), priority: dice.pick([0, 5, 10]), carriesAlert: dice.chance(50),
+                status: dice.pick([0, 200, 410]), reason: maybe { $0.reason() }, outcome: maybe { $0.reason() },
+                detail: text(), pushID: maybe { PushID(high: $0.dice.next(), low: $0.dice.next()) })
+        }
+        return HistoryRecord(activity: activity, at: time(), revision: number(), entries: entries)
+    }
+
+    /// Some rows of every table.
+    mutating func fill(_ draft: inout Draft) {
+        for number in Int64(1)...3 {
+            draft.put(activity(number))
+            draft.put(content(number))
+            draft.put(lane(number))
+            draft.record(history(number))
+            draft.record(history(number))
+            for _ in 0..<3 {
+                let key = DeviceKey(dice.next() >> 1)
+                draft.put(device(key))
+                draft.put(instance(number, key))
+                draft.put(updateToken(number, key))
+                draft.put(deviceToken(key))
+                draft.put(tombstone(key))
+                draft.put(owner())
+                let user = draft.user(Sample.bundleID, Sample.user("\(key) \(text())"))
+                draft.addMember(user, to: number)
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import GRDB
+import LiveActivityCore
+import LiveActivityStorage
+@testable import StorageSQLite
+import TestSupport
+import Testing
+
+struct RoundTripTests {
+    @Test(arguments: UInt64(1)...100)
+    func `every row of every table is read as it was written, after reopening as well`(seed: UInt64) async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            var model = ModelStore()
+            let put = PutRows { draft in
+                var rows = RandomRows(seed: seed)
+                rows.fill(&draft)
+            }
+            _ = model.run(put)
+            let first = try SQLiteStore(path: path)
+            _ = try await first.commit(put).get()
+            first.close()
+            let second = try SQLiteStore(path: path)
+            defer { second.close() }
+            let stored = try await AllRows(second)
+            #expect(model.rows.differences(from: stored.rows).isEmpty, "seed \(seed)")
+            #expect(Dictionary(grouping: model.history, by: \.activity) == stored.history, "seed \(seed)")
+        }
+    }
+
+    /// What `sed` or a damaged disk may leave behind, and the words it is reported with.
+    static let damages: [(change: String, word: String)] = [
+        ("UPDATE instance SET state = 99", "`state`"), ("UPDATE instance SET last_kind = 9, last_at = 1, last_rev = 1, last_status = 1", "`last_kind`"),
+        ("UPDATE instance SET last_kind = 1, last_at = NULL", "`last_at`"),
+        ("UPDATE instance SET last_kind = 1, last_at = 1, last_rev = 1, last_status = 1, last_reason = 'x'", "`last_reason`"),
+        ("UPDATE device SET env = 'moon'", "`env`"), ("UPDATE device SET os_version = 'new'", "`os_version`"),
+        ("UPDATE device SET app = '*'", "`app`"), ("UPDATE activity SET phase = 'later'", "`phase`"),
+        ("UPDATE activity SET alert = '{}'", "`alert`"), ("UPDATE activity SET devices = '{'", "`devices`"),
+        ("UPDATE activity SET dismissal = 'soon'", "`dismissal`"), ("UPDATE content SET state = x'7B'", "`state`"),
+        ("UPDATE lane SET reason = '?'", "`reason`"), ("UPDATE lane SET flight_node = 1, flight_ts = NULL", "`flight`"),
+        ("UPDATE update_token SET env = ''", "`env`"), ("UPDATE device_token SET env = ''", "`env`"),
+    ]
+
+    @Test(arguments: damages)
+    func `a damaged row fails the command that needs it, and is not guessed at`(change: String, word: String) async throws {
+        try await withStore { store in
+            _ = try await store.commit(PutRows { draft in Self.scene(&draft) }).get()
+            try await store.write { db in try db.execute(sql: change) }
+            var command = PutRows { _ in }
+            command.keys = [.phones(1, devices: [7])]
+            let error = await #expect(throws: StorageError.self) { _ = try await store.commit(command) }
+            #expect(error?.description.contains(word) == true)
+        }
+    }
+
+    @Test func `a damaged timeline is reported by its reader`() async throws {
+        try await withStore { store in
+            let record = HistoryRecord(
+                activity: 1, at: Sample.now, revision: 1, entries: [HistoryEntry(.stateSet, at: Sample.now, revision: 1)])
+            _ = try await store.commit(PutRows { draft in draft.record(record) }).get()
+            #expect(try await store.history(of: 1, after: 0, limit: 9).map(\.record) == [record])
+            try await store.write { db in try db.execute(sql: "UPDATE history SET body = x'00'") }
+            await #expect(throws: StorageError.self) { _ = try await store.history(of: 1, after: 0, limit: 9) }
+        }
+    }
+
+    private static func scene(_ draft: inout Draft) {
+        var rows = RandomRows(seed: 5)
+        draft.put(ActivityRecord(number: 1, app: Sample.bundleID, id: Sample.activityID("a"), type: "order", at: Sample.now))
+        draft.put(rows.content(1))
+        draft.put(LaneRecord(activity: 1))
+        draft.put(Sample.deviceRecord())
+        draft.put(InstanceRecord(activity: 1, device: 7, run: 1, at: Sample.now))
+        draft.put(Sample.updateToken())
+        draft.put(Sample.startToken())
+    }
+}

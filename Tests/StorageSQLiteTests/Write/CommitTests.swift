@@ -1,0 +1,226 @@
+import APNSModel
+import Dispatch
+import Foundation
+import GRDB
+import LiveActivityCore
+import LiveActivityStorage
+@testable import StorageSQLite
+import Synchronization
+import TestSupport
+import Testing
+
+struct CommitTests {
+    @Test func `a refused command leaves nothing behind`() async throws {
+        try await withStore { store in
+            let refused = PutRows(refusal: .deadToken) { draft in
+                draft.put(Sample.deviceRecord())
+                draft.put(LaneRecord(activity: 1))
+                _ = draft.user(Sample.bundleID, Sample.user("ann"))
+            }
+            #expect(throws: Refusal.deadToken) { try refused.decideAlone() }
+            let result = try await store.commit(refused)
+            #expect(throws: Refusal.deadToken) { try result.get() }
+            #expect(try await AllRows(store).rows.differences(from: Snapshot()).isEmpty)
+        }
+    }
+
+    @Test func `writers that wait share one transaction`() async throws {
+        try await withStore { store in
+            let counter = CommitCounter()
+            store.pool.add(transactionObserver: counter, extent: .databaseLifetime)
+            try await store.whileBlocked(until: 500) { group in
+                for number in Int64(1)...500 {
+                    group.addTask { _ = try await store.commit(PutRows { $0.put(LaneRecord(activity: number)) }).get() }
+                }
+            }
+            #expect(try await AllRows(store).rows.lanes.count == 500)
+            // The one that blocked, and one for all who waited.
+            #expect(counter.commits == 2)
+        }
+    }
+
+    @Test func `a refused command does not disturb those it shares a transaction with`() async throws {
+        try await withStore { store in
+            let refusals = Noted<Refusal>()
+            try await store.whileBlocked(until: 20) { group in
+                for number in Int64(1)...20 {
+                    let command = PutRows(refusal: number.isMultiple(of: 2) ? .deadToken : nil) {
+                        $0.put(LaneRecord(activity: number))
+                    }
+                    group.addTask {
+                        if case .failure(let refusal) = try await store.commit(command) { refusals.note(refusal) }
+                    }
+                }
+            }
+            #expect(refusals.all.count == 10)
+            #expect(try await AllRows(store).rows.lanes.keys.allSatisfy { !$0.isMultiple(of: 2) })
+            #expect(try await AllRows(store).rows.lanes.count == 10)
+        }
+    }
+
+    @Test func `a failing statement fails everyone in its transaction and changes nothing`() async throws {
+        try await withStore { store in
+            _ = try await store.commit(PutRows { _ = $0.user(Sample.bundleID, Sample.user("ann")) }).get()
+            let failures = Noted<StorageError>()
+            try await store.whileBlocked(until: 11) { group in
+                for number in Int64(1)...10 {
+                    group.addTask {
+                        do throws(StorageError) {
+                            _ = try await store.commit(PutRows { $0.put(LaneRecord(activity: number)) })
+                        } catch {
+                            failures.note(error)
+                        }
+                    }
+                }
+                // Ann was not loaded, so that she is made once more: a command that forgot a key.
+                let broken = PutRows(rank: .prune) { _ = $0.user(Sample.bundleID, Sample.user("ann")) }
+                group.addTask {
+                    do throws(StorageError) { _ = try await store.commit(broken) } catch {
+                        failures.note(error)
+                    }
+                }
+            }
+            let seen = failures.all
+            #expect(seen.count == 11)
+            for error in seen {
+                #expect(error.description.contains("nothing was changed") && error.description.contains("UNIQUE"))
+                #expect(!error.description.contains("ann"))
+            }
+            #expect(try await AllRows(store).rows.lanes.isEmpty)
+            // The store goes on.
+            _ = try await store.commit(PutRows { $0.put(LaneRecord(activity: 1)) }).get()
+        }
+    }
+
+    @Test func `what callers wait for goes before what they do not`() async throws {
+        try await withStore { store in
+            let order = Noted<CommandRank>()
+            try await store.whileBlocked(until: 4) { group in
+                for rank in [CommandRank.prune, .claim, .settle, .write] {
+                    group.addTask {
+                        _ = try await store.commit(PutRows(rank: rank) { _ in order.note(rank) })
+                    }
+                }
+            }
+            #expect(order.all == [.write, .settle, .claim, .prune])
+        }
+    }
+
+    @Test func `a full queue refuses at once, a closed one as well`() async throws {
+        try await withStore { store in
+            let refused = Noted<StorageError>()
+            try await store.whileBlocked(until: WriterQueue.maximumWaiting) { _ in
+                for _ in 0..<WriterQueue.maximumWaiting + 7 {
+                    store.queue.submit(
+                        WriterQueue.Job(rank: .write) { _ in WriterQueue.Done(makesWorkDue: false) {} } fail: { error in
+                            refused.note(error)
+                        })
+                }
+            }
+            #expect(refused.all == Array(repeating: .overloaded, count: 7))
+            store.close()
+            await #expect(throws: StorageError.closed) { _ = try await store.commit(PutRows { _ in }) }
+        }
+    }
+
+    @Test func `closing writes what waits`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            let store = try SQLiteStore(path: path)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let gate = store.block()
+                for number in Int64(1)...50 {
+                    group.addTask { _ = try await store.commit(PutRows { $0.put(LaneRecord(activity: number)) }).get() }
+                }
+                await store.waits(for: 50)
+                gate.signal()
+                store.close()
+                try await group.waitForAll()
+            }
+            let reopened = try SQLiteStore(path: path)
+            defer { reopened.close() }
+            #expect(try await AllRows(reopened).rows.lanes.count == 50)
+        }
+    }
+
+    @Test func `a commit that makes work due wakes the one who waits for it, once for many`() async throws {
+        try await withStore { store in
+            var wakeUps = store.wakeUps.makeAsyncIterator()
+            #expect(try await store.nextWakeAt() == nil)
+            for number: ActivityNumber in [2, 1] {
+                _ = try await store.commit(
+                    PutRows { draft in
+                        var activity = ActivityRecord(
+                            number: number, app: Sample.bundleID, id: Sample.activityID("\(number)"), type: "order",
+                            at: Sample.now)
+                        activity.wakeAt = Sample.now + .seconds(number)
+                        draft.put(activity)
+                    })
+            }
+            await wakeUps.next()
+            #expect(try await store.nextWakeAt() == Sample.now + .seconds(1))
+            store.close()
+            // Nothing but the end is left.
+            #expect(await wakeUps.next() == nil)
+        }
+    }
+}
+
+extension PutRows {
+    fileprivate func decideAlone() throws(Refusal) {
+        var draft = Draft(Snapshot())
+        try decide(&draft)
+    }
+}
+
+extension SQLiteStore {
+    /// Holds the writer's thread until the semaphore is signalled.
+    fileprivate func block() -> DispatchSemaphore {
+        let gate = DispatchSemaphore(value: 0)
+        let hasBegun = DispatchSemaphore(value: 0)
+        queue.submit(
+            WriterQueue.Job(rank: .write) { _ in
+                hasBegun.signal()
+                gate.wait()
+                return WriterQueue.Done(makesWorkDue: false) {}
+            } fail: { _ in
+            })
+        hasBegun.wait()
+        return gate
+    }
+
+    fileprivate func waits(for count: Int) async {
+        while queue.waiting < count { await Task.yield() }
+    }
+
+    /// Lets so many commands gather behind a writer that is busy, then sets it free and awaits them.
+    fileprivate func whileBlocked(
+        until count: Int, _ body: (inout ThrowingTaskGroup<Void, any Error>) throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let gate = block()
+            try body(&group)
+            await waits(for: count)
+            gate.signal()
+            try await group.waitForAll()
+        }
+    }
+}
+
+private final class Noted<Value: Sendable>: Sendable {
+    private let values = Mutex<[Value]>([])
+
+    var all: [Value] { values.withLock { $0 } }
+    func note(_ value: Value) { values.withLock { $0.append(value) } }
+}
+
+private final class CommitCounter: TransactionObserver, Sendable {
+    private let count = Mutex(0)
+
+    var commits: Int { count.withLock { $0 } }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) { count.withLock { $0 += 1 } }
+    func databaseDidRollback(_ db: Database) {}
+}

@@ -1,0 +1,157 @@
+import APNSModel
+import GRDB
+import LiveActivityCore
+import LiveActivityStorage
+@testable import StorageSQLite
+import Synchronization
+import TestSupport
+import Testing
+
+/// What must not grow with the number of phones, or of rows.
+struct CostTests {
+    @Test func `a new state writes the same few rows, whoever watches`() async throws {
+        var written: [Int] = []
+        for phones in [1, 1000] {
+            try await withStore { store in
+                try await store.seed(phones: phones)
+                let before = try await store.totalChanges()
+                _ = try await store.commit(Self.put(step: 2)).get()
+                written.append(try await store.totalChanges() - before)
+                // The same again: only that it was said.
+                _ = try await store.commit(Self.put(step: 2)).get()
+                written.append(try await store.totalChanges() - before)
+            }
+        }
+        // The activity, its content and a row of the timeline; then the activity alone.
+        #expect(written == [3, 4, 3, 4])
+    }
+
+    @Test func `a claim runs the same few statements for any number of phones, and writes one lane`() async throws {
+        var statements: [Int] = []
+        for phones in [2, 900] {
+            try await withStore { store in
+                try await store.seed(phones: phones)
+                _ = try await store.commit(Self.put(step: 2)).get()
+                let before = try await store.totalChanges()
+                let recorder = StatementRecorder()
+                try await recorder.listen(to: store)
+                let reply = try await store.commit(Self.claim(at: Sample.now)).get()
+                #expect(reply.flights.map(\.seats.count) == [phones])
+                statements.append(recorder.count)
+                #expect(try await store.totalChanges() - before == 2)
+            }
+        }
+        #expect(statements[0] == statements[1] && statements[0] < 30, "\(statements)")
+    }
+
+    @Test func `every statement finds its rows by an index`() async throws {
+        try await withStore { store in
+            let recorder = StatementRecorder()
+            try await recorder.listen(to: store)
+            var life = RandomLife(seed: 7, Pair(store))
+            try await life.live(steps: 300)
+            let statements = recorder.texts.filter { !$0.hasPrefix("SELECT * FROM sqlite") && Self.isOfCommands($0) }
+            #expect(statements.count > 30)
+            let plans = try await store.pool.read { db in
+                try statements.sorted().map { text -> (String, [String]) in
+                    let sample = text.replacing(/\?[0-9]*/, with: "1")
+                    let plan = try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sample)")
+                    return (text, plan.map { $0["detail"] as String })
+                }
+            }
+            for (text, plan) in plans {
+                let scans = plan.filter { $0.contains("SCAN") && !$0.contains("json_each") && !$0.contains("CONSTANT") }
+                #expect(scans.isEmpty, "\(text): \(scans)")
+            }
+        }
+    }
+
+    @Test func `the number of prepared statements does not grow with the number of activities`() async throws {
+        try await withStore { store in
+            let recorder = StatementRecorder()
+            try await recorder.listen(to: store)
+            var counts: [Int] = []
+            for number in 1...6 {
+                let id = Sample.activityID("a\(number)")
+                var body = SetDesiredState.Body(state: Sample.state(1))
+                body.users = [Sample.user("ann")]
+                try await store.register()
+                for step in 1...2 {
+                    body.state = Sample.state(step)
+                    let put = SetDesiredState(
+                        app: Sample.bundleID, id: id, type: Sample.type(), body: body, now: Sample.now)
+                    _ = try await store.commit(put).get()
+                    _ = try await store.commit(Self.claim(at: Sample.now + .seconds(60 * number))).get()
+                }
+                counts.append(recorder.texts.count)
+            }
+            #expect(counts[3] == counts[5], "\(counts)")
+        }
+    }
+
+    private static func isOfCommands(_ text: String) -> Bool {
+        ["SELECT", "INSERT", "UPDATE", "DELETE"].contains { text.hasPrefix($0) }
+    }
+
+    static func put(step: Int) -> SetDesiredState {
+        SetDesiredState(
+            app: Sample.bundleID, id: Sample.activityID("a"), type: Sample.type(),
+            body: SetDesiredState.Body(state: Sample.state(step)), now: Sample.now)
+    }
+
+    static func claim(at now: UnixTime) -> ClaimWork {
+        ClaimWork(now: now, node: 1, apps: [Sample.bundleID: Sample.app()], seed: 3)
+    }
+}
+
+extension SQLiteStore {
+    fileprivate func totalChanges() async throws -> Int {
+        try await pool.writeWithoutTransaction { db in db.totalChangesCount }
+    }
+
+    fileprivate func register() async throws {
+        var body = RegisterDevice.Body(user: Sample.user("ann"))
+        body.osVersion = .inputPush
+        _ = try await commit(
+            RegisterDevice(app: Sample.app(), id: Sample.device("phone"), body: body, now: Sample.now, freshKey: 7)
+        ).get()
+    }
+
+    /// One activity that so many phones show, each up to date.
+    fileprivate func seed(phones: Int) async throws {
+        _ = try await commit(CostTests.put(step: 1)).get()
+        let seed = PutRows { draft in
+            for key in Int64(1)...Int64(phones) {
+                draft.put(Sample.deviceRecord(key, user: draft.user(Sample.bundleID, Sample.user("user-\(key)"))))
+                draft.addMember(key, to: 1)
+                var instance = InstanceRecord(activity: 1, device: key, run: 1, at: Sample.now)
+                instance.state = .live
+                instance.sentRevision = 1
+                instance.localID = Sample.local("card-\(key)")
+                draft.put(instance)
+                draft.put(Sample.updateToken(1, key))
+            }
+        }
+        _ = try await commit(seed).get()
+    }
+}
+
+/// Notes the text of each statement that the writer's connection runs.
+private final class StatementRecorder: Sendable {
+    private let seen = Mutex<(count: Int, texts: Set<String>)>((0, []))
+
+    var count: Int { seen.withLock(\.count) }
+    var texts: Set<String> { seen.withLock(\.texts) }
+
+    func listen(to store: SQLiteStore) async throws {
+        try await store.pool.writeWithoutTransaction { db in
+            db.trace(options: .statement) { event in
+                guard case .statement(let statement) = event else { return }
+                self.seen.withLock { seen in
+                    seen.count += 1
+                    seen.texts.insert(statement.sql)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import APNSModel
+import Foundation
+import GRDB
+import LiveActivityCore
+import LiveActivityStorage
+@testable import StorageSQLite
+import TestSupport
+import Testing
+
+struct OpeningTests {
+    @Test func `what is committed survives power loss: WAL with a sync for each commit`() async throws {
+        try await withStore { store in
+            // Of the connection that writes; the others write nothing.
+            let (mode, synchronous) = try await store.pool.writeWithoutTransaction { db in
+                (
+                    try String.fetchOne(db, sql: "PRAGMA journal_mode"),
+                    try Int.fetchOne(db, sql: "PRAGMA synchronous")
+                )
+            }
+            #expect(mode == "wal" && synchronous == 2)
+        }
+    }
+
+    @Test func `after a crash everything that was answered is there`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            let store = try SQLiteStore(path: path)
+            defer { store.close() }
+            for seed in UInt64(1)...5 {
+                _ = try await store.commit(
+                    PutRows { draft in
+                        draft.put(LaneRecord(activity: ActivityNumber(seed)))
+                        draft.put(Sample.deviceRecord(DeviceKey(seed)))
+                    }
+                ).get()
+            }
+            // As a killed process leaves the files: never closed.
+            let copy = directory.appending(path: "copy.sqlite").path
+            for suffix in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+            }
+            let reopened = try SQLiteStore(path: copy)
+            defer { reopened.close() }
+            let rows = try await AllRows(reopened).rows
+            #expect(rows.lanes.keys.sorted() == [1, 2, 3, 4, 5] && rows.devices.keys.sorted() == [1, 2, 3, 4, 5])
+        }
+    }
+
+    @Test func `a second process is refused until the first is done, but may manage keys meanwhile`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            let server = try SQLiteStore(path: path)
+            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path) }
+            let keys = try SQLiteStore(path: path, access: .administration)
+            let key = APIKeyRecord(
+                id: "k1", app: Sample.bundleID, scope: .backend, secretHash: [1, 2, 3], createdAt: Sample.now)
+            try await keys.insertKey(key)
+            #expect(try await server.key("k1") == key)
+            #expect(try await keys.revokeKey("k1", at: Sample.now + .seconds(1)))
+            #expect(try await !keys.revokeKey("k1", at: Sample.now + .seconds(2)))
+            #expect(try await server.keys().map(\.revokedAt) == [Sample.now + .seconds(1)])
+            #expect(try await server.key("k2") == nil)
+            keys.close()
+            // The one that manages keys left the server its lock.
+            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path) }
+            server.close()
+            try SQLiteStore(path: path).close()
+        }
+    }
+
+    @Test func `keys can be made before a server has ever run`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            let keys = try SQLiteStore(path: path, access: .administration)
+            #expect(try await keys.keys().isEmpty)
+            let server = try SQLiteStore(path: path)
+            try await server.check()
+            server.close()
+            keys.close()
+        }
+    }
+
+    @Test func `a file that is no database is named with what to do`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "notes.txt").path
+            try Data(repeating: 0x41, count: 4096).write(to: URL(filePath: path))
+            let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: path) }
+            #expect(error?.description.contains("is not a SQLite database") == true)
+            #expect(error?.description.contains("restore a backup") == true)
+        }
+    }
+
+    @Test func `a database of a newer version is left alone`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            try SQLiteStore(path: path).close()
+            try DatabaseQueue(path: path).write { db in
+                try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 of next year')")
+            }
+            let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: path) }
+            #expect(error?.description.contains("newer version") == true)
+            // The lock was given back.
+            #expect(throws: StorageError.self) { _ = try SQLiteStore(path: path) }
+        }
+    }
+
+    @Test func `a directory that does not exist is named`() {
+        let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: "/nowhere/at/all/islet.sqlite") }
+        #expect(error?.description.contains("/nowhere/at/all/islet.sqlite") == true)
+    }
+}

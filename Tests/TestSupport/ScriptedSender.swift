@@ -1,0 +1,81 @@
+package import APNSModel
+import Synchronization
+
+/// APNs as a script says: it notes every push and answers at once, when told, or never.
+package final class ScriptedSender: PushSender {
+    package enum Line: Sendable {
+        case answer(PushAnswer)
+        case fail(PushFailure.Code)
+        /// Kept until `release`, or for good.
+        case hold
+    }
+
+    private struct State {
+        var pushes: [Push] = []
+        var held: [(push: Push, answer: @Sendable (Result<PushAnswer, PushFailure>) -> Void)] = []
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+    private let script: @Sendable (Push, Int) -> Line
+
+    /// - Parameter script: What comes of a push, and of which in order, from 0.
+    package init(_ script: @escaping @Sendable (Push, Int) -> Line = { _, _ in .answer(PushAnswer(status: 200)) }) {
+        self.script = script
+    }
+
+    /// Every push so far, in order.
+    package var pushes: [Push] { state.withLock(\.pushes) }
+    /// Pushes without an answer so far.
+    package var held: Int { state.withLock(\.held.count) }
+
+    package func submit(
+        _ pushes: [Push], completion: @escaping @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void
+    ) {
+        for (index, push) in pushes.enumerated() {
+            let number = state.withLock { state in
+                state.pushes.append(push)
+                return state.pushes.count - 1
+            }
+            switch script(push, number) {
+            case .answer(let answer): completion(index, .success(answer))
+            case .fail(let code): completion(index, .failure(PushFailure(code, "as the script says")))
+            case .hold: state.withLock { $0.held.append((push, { completion(index, $0) })) }
+            }
+        }
+        wakeWaiters()
+    }
+
+    package func send(_ push: Push) async throws(PushFailure) -> PushAnswer {
+        let result: Result<PushAnswer, PushFailure> = await withCheckedContinuation { continuation in
+            submit([push]) { _, result in continuation.resume(returning: result) }
+        }
+        return try result.get()
+    }
+
+    /// Answers every push that is held.
+    package func release(_ result: Result<PushAnswer, PushFailure> = .success(PushAnswer(status: 200))) {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for one in held { one.answer(result) }
+    }
+
+    /// Returns once so many pushes have come, counted from the beginning.
+    package func received(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.waiters.append((count, continuation)) }
+            wakeWaiters()
+        }
+    }
+
+    private func wakeWaiters() {
+        let ready = state.withLock { state in
+            let ready = state.waiters.filter { $0.count <= state.pushes.count }
+            state.waiters.removeAll { $0.count <= state.pushes.count }
+            return ready
+        }
+        for waiter in ready { waiter.continuation.resume() }
+    }
+}

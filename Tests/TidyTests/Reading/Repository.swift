@@ -1,0 +1,54 @@
+import Foundation
+
+/// The repository this test belongs to, read once.
+struct Repository {
+    let root: URL
+    let sources: [Source]
+
+    /// Read at the first use. Empty when it cannot be found, which has a test of its own.
+    static let here = Repository(containing: #filePath)
+
+    private static let tops = ["Sources", "Examples", "Tests", "script", ".ci", "docs", "Snippets", "Benchmarks"]
+
+    init(containing path: String) {
+        var folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent()
+        let files = FileManager.default
+        while folder.path != "/", !files.fileExists(atPath: folder.appendingPathComponent("Package.swift").path) {
+            folder.deleteLastPathComponent()
+        }
+        let root = folder
+        self.root = root
+        let loose = (try? files.contentsOfDirectory(atPath: root.path)) ?? []
+        let paths =
+            loose.filter { $0.hasSuffix(".md") || $0.hasSuffix(".swift") }
+            + Self.tops.flatMap { Self.files(under: $0, of: root) }
+        sources = paths.sorted().compactMap { path in
+            // What is no text (a picture) has no lines to judge.
+            guard let text = try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8) else {
+                return nil
+            }
+            return Source(path, text)
+        }
+    }
+
+    private static func files(under top: String, of root: URL) -> [String] {
+        guard let all = FileManager.default.enumerator(atPath: root.appendingPathComponent(top).path) else { return [] }
+        var paths: [String] = []
+        for case let path as String in all where !path.split(separator: "/").contains(where: { $0.hasPrefix(".") }) {
+            var isFolder: ObjCBool = false
+            let full = root.appendingPathComponent(top).appendingPathComponent(path).path
+            guard FileManager.default.fileExists(atPath: full, isDirectory: &isFolder), !isFolder.boolValue else {
+                continue
+            }
+            paths.append("\(top)/\(path)")
+        }
+        return paths
+    }
+
+    func text(of path: String) -> String? { sources.first { $0.path == path }?.text }
+
+    /// The folders right under `top` that hold Swift files.
+    func folders(of top: String) -> [String] {
+        Set(sources.filter { $0.isUnder(top) && $0.isSwift && $0.folders.count > 1 }.map { $0.folders[1] }).sorted()
+    }
+}

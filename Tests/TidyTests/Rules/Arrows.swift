@@ -1,0 +1,76 @@
+/// Which modules a target may import: the arrows of `docs/architecture.md`, and nothing else.
+enum Arrows {
+    private static let nio: Set<String> = ["NIOCore", "NIOPosix", "NIOTLS", "NIOSSL", "NIOHPACK"]
+
+    /// Standard modules stand here too: pure targets have none, a shell has those it needs.
+    static let table: [String: Set<String>] = [
+        "JSONText": [],
+        "APNSModel": ["JSONText"],
+        "LiveActivityCore": ["APNSModel", "JSONText"],
+        "LiveActivityAPI": ["JSONText"],
+        "LiveActivityStorage": ["LiveActivityCore", "APNSModel"],
+        "StorageSQLite": [
+            "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB",
+            "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
+        ],
+        "APNSClient": nio.union([
+            "APNSModel", "JSONText", "Crypto", "Logging",
+            "Synchronization", "Glibc", "Musl", "Darwin",
+        ]),
+        "LiveActivityDelivery": [
+            "LiveActivityCore", "LiveActivityStorage", "APNSModel", "ServiceLifecycle", "Logging",
+            "Synchronization",
+        ],
+        "LiveActivityServer": [
+            "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", "Hummingbird",
+            "HummingbirdCore",
+            "HTTPTypes", "NIOCore", "ServiceLifecycle", "Logging", "Crypto",
+            "Foundation", "Synchronization",
+        ],
+        "APNSSimulator": nio.union([
+            "APNSModel", "JSONText", "NIOHTTP2", "X509", "SwiftASN1", "Crypto", "HTTPTypes", "Hummingbird",
+            "ServiceLifecycle", "Logging",
+            "Foundation", "Synchronization",
+        ]),
+        "OrderTracking": ["JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "Foundation"],
+        "order-shop": ["OrderTracking", "JSONText", "ArgumentParser", "Foundation"],
+        "islet": [
+            "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
+            "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
+            "ArgumentParser", "AsyncHTTPClient", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
+            "ServiceLifecycle", "UnixSignals", "Yams",
+            "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
+        ],
+    ]
+
+    /// Folders of targets that do not lie in `Sources/<target>`.
+    private static let elsewhere = [
+        "Examples/OrderTracking/Shop/": "OrderTracking", "Examples/OrderTracking/Command/": "order-shop",
+    ]
+
+    static func target(of path: String) -> String? {
+        if let known = elsewhere.first(where: { path.hasPrefix($0.key) }) { return known.value }
+        let parts = path.split(separator: "/")
+        return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+    }
+
+    private static let imports = Pattern(
+        #"^[ \t]*(?:@\w+(?:\([^)\n]*\))?[ \t]+)*(?:(?:public|package|internal|fileprivate|private)[ \t]+)?"#
+            + #"import[ \t]+(?:(?:struct|class|enum|protocol|typealias|func|let|var|actor)[ \t]+)?(\w+)"#)
+
+    static func check(_ source: Source) -> [Finding] {
+        guard source.isSwift, source.isUnder("Sources", "Examples") else { return [] }
+        guard let target = target(of: source.path), let allowed = table[target] else {
+            return [
+                Finding(
+                    source.path, "belongs to no target of the arrows table",
+                    "give its target a line in Tests/TidyTests/Rules/Arrows.swift and in docs/architecture.md")
+            ]
+        }
+        return imports.matches(in: source.code).filter { !allowed.contains($0.text) }.map {
+            Finding(
+                source.path, line: $0.line, "\(target) imports \($0.text), to which no arrow leads",
+                "move the code to where the arrow is, or draw a new one in Rules/Arrows.swift and docs/architecture.md")
+        }
+    }
+}
