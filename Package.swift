@@ -118,11 +118,20 @@ let package = Package(
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText"], swiftSettings: settings),
         .testTarget(
             name: "APNSModelTests", dependencies: ["APNSModel", "JSONText", "TestSupport"], swiftSettings: settings),
+        .target(
+            name: "HTTP2TestServer",
+            dependencies: [
+                crypto, product("NIOHTTP2", "swift-nio-http2"), product("X509", "swift-certificates"),
+                product("SwiftASN1", "swift-asn1"),
+            ] + nio,
+            path: "Tests/HTTP2TestServer",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "APNSClientTests",
             dependencies: [
-                "APNSClient", "APNSModel", "JSONText", crypto, logging, product("NIOHTTP2", "swift-nio-http2"),
-                product("X509", "swift-certificates"), product("SwiftASN1", "swift-asn1"),
+                "APNSClient", "APNSModel", "HTTP2TestServer", "JSONText", crypto, logging,
+                product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             swiftSettings: settings
         ),
@@ -167,8 +176,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
-                "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
-                lifecycle, logging,
+                "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking",
+                "StorageSQLite", lifecycle, logging,
             ],
             swiftSettings: settings
         ),

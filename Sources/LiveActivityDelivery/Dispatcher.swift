@@ -12,12 +12,14 @@ package struct Dispatcher: Service {
         package var claim = ClaimWork.Limits()
         /// Flights on their way at once, those of which only stragglers are left not counted.
         package var flights = 64
-        /// Flights of which only stragglers are left; with more, no flight begins until answers come or their time ends.
+        /// Flights of which only stragglers are left; with more, none begins until answers come or their time ends.
         package var lateFlights = 1024
         /// A push leaves within this time of its claim or not at all.
         package var sendWithin = Duration.seconds(8)
         /// Its outcome is known within this time of its claim; less than the claim's lease.
         package var answerWithin = Duration.seconds(12)
+        /// After `answerWithin` a straggler's outcome is written within this time, before that phone is tried again.
+        package var writeWithin = Duration.seconds(1)
         /// After this time a flight is settled without its stragglers, so that one slow answer delays one phone.
         package var settleAfter = Duration.milliseconds(1500)
         /// How long to wait when the store fails.
@@ -159,7 +161,7 @@ package struct Dispatcher: Service {
         let places = seats
         sender.submit(pushes) { index, answer in outcomes.record(places[index], answer) }
 
-        let awaitedUntil = time.wall() + limits.answerWithin
+        let awaitedUntil = time.wall() + limits.answerWithin + limits.writeWithin
         let first = await outcomes.collected(within: limits.settleAfter, on: clock)
         let entries = flight.seats.indices.map { index in
             entry(flight.seats[index], first[index], notBuilt[index], awaitedUntil: awaitedUntil)

@@ -27,7 +27,8 @@ final class Outcomes: Sendable {
     }
 
     /// Every answer there is after all came, or after the time given.
-    func collected(within duration: Duration, on clock: any Clock<Duration>) async -> [Result<PushAnswer, PushFailure>?] {
+    func collected(within duration: Duration, on clock: any Clock<Duration>) async -> [Result<PushAnswer, PushFailure>?]
+    {
         if state.withLock({ $0.missing > 0 }) { await signal.wait(for: duration, on: clock) }
         return state.withLock(\.answers)
     }

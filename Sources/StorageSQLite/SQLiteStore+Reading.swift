@@ -55,7 +55,9 @@ extension SQLiteStore: ReadStore {
             guard let key = snapshot.deviceKeys[.init(app, device)] else { return [DeviceActivity]() }
             return try snapshot.instances.values.filter { $0.device == key }.sorted { $0.activity < $1.activity }
                 .compactMap { instance in
-                    try Self.state(instance.activity, snapshot, db).map { DeviceActivity(state: $0, instance: instance) }
+                    try Self.state(instance.activity, snapshot, db).map {
+                        DeviceActivity(state: $0, instance: instance)
+                    }
                 }
         }
         return found.map { ($0.state, $0.instance) }

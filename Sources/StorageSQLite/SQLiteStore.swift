@@ -95,7 +95,8 @@ package final class SQLiteStore: WorkStore, Sendable {
 
     package func nextWakeAt() async throws(StorageError) -> UnixTime? {
         try await read { db in
-            try UnixTime.fetchOne(db.cachedStatement(sql: "SELECT min(wake_at) FROM activity WHERE wake_at IS NOT NULL"))
+            try UnixTime.fetchOne(
+                db.cachedStatement(sql: "SELECT min(wake_at) FROM activity WHERE wake_at IS NOT NULL"))
         }
     }
 

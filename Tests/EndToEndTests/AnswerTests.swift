@@ -9,8 +9,10 @@ import Testing
 
 /// What follows each answer of APNs (B10), seen from the lock screen and told by the timeline.
 @Suite(.serialized) struct AnswerTests {
-    @Test(arguments: [(429, "TooManyRequests", "slow-down"), (503, "ServiceUnavailable", "service-trouble"),
-        (500, "InternalServerError", "service-trouble")])
+    @Test(arguments: [
+        (429, "TooManyRequests", "slow-down"), (503, "ServiceUnavailable", "service-trouble"),
+        (500, "InternalServerError", "service-trouble"),
+    ])
     func `a refusal that passes is repeated with the newest state, and the timeline says so`(
         status: Int, reason: String, code: String
     ) async throws {
@@ -59,7 +61,9 @@ import Testing
             rule.event = "start"
             stack.simulator.faults = [rule]
             try await stack.set("o1", "preparing", people: ["alice"])
-            let device = try await stack.device("alice", of: "o1", "has an open start") { $0.state == "unconfirmed" || $0.state == "live" }
+            let device = try await stack.device("alice", of: "o1", "has an open start") {
+                $0.state == "unconfirmed" || $0.state == "live"
+            }
             try await stack.set("o1", "ready", people: ["alice"])
             #expect(device.reason.text.contains("second card") || device.state == "live")
             try stack.simulator.perform(.allow, on: phone)
@@ -68,7 +72,8 @@ import Testing
         }
     }
 
-    @Test func `a dead token is dropped and never pushed to again; the next token gets the newest state`() async throws {
+    @Test func `a dead token is dropped and never pushed to again; the next token gets the newest state`() async throws
+    {
         try await Stack.run { stack in
             let phone = try await liveOrder(stack)
             var rule = FaultRule(.refuse(status: 410, reason: "ExpiredToken"))
@@ -99,7 +104,9 @@ import Testing
         }
     }
 
-    @Test func `a start behind the Allow gate is one card, explained, and gets the newest state at the tap`() async throws {
+    @Test func `a start behind the Allow gate is one card, explained, and gets the newest state at the tap`()
+        async throws
+    {
         try await Stack.run { stack in
             let phone = try await stack.phone("alice") { $0.asksToAllow = true }
             try await stack.set("o1", "preparing", people: ["alice"])
@@ -136,7 +143,9 @@ import Testing
         try await stack.set("o1", "preparing", people: ["alice"])
         try await stack.shows("preparing", on: phone)
         try await stack.reported(phone)
-        try await stack.device("alice", of: "o1", "is live with the first state") { $0.state == "live" && $0.revision == 1 }
+        try await stack.device("alice", of: "o1", "is live with the first state") {
+            $0.state == "live" && $0.revision == 1
+        }
         return phone
     }
 }

@@ -7,11 +7,14 @@ import Testing
 
 @testable import islet
 
-/// The order of `docs/systems`: requirements B1, B3 to B6, B8, B9 and B10, against a real server and real phones' rules.
+/// The order of `docs/systems`: requirements B1, B3 to B6, B8, B9 and B10, against a real server and real phones'
+/// rules.
 @Suite(.serialized) struct OrderTrackingTests {
     private static let order = Shop.Order(id: "12345", restaurant: "Da Mario", people: ["alice"])
 
-    @Test func `B4 and B5: the shop reports each status, the phone shows its progress, priorities and alert`() async throws {
+    @Test func `B4 and B5: the shop reports each status, the phone shows its progress, priorities and alert`()
+        async throws
+    {
         try await Stack.run { stack in
             let phone = try await stack.phone("alice")
             let shop = Shop(islet: stack.address, key: stack.key)
@@ -63,7 +66,8 @@ import Testing
         }
     }
 
-    @Test func `B8: several changes inside the window become one push with the newest state, and the last always arrives`()
+    @Test
+    func `B8: several changes inside the window become one push with the newest state, and the last always arrives`()
         async throws
     {
         try await Stack.run { stack in
@@ -71,12 +75,18 @@ import Testing
             try await stack.set("order-12345", "preparing", people: ["alice"])
             try await stack.shows("preparing", on: phone)
             try await stack.reported(phone)
-            try await stack.device("alice", of: "order-12345", "has its token") { $0.revision == 1 && $0.state == "live" }
+            try await stack.device("alice", of: "order-12345", "has its token") {
+                $0.revision == 1 && $0.state == "live"
+            }
             let before = stack.simulator.receivedCount
             for number in 1...20 {
                 try await stack.set(
                     "order-12345", "ready", people: ["alice"],
-                    ["state": ["status": "ready", "progress": .number(JSONNumber(Double(number) / 100) ?? JSONNumber(0))]])
+                    [
+                        "state": [
+                            "status": "ready", "progress": .number(JSONNumber(Double(number) / 100) ?? JSONNumber(0)),
+                        ]
+                    ])
             }
             try await stack.simulator.wait(for: phone, timeout: .seconds(30)) {
                 $0.cards.first?.contentState["progress"]?.double == 0.2

@@ -15,7 +15,8 @@ import StorageSQLite
 
 @testable import islet
 
-/// Everything real in one process: database file, HTTP API, delivery, HTTP/2 and TLS, and the simulator with its phones.
+/// Everything real in one process: database file, HTTP API, delivery, HTTP/2 and TLS, and the simulator with its
+/// phones.
 struct Stack: Sendable {
     static let bundleID = BundleID("com.example.pizza").unsafelyUnwrapped
 
@@ -45,7 +46,9 @@ struct Stack: Sendable {
     }
 
     /// Starts everything, runs the body, and stops everything.
-    static func run(_ options: Options = Options(), _ body: @escaping @Sendable (Stack) async throws -> Void) async throws {
+    static func run(
+        _ options: Options = Options(), _ body: @escaping @Sendable (Stack) async throws -> Void
+    ) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -69,14 +72,6 @@ struct Stack: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await simulator.run() }
             let ports = try await simulator.started
-            let settings = try AppSettings(
-                bundleID: bundleID,
-                types: [
-                    ActivityType(
-                        name: "OrderTracking", attributesType: "OrderTrackingAttributes",
-                        activityIDAttribute: options.activityIDAttribute.map { try JSONPointer($0) },
-                        policy: options.policy)
-                ], environments: options.environments)
             let signer = try Signing.key(keyID: simulatorKey.keyID, teamID: simulatorKey.teamID, p8: p8)
             let client = try APNSClient(
                 routes: try options.environments.map { environment in
@@ -85,37 +80,46 @@ struct Stack: Sendable {
                         endpoint: try .init(host: ports.host, port: ports.ports[environment] ?? 0),
                         trustRoots: .pem(Array(ports.caPEM.utf8)))
                 })
-            let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            let dispatcher = Dispatcher(
-                store: store, sender: client, apps: [settings], time: APNSClient.liveTime, node: 1, dice: dice,
-                limits: options.limits, logger: logger)
-            var serving = LiveActivityServer.Configuration(apps: [settings])
-            serving.port = 0
-            let server = LiveActivityServer(
-                configuration: serving, store: store, time: APNSClient.liveTime, dice: dice, logger: logger
-            ) { bound in await address.fulfil(bound.description) }
-            group.addTask {
-                try await ServiceGroup(
-                    configuration: .init(
-                        services: [
-                            .init(service: CancellableService(run: client.run)), .init(service: dispatcher),
-                            .init(service: server),
-                        ], logger: logger)
-                ).run()
-            }
+            let services = try services(options, store, client) { await address.fulfil($0) }
+            group.addTask { try await services.run() }
             let islet = await address.value
             let stack = Stack(
                 simulator: simulator, client: client, store: store,
                 islet: JSONCaller(islet) { apiKey.text }, address: islet, key: apiKey.text, directory: directory)
-            do {
-                try await body(stack)
-            } catch {
-                group.cancelAll()
-                throw error
-            }
-            group.cancelAll()
+            defer { group.cancelAll() }
+            try await body(stack)
         }
+    }
+
+    /// What `islet serve` runs, in its order.
+    private static func services(
+        _ options: Options, _ store: SQLiteStore, _ client: APNSClient,
+        _ onListening: @escaping @Sendable (String) async -> Void
+    ) throws -> ServiceGroup {
+        let settings = try AppSettings(
+            bundleID: bundleID,
+            types: [
+                ActivityType(
+                    name: "OrderTracking", attributesType: "OrderTrackingAttributes",
+                    activityIDAttribute: options.activityIDAttribute.map { try JSONPointer($0) },
+                    policy: options.policy)
+            ], environments: options.environments)
+        let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let dispatcher = Dispatcher(
+            store: store, sender: client, apps: [settings], time: APNSClient.liveTime, node: 1, dice: dice,
+            limits: options.limits, logger: logger)
+        var serving = LiveActivityServer.Configuration(apps: [settings])
+        serving.port = 0
+        let server = LiveActivityServer(
+            configuration: serving, store: store, time: APNSClient.liveTime, dice: dice, logger: logger
+        ) { await onListening($0.description) }
+        return ServiceGroup(
+            configuration: .init(
+                services: [
+                    .init(service: CancellableService(run: client.run)), .init(service: dispatcher),
+                    .init(service: server),
+                ], logger: logger))
     }
 
     // MARK: - Phones
@@ -149,7 +153,9 @@ struct Stack: Sendable {
     // MARK: - The server
 
     @discardableResult
-    func set(_ activity: String, _ status: String, people: [String], _ more: JSONObject = [:]) async throws -> ActivityAnswer {
+    func set(
+        _ activity: String, _ status: String, people: [String], _ more: JSONObject = [:]
+    ) async throws -> ActivityAnswer {
         var body: JSONObject = [
             "type": "OrderTracking", "state": ["status": .string(status), "progress": 0.5],
             "attributes": ["orderId": .string(activity), "restaurant": "Da Mario"],

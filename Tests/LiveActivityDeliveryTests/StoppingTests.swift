@@ -73,17 +73,18 @@ struct StoppingTests {
         }
     }
 
-    @Test func `outcomes that cannot be written are left to the rescuer, those of the stragglers as well`() async throws {
+    @Test func `outcomes that cannot be written are left to the rescuer, those of the stragglers as well`() async throws
+    {
         let sender = ScriptedSender { _, number in number == 1 ? .hold : .answer(PushAnswer(status: 200)) }
         try await withStage(sender) { stage in
             try await stage.prepare(phones: 2)
             stage.store.set { $0.failsSettlements = true }
             try await stage.perform { _ async throws in
                 await stage.sender.received(2)
-                #expect(await stage.advanceToNextWake(within: .milliseconds(1500)) == .milliseconds(1500))
+                await stage.clock.advanceToSleeper(.milliseconds(1500))
                 for count in 1...5 {
                     await stage.until { stage.store.now.failures >= count }
-                    #expect(await stage.advanceToNextWake(within: .seconds(1)) == .seconds(1))
+                    await stage.clock.advanceToSleeper(.seconds(1))
                 }
                 await stage.until { stage.logs.lines.contains { $0.text.contains("given up") } }
                 stage.store.set { $0.failsSettlements = false }
@@ -91,7 +92,7 @@ struct StoppingTests {
                 for _ in 0..<100 { await Task.yield() }
                 #expect(try await stage.lane()?.flight != nil && stage.store.now.settlements == 0)
                 // The lease ends: both may have it, and get it once more.
-                _ = await stage.advanceToNextWake()
+                await stage.clock.advanceToSleeper(.milliseconds(8500)...(.seconds(16)))
                 await stage.sender.received(4)
                 await stage.settled(1)
                 #expect(try await stage.phones().map(\.sentRevision) == [1, 1])

@@ -167,7 +167,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .put(phone + "/push-to-start-tokens/Order", "{}", "/token"),
         .put(phone + "/push-to-start-tokens/Order", #"{"token":"zz"}"#, "/token"),
         .put(
-            phone + "/push-to-start-tokens/Order", #"{"token":""# + String(repeating: "a", count: 65) + "\"}", "/token"),
+            phone + "/push-to-start-tokens/Order",
+            #"{"token":""# + String(repeating: "a", count: 65) + "\"}", "/token"),
         .put(phone + "/push-to-start-tokens/Order", #"{"token":5}"#, "/token"),
         BadInput(.put, phone + "/push-to-start-tokens/Pizza", #"{"token":"\#(token("x"))"}"#, 422, "unknown_type"),
         BadInput(

@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct PhoneCallTests {
     private static let order =
-        #"{"type":"Order","state":{"step":1},"attributes":{"shop":"Roma"},"audience":{"users":["ada"]},"staleAfter":"10m"}"#
+        #"{"type":"Order","state":{"step":1},"attributes":{"shop":"Roma"},"#
+        + #""audience":{"users":["ada"]},"staleAfter":"10m"}"#
 
     @Test func `B3: a phone registers a running card by the order's number, and a second report replaces its token`()
         async throws
@@ -15,7 +16,8 @@ import Testing
         try await withServer { fixture in
             _ = try await fixture.put("/v1/devices/phone-1", #"{"user":"ada","platform":"ios"}"#)
             func report(_ name: String) -> String {
-                #"{"type":"Order","activity":"12345","state":"active","token":"\#(token(name))","contentState":{"step":1}}"#
+                #"{"type":"Order","activity":"12345","state":"active","token":"\#(token(name))","#
+                    + #""contentState":{"step":1}}"#
             }
             #expect(try await fixture.put("/v1/devices/phone-1/instances/card-1", report("one")).status == 200)
             #expect(try await fixture.put("/v1/devices/phone-1/instances/card-1", report("two")).status == 200)
@@ -110,7 +112,8 @@ import Testing
             try await fixture.registerPhone()
             _ = try await fixture.put("/v1/activities/order-1", Self.order)
             let list =
-                #"{"sequence":2,"instances":[{"localID":"card-1","type":"Order","activity":"order-1","state":"active"}]}"#
+                #"{"sequence":2,"instances":[{"localID":"card-1","type":"Order","#
+                + #""activity":"order-1","state":"active"}]}"#
             #expect(try await fixture.put("/v1/devices/phone-1/instances", list).status == 200)
             let view = try await fixture.call(.get, "/v1/activities/order-1")
             #expect(view["/devices/0/state"] == "live")

@@ -13,7 +13,8 @@ import Testing
         _ = try await fixture.deliver()
         _ = try await fixture.put(
             "/v1/devices/phone-1/instances/card-1",
-            #"{"type":"Order","activity":"order-1","state":"active","token":"\#(token("u"))","contentState":{"step":1}}"#
+            #"{"type":"Order","activity":"order-1","state":"active","token":"\#(token("u"))","#
+                + #""contentState":{"step":1}}"#
         )
     }
 

@@ -15,7 +15,6 @@ package final class SteppedClock: Clock {
         var nextID = 0
         var sleepers: [Int: (until: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var cancelled: Set<Int> = []
-        var watchers: [(until: Instant, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Mutex(State())
@@ -41,15 +40,12 @@ package final class SteppedClock: Clock {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let (isOver, watchers) = state.withLock { state -> (Bool?, [CheckedContinuation<Void, Never>]) in
-                    if state.cancelled.remove(id) != nil || Task.isCancelled { return (nil, []) }
-                    if deadline <= state.now { return (true, []) }
+                let isOver = state.withLock { state -> Bool? in
+                    if state.cancelled.remove(id) != nil || Task.isCancelled { return nil }
+                    if deadline <= state.now { return true }
                     state.sleepers[id] = (deadline, continuation)
-                    let told = state.watchers.filter { deadline <= $0.until }
-                    state.watchers.removeAll { deadline <= $0.until }
-                    return (false, told.map(\.continuation))
+                    return false
                 }
-                for watcher in watchers { watcher.resume() }
                 switch isOver {
                 case nil: continuation.resume(throwing: CancellationError())
                 case .some(true): continuation.resume()
@@ -66,17 +62,20 @@ package final class SteppedClock: Clock {
         }
     }
 
-    /// Returns once somebody sleeps who wakes within that time from now.
-    package func someoneSleeps(within duration: Duration) async {
-        await withCheckedContinuation { continuation in
-            let isTrue = state.withLock { state in
-                let until = state.now.advanced(by: duration)
-                if state.sleepers.values.contains(where: { $0.until <= until }) { return true }
-                state.watchers.append((until, continuation))
-                return false
+    /// Awaits somebody who sleeps for a time of this range from now on, and goes on to the moment that wakes them;
+    /// gives up when the test's time is over.
+    package func advanceToSleeper(_ range: ClosedRange<Duration>) async {
+        while !Task.isCancelled {
+            let wait = state.withLock { state in
+                state.sleepers.values.map { state.now.duration(to: $0.until) }.filter(range.contains).min()
             }
-            if isTrue { continuation.resume() }
+            if let wait { return advance(by: wait) }
+            await Task.yield()
         }
+    }
+
+    package func advanceToSleeper(_ duration: Duration) async {
+        await advanceToSleeper(duration...duration)
     }
 
     /// Moves on, and wakes whose time has come.

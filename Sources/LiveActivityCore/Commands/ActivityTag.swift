@@ -1,6 +1,7 @@
 package import JSONText
 
-/// How a card says which activity it is: by an attribute that the type names, or by the tag `islet` that the server adds.
+/// How a card says which activity it is: by an attribute that the type names, or by the tag `islet` that the server
+/// adds.
 package enum ActivityTag {
     package static let member = "islet"
 

@@ -141,7 +141,8 @@ package struct ClaimWork: Command {
         if record != activity { draft.put(record) }
     }
 
-    /// Fixes a push's timestamp; a start is written down before it leaves, since its fate decides about every later one.
+    /// Fixes a push's timestamp; a start is written down before it leaves, since its fate decides about every later
+    /// one.
     private func seat(
         _ plan: PushPlan, _ phone: PhoneSituation, _ activity: ActivityRecord, _ draft: inout Draft
     ) -> Flight.Seat {

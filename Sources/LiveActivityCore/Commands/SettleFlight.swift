@@ -68,6 +68,7 @@ package struct SettleFlight: Command {
         var history: [HistoryEntry] = []
         var faulted: DeviceKey?
         var slowDowns = 0
+        var isOneBehind = false
         for entry in entries {
             let key = Snapshot.PhoneKey(activity, entry.seat.phone.device.key)
             guard let instance = draft.snapshot.instances[key] else { continue }
@@ -86,12 +87,18 @@ package struct SettleFlight: Command {
                 if reply.fault.map({ $0.kind < fault.kind }) ?? true { reply.fault = fault }
                 faulted = min(faulted ?? key.device, key.device)
             }
-            if let due = draft.snapshot.instances[key]?.dueAt { lane.lapNextAt = min(lane.lapNextAt ?? due, due) }
+            if let settled = draft.snapshot.instances[key] {
+                if let due = settled.dueAt { lane.lapNextAt = min(lane.lapNextAt ?? due, due) }
+                isOneBehind = isOneBehind || settled.dueAt == nil && settled.heldRevision < record.revision
+            }
             if let entry = settlement.history { history.append(entry) }
         }
         if isOurs {
             lane.flight = nil
             close(&lane, record, reply, faulted: faulted, slowDowns: slowDowns, &draft)
+        } else if isOneBehind, reply.accepted > 0 {
+            // A straggler's answer came while newer states went to the others: it has waited long enough.
+            Lanes.wake(activity, at: now, &draft)
         } else if let due = lane.lapNextAt, lane.flight == nil {
             Lanes.wake(activity, at: due, &draft)
         }

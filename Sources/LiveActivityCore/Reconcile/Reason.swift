@@ -95,8 +95,8 @@ package struct Reason: Sendable, Hashable {
         case .upToDate: "the phone was sent the newest state"
         case .startUnconfirmed:
             "APNs accepted the start, but the phone has not reported the card: "
-                + "iOS holds the update token back until the person taps Allow, or the phone is off, or the app was force-quit; "
-                + "a second start would be a second card"
+                + "iOS holds the update token back until the person taps Allow, or the phone is off, "
+                + "or the app was force-quit; a second start would be a second card"
         case .startFateUnknown:
             "the answer to the start was lost: the card may be there, and a second start would be a second card"
         case .waitingForUpdateToken: "the card has no update token yet: the state goes out when it arrives"

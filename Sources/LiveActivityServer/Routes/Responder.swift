@@ -16,17 +16,17 @@ package struct Responder: HTTPResponder {
 
     package func respond(to request: Request, context: Context) async throws -> Response {
         let started = services.time.monotonic()
-        var trace = Trace()
+        var trace = Trace(requestID: String(services.dice(), radix: 16))
         let response: Response
         do {
             let answer = try await answer(request, &trace)
             response = Self.response(200, "application/json", answer.body.bytes, [:])
         } catch let problem as Problem {
             trace.code = problem.code
-            response = Self.response(problem, requestID: context.id)
+            response = Self.response(problem, requestID: trace.requestID)
         }
         services.logger.debug(
-            "request", metadata: trace.metadata(request, response, context, services.time.monotonic() - started))
+            "request", metadata: trace.metadata(request, response, services.time.monotonic() - started))
         return request.method == .head ? response.createHeadResponse() : response
     }
 
@@ -128,17 +128,16 @@ package struct Responder: HTTPResponder {
 
 /// What a log line says of a request: ids only.
 private struct Trace {
+    let requestID: String
     var route: String?
     var key: String?
     var parameters: [String: String] = [:]
     var code: Problem.Code?
 
-    func metadata(
-        _ request: Request, _ response: Response, _ context: BasicRequestContext, _ duration: Duration
-    ) -> Logger.Metadata {
+    func metadata(_ request: Request, _ response: Response, _ duration: Duration) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "method": "\(request.method.rawValue.prefix(16))", "status": "\(response.status.code)",
-            "milliseconds": "\(duration.wholeMilliseconds)",
+            "milliseconds": "\(duration.wholeMilliseconds)", "request": "\(requestID)",
         ]
         metadata["route"] = route.map { "\($0)" }
         metadata["key"] = key.map { "\($0)" }

@@ -44,7 +44,8 @@ extension ActivityRecord {
         try statement.execute(arguments: [
             number, app.text, id.text, type, phase.rawValue, run, runStartedAt, revision, priority.rawValue, relevance,
             staleAt, staleAfter?.columnValue, start.rawValue, ActivityCoding.text(devices), restart.rawValue,
-            alert.map(ActivityCoding.text), ActivityCoding.text(alertIDs), ActivityCoding.text(dismissal), changedAt, acceptedAt, holdUntil, wakeAt,
+            alert.map(ActivityCoding.text), ActivityCoding.text(alertIDs), ActivityCoding.text(dismissal), changedAt,
+            acceptedAt, holdUntil, wakeAt,
             endedAt,
         ])
     }

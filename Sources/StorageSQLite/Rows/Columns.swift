@@ -3,12 +3,15 @@ public import GRDB
 import LiveActivityCore
 
 extension UnixTime: DatabaseValueConvertible, SQLExpressible, StatementBinding {
+    /// Milliseconds since 1970.
     public var databaseValue: DatabaseValue { milliseconds.databaseValue }
 
+    /// `nil` for a value that is not a whole number.
     public static func fromDatabaseValue(_ value: DatabaseValue) -> UnixTime? {
         Int64.fromDatabaseValue(value).map(UnixTime.init(milliseconds:))
     }
 
+    /// Binds the milliseconds without a detour.
     public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         milliseconds.bind(to: sqliteStatement, at: index)
     }

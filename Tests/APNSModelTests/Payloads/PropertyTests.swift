@@ -57,7 +57,8 @@ struct PropertyTests {
                 (
                     .start(
                         try StartPayload(
-                            timestamp: time, attributesType: "T", attributes: .empty, contentState: state, alert: alert),
+                            timestamp: time, attributesType: "T", attributes: .empty, contentState: state,
+                            alert: alert),
                         to: start, envelope), "liveactivity", ".push-type.liveactivity", start.hex
                 ),
                 (

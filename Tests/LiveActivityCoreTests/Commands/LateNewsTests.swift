@@ -1,4 +1,5 @@
 import APNSModel
+import JSONText
 import LiveActivityCore
 import TestSupport
 import Testing
@@ -7,7 +8,8 @@ import Testing
 struct LateNewsTests {
     @Test func `an inventory within a minute of a start's expiration does not tell that it failed`() throws {
         for (late, state) in [
-            (Duration.seconds(1), InstanceRecord.State.unconfirmed), (.seconds(60), .unconfirmed), (.seconds(61), .absent),
+            (Duration.seconds(1), InstanceRecord.State.unconfirmed), (.seconds(60), .unconfirmed),
+            (.seconds(61), .absent),
         ] {
             var scene = Scene()
             try scene.register()

@@ -53,9 +53,12 @@ extension History {
         }
         open.settleAt = scene.now + .milliseconds(Int64(dice.pick([0, 0, 5, 400, 1500])))
         inFlight.append(open)
-        note(
-            "claims \(flight.seats.map { "\($0.plan.kind.name) r\($0.plan.revision) p\($0.plan.priority.rawValue) to \($0.phone.device.id) ts \($0.timestamp) \($0.plan.carriesAlert ? "ALERT" : "")" })"
-        )
+        let seats = flight.seats.map { seat in
+            let alert = seat.plan.carriesAlert ? " ALERT" : ""
+            return "\(seat.plan.kind.name) r\(seat.plan.revision) p\(seat.plan.priority.rawValue) "
+                + "to \(seat.phone.device.id) ts \(seat.timestamp)\(alert)"
+        }
+        note("claims \(seats)")
     }
 
     private mutating func checkClaim(_ seat: Flight.Seat, _ flight: Flight) {

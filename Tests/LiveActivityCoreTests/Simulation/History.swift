@@ -270,7 +270,8 @@ struct History {
         word.activity = Sample.activityID(id)
         _ = try? scene.run(
             ReportCard(app: scene.app, device: Sample.device(phones[index].name), report: word, now: scene.now))
-        // A claim that came before the word has been sent may be under way: then the app sees that card and starts none.
+        // A claim that came before the word has been sent may be under way: then the app sees that card and starts
+        // none.
         guard (try? scene.instance(phones[index].name, of: id))?.state == .requesting else { return }
         cardsMade += 1
         phones[index].cards.append(

@@ -21,7 +21,8 @@ final class Stage: Sendable {
     private let node: Int64
 
     init(
-        path: String, _ sender: ScriptedSender = ScriptedSender(), clock: SteppedClock = SteppedClock(), node: Int64 = 1,
+        path: String, _ sender: ScriptedSender = ScriptedSender(), clock: SteppedClock = SteppedClock(),
+        node: Int64 = 1,
         _ change: (inout Dispatcher.Limits) -> Void = { _ in }
     ) throws {
         store = WatchedStore(try SQLiteStore(path: path))
@@ -39,7 +40,8 @@ final class Stage: Sendable {
         let dispatcher = Dispatcher(
             store: store, sender: sender, apps: [app], time: clock.timeSource, clock: clock, node: node,
             dice: { dice.withLock { $0.next() } }, limits: limits, logger: logs.logger)
-        let services = ServiceGroup(services: [dispatcher], logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
+        let services = ServiceGroup(
+            services: [dispatcher], logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await services.run() }
             do {
@@ -123,18 +125,9 @@ final class Stage: Sendable {
         await until { self.store.now.settlements >= count }
     }
 
-    /// Awaits a fact that no signal tells.
+    /// Awaits a fact, until the test's time is over.
     func until(_ isTrue: () async throws -> Bool) async rethrows {
-        while try await !isTrue() { await Task.yield() }
-    }
-
-    /// Goes on to the moment that the dispatcher waits for, and returns how long that was.
-    func advanceToNextWake(within duration: Duration = .seconds(3600)) async -> Duration {
-        await clock.someoneSleeps(within: duration)
-        guard let next = clock.nextWake else { return .zero }
-        let step = next - clock.now.offset
-        clock.advance(by: step)
-        return step
+        while try await !isTrue(), !Task.isCancelled { await Task.yield() }
     }
 }
 

@@ -3,7 +3,8 @@ import Testing
 /// The engine is what the reference store says it is: whatever commands come, in whatever order.
 struct ConformanceTests {
     @Test(arguments: UInt64(1)...120)
-    func `random commands give the same replies and the same rows as in the reference store`(seed: UInt64) async throws {
+    func `random commands give the same replies and the same rows as in the reference store`(seed: UInt64) async throws
+    {
         try await withStore { store in
             var life = RandomLife(seed: seed, Pair(store))
             do {

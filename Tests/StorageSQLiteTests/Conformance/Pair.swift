@@ -1,8 +1,9 @@
 import APNSModel
 import LiveActivityCore
 import LiveActivityStorage
-@testable import StorageSQLite
 import TestSupport
+
+@testable import StorageSQLite
 
 /// The engine and the reference store side by side: every command runs in both, and both must say and hold the same.
 struct Pair {

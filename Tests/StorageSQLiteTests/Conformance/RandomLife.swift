@@ -73,7 +73,9 @@ struct RandomLife {
         if dice.chance(50) {
             body.users = (0..<dice.roll(4)).map { _ in Sample.user(dice.pick(Self.users)) }
         }
-        if dice.chance(60) { body.devices = dice.chance(70) ? .all : .only([Sample.device("d1"), Sample.device("d3")]) }
+        if dice.chance(60) {
+            body.devices = dice.chance(70) ? .all : .only([Sample.device("d1"), Sample.device("d3")])
+        }
         if dice.chance(30) {
             var alert = SetDesiredState.AlertWish(Sample.alert)
             alert.id = dice.chance(50) ? word("alert") : nil

@@ -43,7 +43,8 @@ struct RandomRows {
 
     mutating func activity(_ number: ActivityNumber) -> ActivityRecord {
         var row = ActivityRecord(
-            number: number, app: Sample.bundleID, id: Sample.activityID("\(number) \(text())"), type: text(), at: time())
+            number: number, app: Sample.bundleID, id: Sample.activityID("\(number) \(text())"), type: text(), at: time()
+        )
         row.phase = dice.pick(ActivityRecord.Phase.allCases)
         row.run = count()
         row.revision = self.number()

@@ -2,9 +2,10 @@ import Foundation
 import GRDB
 import LiveActivityCore
 import LiveActivityStorage
-@testable import StorageSQLite
 import TestSupport
 import Testing
+
+@testable import StorageSQLite
 
 struct RoundTripTests {
     @Test(arguments: UInt64(1)...100)
@@ -30,9 +31,13 @@ struct RoundTripTests {
 
     /// What `sed` or a damaged disk may leave behind, and the words it is reported with.
     static let damages: [(change: String, word: String)] = [
-        ("UPDATE instance SET state = 99", "`state`"), ("UPDATE instance SET last_kind = 9, last_at = 1, last_rev = 1, last_status = 1", "`last_kind`"),
+        ("UPDATE instance SET state = 99", "`state`"),
+        ("UPDATE instance SET last_kind = 9, last_at = 1, last_rev = 1, last_status = 1", "`last_kind`"),
         ("UPDATE instance SET last_kind = 1, last_at = NULL", "`last_at`"),
-        ("UPDATE instance SET last_kind = 1, last_at = 1, last_rev = 1, last_status = 1, last_reason = 'x'", "`last_reason`"),
+        (
+            "UPDATE instance SET last_kind = 1, last_at = 1, last_rev = 1, last_status = 1, last_reason = 'x'",
+            "`last_reason`"
+        ),
         ("UPDATE device SET env = 'moon'", "`env`"), ("UPDATE device SET os_version = 'new'", "`os_version`"),
         ("UPDATE device SET app = '*'", "`app`"), ("UPDATE activity SET phase = 'later'", "`phase`"),
         ("UPDATE activity SET alert = '{}'", "`alert`"), ("UPDATE activity SET devices = '{'", "`devices`"),
@@ -42,7 +47,9 @@ struct RoundTripTests {
     ]
 
     @Test(arguments: damages)
-    func `a damaged row fails the command that needs it, and is not guessed at`(change: String, word: String) async throws {
+    func `a damaged row fails the command that needs it, and is not guessed at`(
+        change: String, word: String
+    ) async throws {
         try await withStore { store in
             _ = try await store.commit(PutRows { draft in Self.scene(&draft) }).get()
             try await store.write { db in try db.execute(sql: change) }
@@ -56,7 +63,8 @@ struct RoundTripTests {
     @Test func `a damaged timeline is reported by its reader`() async throws {
         try await withStore { store in
             let record = HistoryRecord(
-                activity: 1, at: Sample.now, revision: 1, entries: [HistoryEntry(.stateSet, at: Sample.now, revision: 1)])
+                activity: 1, at: Sample.now, revision: 1,
+                entries: [HistoryEntry(.stateSet, at: Sample.now, revision: 1)])
             _ = try await store.commit(PutRows { draft in draft.record(record) }).get()
             #expect(try await store.history(of: 1, after: 0, limit: 9).map(\.record) == [record])
             try await store.write { db in try db.execute(sql: "UPDATE history SET body = x'00'") }
@@ -66,7 +74,8 @@ struct RoundTripTests {
 
     private static func scene(_ draft: inout Draft) {
         var rows = RandomRows(seed: 5)
-        draft.put(ActivityRecord(number: 1, app: Sample.bundleID, id: Sample.activityID("a"), type: "order", at: Sample.now))
+        draft.put(
+            ActivityRecord(number: 1, app: Sample.bundleID, id: Sample.activityID("a"), type: "order", at: Sample.now))
         draft.put(rows.content(1))
         draft.put(LaneRecord(activity: 1))
         draft.put(Sample.deviceRecord())

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LiveActivityCore
 import LiveActivityStorage
+
 @testable import StorageSQLite
 
 /// Runs a test with a database in a directory of its own, which is gone afterwards.

@@ -4,10 +4,11 @@ import Foundation
 import GRDB
 import LiveActivityCore
 import LiveActivityStorage
-@testable import StorageSQLite
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import StorageSQLite
 
 struct CommitTests {
     @Test func `a refused command leaves nothing behind`() async throws {
@@ -112,7 +113,9 @@ struct CommitTests {
             try await store.whileBlocked(until: WriterQueue.maximumWaiting) { _ in
                 for _ in 0..<WriterQueue.maximumWaiting + 7 {
                     store.queue.submit(
-                        WriterQueue.Job(rank: .write) { _ in WriterQueue.Done(makesWorkDue: false) {} } fail: { error in
+                        WriterQueue.Job(rank: .write) { _ in
+                            WriterQueue.Done(makesWorkDue: false) {}
+                        } fail: { error in
                             refused.note(error)
                         })
                 }

@@ -2,10 +2,11 @@ import APNSModel
 import GRDB
 import LiveActivityCore
 import LiveActivityStorage
-@testable import StorageSQLite
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import StorageSQLite
 
 /// What must not grow with the number of phones, or of rows.
 struct CostTests {

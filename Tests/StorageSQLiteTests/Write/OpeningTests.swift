@@ -3,9 +3,10 @@ import Foundation
 import GRDB
 import LiveActivityCore
 import LiveActivityStorage
-@testable import StorageSQLite
 import TestSupport
 import Testing
+
+@testable import StorageSQLite
 
 struct OpeningTests {
     @Test func `what is committed survives power loss: WAL with a sync for each commit`() async throws {

@@ -1,9 +1,8 @@
-import APNSModel
 import Crypto
 import Foundation
 import NIOCore
 import NIOHPACK
-import NIOHTTP2
+package import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import SwiftASN1
@@ -11,12 +10,12 @@ import Synchronization
 import X509
 
 /// A certificate authority that lives as long as a test.
-struct TestAuthority {
-    let rootPEM: [UInt8]
+package struct TestAuthority {
+    package let rootPEM: [UInt8]
     private let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
     private let name: DistinguishedName
 
-    init() throws {
+    package init() throws {
         name = try DistinguishedName { CommonName("Test authority") }
         let isAuthority = try Certificate.Extensions {
             Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
@@ -54,19 +53,19 @@ struct TestAuthority {
 }
 
 /// A small APNs on swift-nio-http2, an implementation of HTTP/2 that is not the client's. A script decides each answer.
-final class TestServer: Sendable {
-    struct Request: Sendable {
+package final class TestServer: Sendable {
+    package struct Request: Sendable {
         /// From 1 on, over all connections.
-        let number: Int
-        let connection: Int
+        package let number: Int
+        package let connection: Int
         /// From 1 on, within the connection.
-        let numberInConnection: Int
-        let streamID: HTTP2StreamID
-        let headers: [String: String]
-        let body: [UInt8]
+        package let numberInConnection: Int
+        package let streamID: HTTP2StreamID
+        package let headers: [String: String]
+        package let body: [UInt8]
     }
 
-    enum Reaction: Sendable {
+    package enum Reaction: Sendable {
         case answer(Int, [(String, String)] = [], body: String? = nil)
         case reset(HTTP2ErrorCode)
         case goAway(HTTP2StreamID, reason: String)
@@ -74,10 +73,10 @@ final class TestServer: Sendable {
         case close
     }
 
-    typealias Script = @Sendable (Request) -> [Reaction]
+    package typealias Script = @Sendable (Request) -> [Reaction]
 
     private struct State {
-        var requests: [Request] = []
+        package var requests: [Request] = []
         var connections = 0
         var openStreams = 0
         var mostOpenStreams = 0
@@ -86,7 +85,7 @@ final class TestServer: Sendable {
     private let state = Mutex(State())
     private let script: Script
     private let channel: Mutex<(any Channel)?> = Mutex(nil)
-    let authority: TestAuthority
+    package let authority: TestAuthority
 
     private init(_ authority: TestAuthority, _ script: @escaping Script) {
         self.authority = authority
@@ -94,7 +93,7 @@ final class TestServer: Sendable {
     }
 
     /// Runs a server on a free port of loopback while the body runs.
-    static func run(
+    package static func run(
         streams: Int = 1_000, protocols: [String] = ["h2"], script: @escaping Script,
         body: (TestServer) async throws -> Void
     ) async throws {
@@ -123,10 +122,10 @@ final class TestServer: Sendable {
         try await channel.close()
     }
 
-    var port: Int { channel.withLock { $0?.localAddress?.port } ?? 0 }
-    var requests: [Request] { state.withLock { $0.requests } }
-    var connections: Int { state.withLock { $0.connections } }
-    var mostOpenStreams: Int { state.withLock { $0.mostOpenStreams } }
+    package var port: Int { channel.withLock { $0?.localAddress?.port } ?? 0 }
+    package var requests: [Request] { state.withLock { $0.requests } }
+    package var connections: Int { state.withLock { $0.connections } }
+    package var mostOpenStreams: Int { state.withLock { $0.mostOpenStreams } }
 
     fileprivate func countConnection() -> Int {
         state.withLock { state in

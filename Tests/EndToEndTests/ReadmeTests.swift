@@ -1,0 +1,86 @@
+import APNSClient
+import APNSModel
+import APNSSimulator
+import Foundation
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+import Testing
+
+@testable import islet
+
+/// The README's calls, run as they are written there.
+@Suite(.serialized) struct ReadmeTests {
+    @Test func `curl alone does the whole order, as the README writes it`() async throws {
+        try await withStage { stage in
+            _ = try await run("phone", stage)
+            try await Waiting.until("the phone is registered", within: .seconds(30)) {
+                try await stage.hasReported("alice-iphone")
+            }
+            let answers = try await run("order", stage)
+            #expect(answers.count == 3)
+            let first = try answers[0].decode(ActivityAnswer.self)
+            #expect(first.revision == 1 && first.changed && first.phones.start == 1)
+            let last = try answers[2].decode(ActivityAnswer.self)
+            #expect(last.phase == "ended" && last.revision == 3)
+            try await Waiting.until("the phone shows the end", within: .seconds(30)) {
+                let cards = try await stage.cards(on: "alice-iphone")
+                guard cards.count == 1, cards[0]["contentState"]?.object?["status"] == "delivered" else { return false }
+                let views = try await run("look", stage)
+                #expect(views.count == 3)
+                let view = try views[0].decode(ActivityView.self)
+                let timeline = try views[1].decode(TimelineView.self)
+                return view.phase == "ended" && timeline.entries.contains { $0.kind == "state-set" }
+            }
+        }
+    }
+
+    @Test func `the README's configuration is one that the server takes`() throws {
+        let text = try Readme.block(after: "leave `endpoint` and `trustRoots` out:", language: "yaml")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let p8 = SimulatorProviderKey.fresh().p8
+        try Data(p8.utf8).write(to: folder.appendingPathComponent("AuthKey_ABC123DEFG.p8"))
+        let file = folder.appendingPathComponent("islet.yaml")
+        try Data(text.utf8).write(to: file)
+        let settings = try ConfigurationLoader.load(file.path, environment: ["APNS_KEY": p8])
+        #expect(settings.apps.map(\.bundleID.text) == ["com.acme.pizza"])
+        #expect(settings.routes.map(\.endpoint.host).sorted() == ["api.push.apple.com", "api.sandbox.push.apple.com"])
+    }
+
+    /// Runs a block of the README in a shell, and gives the JSON documents it prints.
+    private func run(_ name: String, _ stage: DemoStage) async throws -> [JSONValue] {
+        let script = try Readme.block(after: "<!-- tested: \(name) -->", language: "sh")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        // A line break after each call, so that the documents can be told apart.
+        process.arguments = ["-ec", "curl() { command curl \"$@\"; echo; }\n" + script]
+        process.environment = [
+            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "ISLET": stage.isletAddress,
+            "KEY": stage.key, "PHONES": stage.control.base,
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "the block `\(name)` failed")
+        return try String(decoding: data, as: UTF8.self).split(separator: "\n").map {
+            try JSONValue(parsing: String($0))
+        }
+    }
+}
+
+enum Readme {
+    /// The first fenced block of a language after a marker.
+    static func block(after marker: String, language: String) throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        guard let start = text.range(of: marker), let open = text[start.upperBound...].range(of: "```\(language)\n"),
+            let close = text[open.upperBound...].range(of: "\n```")
+        else { throw DemoFailure("the README has no block after \(marker)") }
+        return String(text[open.upperBound..<close.lowerBound])
+    }
+}
