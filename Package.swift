@@ -181,6 +181,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "IsletTests",
+            dependencies: [
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", crypto,
+                hummingbird,
+                logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(name: "TidyTests", swiftSettings: settings),
     ]
 )

@@ -119,6 +119,8 @@ package struct Dispatcher: Service {
         do throws(StorageError) {
             next = try await store.nextWakeAt()
         } catch {
+            // A read that the end of the service cut off is no fault.
+            if Task.isCancelled { return }
             logger.error("the next wake-up could not be read", metadata: ["error": "\(error)"])
             return await signal.wait(for: limits.storagePause, on: clock)
         }

@@ -16,7 +16,9 @@ final class ProcessLock: Sendable {
     /// `nil` when another process holds it.
     init?(path: String) throws(StorageError) {
         let descriptor = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotOpen("\(path).lock: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else {
+            throw .cannotOpen("its folder cannot be written: \(path).lock: \(String(cString: strerror(errno)))")
+        }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             _ = close(descriptor)
             return nil

@@ -7,7 +7,7 @@ import Testing
 
 @testable import islet
 
-/// The order of `docs/systems`: requirements B1, B3 to B6, B8, B9 and B10, against a real server and real phones'
+/// Order tracking: requirements B1, B3 to B6, B8, B9 and B10, against a real server and real phones'
 /// rules.
 @Suite(.serialized) struct OrderTrackingTests {
     private static let order = Shop.Order(id: "12345", restaurant: "Da Mario", people: ["alice"])

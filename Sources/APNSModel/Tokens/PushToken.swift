@@ -103,10 +103,11 @@ public struct PushTokenError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// A sentence for an API's user: the rule and how the text breaks it, without the text.
     public var description: String {
-        switch code {
-        case .length(let length): "a \(kind) has 32 to 512 hexadecimal characters; this one has \(length)"
-        case .oddLength(let length): "a \(kind) has an even number of hexadecimal characters; this one has \(length)"
-        case .notHexadecimal(let offset): "a \(kind) is hexadecimal text; character \(offset + 1) is not"
+        let subject = kind.hasPrefix("u") ? "an \(kind)" : "a \(kind)"
+        return switch code {
+        case .length(let length): "\(subject) has 32 to 512 hexadecimal characters; this one has \(length)"
+        case .oddLength(let length): "\(subject) has an even number of hexadecimal characters; this one has \(length)"
+        case .notHexadecimal(let offset): "\(subject) is hexadecimal text; character \(offset + 1) is not"
         }
     }
 }

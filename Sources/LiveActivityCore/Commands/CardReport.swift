@@ -60,11 +60,14 @@ struct CardIntake {
             // Nobody is signed in there: a card of it is only ended.
             instance.isWanted = device.signedOutAt == nil
         }
-        if isOfOldRun(report, instance, activity) {
+        // A card of an earlier run that is not over yet is still to be ended: its token matters.
+        let isOld = isOfOldRun(report, instance, activity)
+        let isStillThere = isOld && instance.run < activity.run && instance.awaitsItsEnd(report.localID)
+        if isOld, !isStillThere {
             bury(report.localID, activity.number, .ended, &draft)
             return
         }
-        if instance.run != activity.run { instance = instance.renewed(run: activity.run, at: now) }
+        if instance.run != activity.run, !isStillThere { instance = instance.renewed(run: activity.run, at: now) }
         switch report.state {
         case .requesting: request(report, &instance)
         case .pending, .active, .stale: try adopt(report, activity, &instance, &draft)
@@ -143,6 +146,7 @@ struct CardIntake {
         }
     }
 
+    /// The report is about a card that began before the run there is now.
     private func isOfOldRun(_ report: CardReport, _ instance: InstanceRecord, _ activity: ActivityRecord) -> Bool {
         if instance.run < activity.run, instance.localID == report.localID { return true }
         // A card that began before this run did is of an earlier one.
@@ -195,7 +199,7 @@ struct CardIntake {
         _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, isNewToken: Bool,
         _ draft: Draft
     ) {
-        guard let content = report.contentState, activity.phase != .announced,
+        guard let content = report.contentState, activity.phase != .announced, instance.run == activity.run,
             let desired = draft.snapshot.contents[activity.number]
         else { return }
         if ContentDigest.of(content) == desired.digest {
@@ -282,5 +286,12 @@ struct CardIntake {
         // A guess does not replace what is known of how the card ended.
         if state == .gone, draft.snapshot.tombstones[.init(device.key, localID)] != nil { return }
         draft.put(TombstoneRecord(device: device.key, localID: localID, activity: activity, state: state, at: now))
+    }
+}
+
+extension InstanceRecord {
+    /// This is the row's card, or may be the one whose start nobody has reported yet, and no end was accepted for it.
+    fileprivate func awaitsItsEnd(_ reported: LocalID) -> Bool {
+        (state == .live || state == .starting || state == .unconfirmed) && (localID == nil || localID == reported)
     }
 }

@@ -148,7 +148,7 @@ package struct ClaimWork: Command {
     ) -> Flight.Seat {
         var phone = phone
         let before: InstanceRecord.State = phone.instance.run == activity.run ? phone.instance.state : .absent
-        if phone.instance.run != activity.run {
+        if plan.kind == .start, phone.instance.run != activity.run {
             if let old = phone.instance.localID {
                 draft.put(
                     TombstoneRecord(

@@ -158,7 +158,10 @@ struct PhoneSettlement {
             let isRepeat = instance.state == .ending && !(isNewRevision && activity.phase == .ended)
             instance.tries = isRepeat ? instance.tries + 1 : 1
             instance.state = .ending
-            if instance.tries <= Reconciler.endRepeats.count {
+            if instance.run != activity.run {
+                // The card of the earlier run is over: this run's may begin.
+                instance.dueAt = now
+            } else if instance.tries <= Reconciler.endRepeats.count {
                 instance.dueAt = now + Reconciler.endRepeats[instance.tries - 1]
             }
         }
@@ -195,6 +198,7 @@ struct PhoneSettlement {
         else { return }
         // 410: the card is over. After our end that was to be expected; else nobody knows why.
         instance.state = instance.state == .ending || plan.kind == .end ? .ended : .gone
+        if instance.run != activity.run { instance.dueAt = now }
         if let localID = instance.localID {
             draft.put(
                 TombstoneRecord(

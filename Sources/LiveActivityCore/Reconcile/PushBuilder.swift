@@ -35,8 +35,9 @@ package enum PushBuilder {
             return .update(payload, to: value, envelope(plan, activity, token.environment, id))
         case .end:
             guard let token = phone.updateToken, let value = try? UpdateToken(hex: token.value.hex) else { return nil }
-            // Who left the audience is not told the newest state: the card goes as it stands.
-            let isWanted = phone.instance.isWanted
+            // Who left the audience is not told the newest state, and a card of an earlier run has nothing to do with
+            // it: the card goes as it stands.
+            let isWanted = phone.instance.isWanted && phone.instance.run == activity.run
             let payload = try EndPayload(
                 timestamp: time, contentState: isWanted ? content.state : nil,
                 dismissal: isWanted ? activity.dismissal.dismissal : .immediate, alert: isWanted ? alert : nil,

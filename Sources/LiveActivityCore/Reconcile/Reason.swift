@@ -28,6 +28,7 @@ package struct Reason: Sendable, Hashable {
         case activityEnded = "activity-ended"
         case endRepeated = "end-repeated"
         case leftAudience = "left-audience"
+        case earlierRun = "earlier-run"
         // Waits
         case requesting = "app-is-starting"
         case startGrace = "start-grace"
@@ -87,6 +88,7 @@ package struct Reason: Sendable, Hashable {
         case .activityEnded: "the activity has ended"
         case .endRepeated: "the phone has not confirmed the end: it is repeated without alert"
         case .leftAudience: "the person left the audience"
+        case .earlierRun: "the activity was opened anew: the card of its earlier life is ended first"
         case .requesting: "the app said that it is about to start the card itself: waiting until \(argument(0))"
         case .startGrace: "the phone was in touch just now and may start the card itself: waiting until \(argument(0))"
         case .starting: "a start is on its way"

@@ -24,9 +24,8 @@ package enum Reconciler {
             return .nothing(Reason(.signedOut))
         }
         let isOver = desired.activity.phase == .ended || !phone.instance.isWanted
-        // A phone whose last life was in an earlier run stands at the beginning of this one.
-        let isOfThisRun = phone.instance.run == desired.activity.run
-        switch isOfThisRun ? phone.instance.state : .absent {
+        if phone.instance.run != desired.activity.run { return afterEarlierRun(desired, phone, now) }
+        switch phone.instance.state {
         case .absent: return start(desired, phone, now)
         case .requesting:
             guard let until = phone.instance.dueAt, now < until else { return start(desired, phone, now) }
@@ -41,6 +40,26 @@ package enum Reconciler {
         case .ended: return over(desired, phone, now, Reason(.cardEnded))
         case .dismissed: return over(desired, phone, now, Reason(.personDismissed))
         case .gone: return over(desired, phone, now, Reason(.cardGone))
+        }
+    }
+
+    /// A phone whose last life was in an earlier run: its card is over before this run's begins, or there would be two.
+    private static func afterEarlierRun(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
+    ) -> Decision {
+        let instance = phone.instance
+        switch instance.state {
+        case .live:
+            if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
+            if let due = instance.dueAt, now < due { return .wait(until: due, Reason(.retryLater, due.description)) }
+            return .send(
+                PushPlan(
+                    kind: .end, revision: desired.activity.revision, priority: .low, alertRevision: 0,
+                    expiresAt: now + .seconds(4 * 3600), reason: Reason(.earlierRun)))
+        case .starting, .unconfirmed:
+            let open = (instance.startExpiresAt ?? instance.startedAt ?? instance.createdAt) + startFateHorizon
+            return now < open ? .wait(until: open, Reason(.startUnconfirmed)) : start(desired, phone, now)
+        case .absent, .requesting, .ending, .ended, .dismissed, .gone: return start(desired, phone, now)
         }
     }
 

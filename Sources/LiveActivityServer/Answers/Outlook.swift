@@ -76,7 +76,8 @@ struct Outlook {
             .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
             .notConfigured, .rescued, .tokenNewer, .otherEnvironment:
             .pending
-        case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience, .upToDate,
+        case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience,
+            .earlierRun, .upToDate,
             .activitiesDisabled, .startNever, .noStartAlert, .personDismissed, .cardGone, .cardEnded, .endSent,
             .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
             .tokenInactive, .tokenBad, .tokenWrongTopic:

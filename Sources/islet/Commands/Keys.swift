@@ -25,10 +25,10 @@ struct Keys: AsyncParsableCommand {
             let settings = try file.settings()
             guard let bundleID = BundleID(app), settings.apps.contains(where: { $0.bundleID == bundleID }) else {
                 let known = settings.apps.map(\.bundleID.text).joined(separator: ", ")
-                throw ValidationError("`\(app)` is not an app of \(file.config): it has \(known)")
+                throw CommandError("`\(app)` is not an app of \(file.config): it has \(known)")
             }
             guard let scope = APIKeyRecord.Scope(rawValue: scope) else {
-                throw ValidationError("a scope is backend, device, read or admin, not `\(scope)`")
+                throw CommandError("a scope is backend, device, read or admin, not `\(scope)`")
             }
             let store = try SQLiteStore(path: settings.databasePath, access: .administration)
             defer { store.close() }
@@ -66,7 +66,7 @@ struct Keys: AsyncParsableCommand {
             let store = try SQLiteStore(path: file.settings().databasePath, access: .administration)
             defer { store.close() }
             guard try await store.revokeKey(id, at: APNSClient.liveTime.wall()) else {
-                throw ValidationError("no valid key has the id `\(id)`")
+                throw CommandError("no valid key has the id `\(id)`")
             }
         }
     }

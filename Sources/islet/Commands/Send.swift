@@ -31,7 +31,7 @@ struct Send: AsyncParsableCommand {
     @Flag(help: "Removes the card at once (end).") var dismiss = false
     @Option(help: "Seconds that APNs keeps it for a phone that is off.") var keep = 300
 
-    private static let timeLimit = Duration.seconds(30)
+    private static let timeLimit = Duration.seconds(15)
 
     func run() async throws {
         let key = try choice.key(of: file.settings())
@@ -57,8 +57,8 @@ struct Send: AsyncParsableCommand {
     }
 
     func request(app: BundleID, environment: APNSEnvironment, now: UnixTime) throws -> PushRequest {
-        guard let priority = PushPriority(rawValue: priority) else { throw ValidationError("a priority is 5 or 10") }
-        guard (0...2_592_000).contains(keep) else { throw ValidationError("--keep is 0 to 2592000 seconds (30 days)") }
+        guard let priority = PushPriority(rawValue: priority) else { throw CommandError("a priority is 5 or 10") }
+        guard (0...2_592_000).contains(keep) else { throw CommandError("--keep is 0 to 2592000 seconds (30 days)") }
         let envelope = PushRequest.Envelope(
             bundleID: app, environment: environment, priority: priority,
             expiration: keep == 0 ? .once : .at(now + .seconds(Int64(keep))),
@@ -66,8 +66,8 @@ struct Send: AsyncParsableCommand {
         let alert = title.map { PushAlert(title: .text($0), body: body.map { .text($0) }, sound: sound) }
         switch kind {
         case .start:
-            guard let type else { throw ValidationError("a start needs --type, the Swift name of the attributes type") }
-            guard let alert else { throw ValidationError("a start needs --title: without an alert the phone drops it") }
+            guard let type else { throw CommandError("a start needs --type, the Swift name of the attributes type") }
+            guard let alert else { throw CommandError("a start needs --title: without an alert the phone drops it") }
             let payload = try StartPayload(
                 timestamp: now, attributesType: type, attributes: try object(attributes, "--attributes"),
                 contentState: try requiredState(), alert: alert)
@@ -81,7 +81,7 @@ struct Send: AsyncParsableCommand {
                 dismissal: dismiss ? .immediate : .systemDefault, alert: alert)
             return .end(payload, to: try UpdateToken(hex: token), envelope)
         case .alert:
-            guard let alert else { throw ValidationError("an alert needs --title") }
+            guard let alert else { throw CommandError("an alert needs --title") }
             return .alert(try AlertPayload(alert), to: try DeviceToken(hex: token), envelope)
         case .background:
             return .background(BackgroundPayload(), to: try DeviceToken(hex: token), envelope)
@@ -89,7 +89,7 @@ struct Send: AsyncParsableCommand {
     }
 
     private func requiredState() throws -> EncodedObject {
-        guard let state else { throw ValidationError("--state is needed: the content state as a JSON object") }
+        guard let state else { throw CommandError("--state is needed: the content state as a JSON object") }
         return try object(state, "--state")
     }
 
@@ -97,7 +97,7 @@ struct Send: AsyncParsableCommand {
         do throws(JSONSyntaxError) {
             return try EncodedObject(parsing: text.utf8)
         } catch {
-            throw ValidationError("\(option): \(error)")
+            throw CommandError("\(option): \(error)")
         }
     }
 }

@@ -43,6 +43,11 @@ struct Serve: AsyncParsableCommand {
             configuration: .init(
                 services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger))
-        try await group.run()
+        do {
+            try await group.run()
+        } catch {
+            let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+            throw CommandError.listening(on: "\(host):\(settings.port)", setBy: "`listen`", error)
+        }
     }
 }

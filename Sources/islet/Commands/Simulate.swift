@@ -3,6 +3,7 @@ public import APNSSimulator
 import ArgumentParser
 import Foundation
 import JSONText
+import LiveActivityAPI
 import Logging
 public import OrderTracking
 import ServiceLifecycle
@@ -16,8 +17,8 @@ struct Simulate: AsyncParsableCommand {
         abstract: "Runs a local APNs with virtual phones.",
         discussion: """
             Writes into --directory what a server needs to use it in place of Apple: simulator-ca.pem, a provider key \
-            (.p8), and an islet.yaml to begin with. Prints one line of JSON with its ports. Phones are made and acted on \
-            through the control API: `curl http://127.0.0.1:PORT/v1/simulator`.
+            (.p8), and an islet.yaml to begin with. Prints one line of JSON with its ports. Phones are made and acted \
+            on through the control API: `curl http://127.0.0.1:PORT/v1/simulator`.
             """)
 
     @Option(help: "The port of APNs; 0 takes a free one.") var port = 2197
@@ -26,7 +27,34 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "The Islet server that the phones report to.") var backend = "http://127.0.0.1:8080"
     @Option(help: "A file with the API key the phones report with; it may be made later.") var backendKeyFile: String?
     @Option(help: "The bundle id of the app in the islet.yaml that is written.") var app = "com.example.pizza"
+    @Option(help: "The policy's startGrace in the islet.yaml that is written.") var startGrace = "15s"
     @Option(help: "Tokens, ids and chances follow from it.") var seed: UInt64 = 1
+
+    func validate() throws {
+        for (option, port) in [("--port", port), ("--control-port", controlPort)] where !(0...65_535).contains(port) {
+            throw ValidationError("\(option) is 0 to 65535, not \(port)")
+        }
+        guard port == 0 || port != controlPort else { throw ValidationError("--port and --control-port are the same") }
+        guard backendAddress != nil else {
+            throw ValidationError("--backend is http://host:port, not `\(backend)`")
+        }
+        guard BundleID(app) != nil else {
+            throw ValidationError("`\(app)` is not a bundle id such as com.example.pizza")
+        }
+        guard APIDuration(startGrace) != nil else {
+            throw ValidationError("--start-grace is a duration such as 15s, not `\(startGrace)`")
+        }
+    }
+
+    /// `host:port` of the server that the phones report to.
+    var backendAddress: String? {
+        guard let components = URLComponents(string: backend), let scheme = components.scheme,
+            let port = components.port ?? ["http": 80, "https": 443][scheme],
+            let host = components.host?.trimmingCharacters(in: CharacterSet(charactersIn: "[]")), !host.isEmpty,
+            ["http", "https"].contains(scheme), ["", "/"].contains(components.path), components.query == nil
+        else { return nil }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
 
     func run() async throws {
         let folder = URL(fileURLWithPath: directory)
@@ -47,15 +75,25 @@ struct Simulate: AsyncParsableCommand {
         let backend = HTTPPhoneBackend(islet: caller, types: ["OrderTrackingAttributes": "OrderTracking"])
         let simulator = try APNSSimulator(
             configuration, backend: backend, logger: Output.logger("apns-simulator"))
+        let ports = "127.0.0.1:\(port) and 127.0.0.1:\(controlPort)"
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 let services = ServiceGroup(
                     configuration: .init(
                         services: [.init(service: CancellableService(run: simulator.run))],
                         gracefulShutdownSignals: [.sigterm, .sigint], logger: Output.logger("simulate")))
-                try await services.run()
+                do {
+                    try await services.run()
+                } catch {
+                    throw CommandError.listening(on: ports, setBy: "--port and --control-port", error)
+                }
             }
-            let addresses = try await simulator.started
+            let addresses: APNSSimulator.Addresses
+            do {
+                addresses = try await simulator.started
+            } catch {
+                throw CommandError.listening(on: ports, setBy: "--port and --control-port", error)
+            }
             try write(addresses, key: key, p8: p8, into: folder)
             Output.line(
                 JSONValue.object([
@@ -78,12 +116,11 @@ struct Simulate: AsyncParsableCommand {
         try put("simulator-ca.pem", addresses.caPEM)
         try put("AuthKey_\(key.keyID).p8", p8, secret: true)
         let port = addresses.ports[.sandbox] ?? 0
-        let listen = backend.hasPrefix("http://") ? String(backend.dropFirst("http://".count)) : "127.0.0.1:8080"
         try put(
             "islet.yaml",
             """
             # Made by `islet simulate`: a server with this configuration pushes to the simulator in place of Apple.
-            listen: \(listen)
+            listen: "\(backendAddress ?? "127.0.0.1:8080")"
             storage: sqlite:islet.db
             apps:
               - bundleID: \(app)
@@ -104,7 +141,4 @@ struct Simulate: AsyncParsableCommand {
 
             """)
     }
-
-    @Option(help: "The policy's startGrace in the islet.yaml that is written.") var startGrace = "15s"
 }
-

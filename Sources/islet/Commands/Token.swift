@@ -9,15 +9,15 @@ struct KeyChoice: ParsableArguments {
 
     func key(of settings: Settings) throws -> Settings.KeySettings {
         if let environment, APNSEnvironment(rawValue: environment) == nil {
-            throw ValidationError("an environment is sandbox or production, not `\(environment)`")
+            throw CommandError("an environment is sandbox or production, not `\(environment)`")
         }
         let fitting = settings.keys.filter { key in
             (app == nil || key.app.text == app) && (environment == nil || key.environment.rawValue == environment)
         }
-        guard let first = fitting.first else { throw ValidationError("no key is configured for that") }
+        guard let first = fitting.first else { throw CommandError("no key is configured for that") }
         guard fitting.count == 1 else {
             let choices = fitting.map { "--app \($0.app) --environment \($0.environment.rawValue)" }
-            throw ValidationError("several keys fit: say which with one of\n  " + choices.joined(separator: "\n  "))
+            throw CommandError("several keys fit: say which with one of\n  " + choices.joined(separator: "\n  "))
         }
         return first
     }

@@ -1,9 +1,8 @@
 import Foundation
 import JSONText
-import Yams
 
-/// Reads `islet.yaml` and lays the environment over it: `ISLET_LISTEN`, `ISLET_APPS_0_APNS_SANDBOX_KEY_ID`, and so on for
-/// every key.
+/// Reads `islet.yaml` and lays the environment over it: `ISLET_LISTEN`, `ISLET_APPS_0_APNS_SANDBOX_KEY_ID`, and so on
+/// for every key. A variable that is empty, or names no key, changes nothing.
 enum ConfigurationLoader {
     static let environmentPrefix = "ISLET_"
     static let maximumBytes = 1 << 20
@@ -12,121 +11,87 @@ enum ConfigurationLoader {
         _ path: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ConfigurationError) -> Settings {
         var value = try read(path)
-        try overlay(environment, on: &value, file: path)
-        let file: ConfigurationFile
-        do throws(JSONDecodingError) {
-            file = try value.decode(ConfigurationFile.self)
+        let variables = try overlay(environment, on: &value)
+        do throws(ConfigurationError) {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            return try SettingsBuilder(file: path, folder: folder, environment: environment)
+                .settings(of: decode(value, file: path))
         } catch {
-            throw ConfigurationError(file: path, pointer: "", problem: error.description)
+            // Whoever set it by a variable looks in vain for it in the file.
+            guard let variable = variables[error.pointer] else { throw error }
+            throw ConfigurationError(file: variable, pointer: error.pointer, problem: error.problem)
         }
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        return try SettingsBuilder(file: path, folder: folder, environment: environment).settings(of: file)
     }
 
     private static func read(_ path: String) throws(ConfigurationError) -> JSONValue {
+        func problem(_ text: String) -> ConfigurationError {
+            ConfigurationError(file: path, pointer: "", problem: text)
+        }
+        var isDirectory: ObjCBool = false
+        if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
+            throw problem("it is a directory: name the file in it with --config")
+        }
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationError(
-                file: path, pointer: "",
-                problem: "it cannot be read: write one (see README), or name another with --config")
+            throw problem("it cannot be read: write one (see README), or name another with --config")
         }
         guard data.count <= maximumBytes, let text = String(data: data, encoding: .utf8) else {
-            throw ConfigurationError(file: path, pointer: "", problem: "it is not UTF-8 text of at most 1 MiB")
+            throw problem("it is not UTF-8 text of at most 1 MiB")
         }
-        do {
-            guard let node = try Yams.compose(yaml: text) else {
-                throw ConfigurationError(file: path, pointer: "", problem: "it is empty")
-            }
-            return try YAMLText.value(of: node, file: path)
-        } catch let error as ConfigurationError {
-            throw error
+        return try YAMLText.value(of: text, file: path)
+    }
+
+    private static func decode(_ value: JSONValue, file: String) throws(ConfigurationError) -> ConfigurationFile {
+        do throws(JSONDecodingError) {
+            return try value.decode(ConfigurationFile.self)
         } catch {
-            throw ConfigurationError(file: path, pointer: "", problem: "it is not YAML: \(error)")
+            let pointer = error.pointer.description
+            var words = error.description
+            if !pointer.isEmpty { words = String(words.dropFirst(pointer.count + ": ".count)) }
+            if error.code == .wrongType, error.expected == "string", value[error.pointer]?.isPlainWord == true {
+                words += "; put it in quotes, so that it is text"
+            }
+            throw ConfigurationError(file: file, pointer: pointer, problem: words)
         }
     }
 
+    /// Which variable set what, by pointer.
     private static func overlay(
-        _ environment: [String: String], on value: inout JSONValue, file: String
-    ) throws(ConfigurationError) {
+        _ environment: [String: String], on value: inout JSONValue
+    ) throws(ConfigurationError) -> [String: String] {
+        var variables: [String: String] = [:]
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix(environmentPrefix) {
-            guard let pointer = EnvironmentNames.pointer(of: String(name.dropFirst(environmentPrefix.count))) else {
-                continue
-            }
+            guard !text.isEmpty, let key = EnvironmentNames.key(of: String(name.dropFirst(environmentPrefix.count)))
+            else { continue }
+            let scalar = key.kind == .text ? JSONValue.string(text) : YAMLText.scalar(text)
             do throws(JSONPointerError) {
-                try value.set(YAMLText.scalar(text), at: pointer)
+                try makeElements(on: key.pointer, in: &value)
+                try value.set(scalar, at: key.pointer)
             } catch {
-                throw ConfigurationError(file: name, pointer: pointer.description, problem: error.detail)
+                throw ConfigurationError(file: name, pointer: key.pointer.description, problem: error.detail)
             }
+            variables[key.pointer.description] = name
+        }
+        return variables
+    }
+
+    /// A variable may make a list that the file does not have, and the element behind its last one.
+    private static func makeElements(on pointer: JSONPointer, in value: inout JSONValue) throws(JSONPointerError) {
+        for (depth, token) in pointer.tokens.enumerated() {
+            guard let index = Int(token) else { continue }
+            let list = JSONPointer(tokens: Array(pointer.tokens[..<depth]))
+            if value[list] == nil { try value.set([], at: list) }
+            guard value[list]?.array?.count == index else { continue }
+            try value.set(depth + 1 == pointer.tokens.count ? .null : [:], at: list.appending("-"))
         }
     }
 }
 
-/// Which key of the configuration an environment variable names.
-enum EnvironmentNames {
-    private indirect enum Shape: Sendable {
-        case leaf
-        case object([String: Shape])
-        case list(Shape)
-    }
-
-    private static let key = Shape.object([
-        "keyFile": .leaf, "keyEnvironment": .leaf, "keyID": .leaf, "teamID": .leaf, "endpoint": .leaf,
-        "trustRoots": .leaf,
-    ])
-
-    private static let policy = Shape.object([
-        "coalescingWindow": .leaf, "startGrace": .leaf, "startWindow": .leaf, "startStaleAfter": .leaf,
-        "staleAfter": .leaf, "highPriorityInterval": .leaf, "reusable": .leaf, "start": .leaf, "restart": .leaf,
-        "highWhen": .object(["pointer": .leaf, "values": .list(.leaf)]),
-        "startAlert": .object(["title": .leaf, "body": .leaf, "sound": .leaf]),
-    ])
-
-    private static let file = Shape.object([
-        "listen": .leaf, "storage": .leaf,
-        "apps": .list(
-            .object([
-                "bundleID": .leaf, "apns": .object(["sandbox": key, "production": key]),
-                "activities": .list(
-                    .object([
-                        "type": .leaf, "attributesType": .leaf, "activityIDAttribute": .leaf, "policy": policy,
-                    ])),
-            ])),
-    ])
-
-    /// `nil` for a name that is no key's, such as that of a secret.
-    static func pointer(of name: String) -> JSONPointer? {
-        resolve(name[...], file).map { JSONPointer(tokens: $0) }
-    }
-
-    private static func resolve(_ name: Substring, _ shape: Shape) -> [String]? {
-        switch shape {
-        case .leaf: return name.isEmpty ? [] : nil
-        case .list(let element):
-            let digits = name.prefix { $0.isASCII && $0.isNumber }
-            guard !digits.isEmpty else { return nil }
-            return resolve(next(name.dropFirst(digits.count)), element).map { [String(digits)] + $0 }
-        case .object(let members):
-            for (key, member) in members {
-                let word = snake(key)
-                guard name.hasPrefix(word) else { continue }
-                let rest = name.dropFirst(word.count)
-                guard rest.isEmpty || rest.hasPrefix("_") else { continue }
-                if let tail = resolve(next(rest), member) { return [key] + tail }
-            }
-            return nil
+extension JSONValue {
+    /// What YAML reads from a plain word that is no text.
+    fileprivate var isPlainWord: Bool {
+        switch self {
+        case .null, .bool, .number: true
+        case .string, .array, .object: false
         }
-    }
-
-    private static func next(_ rest: Substring) -> Substring { rest.hasPrefix("_") ? rest.dropFirst() : rest }
-
-    /// `keyID` is `KEY_ID`, `staleAfter` is `STALE_AFTER`.
-    private static func snake(_ key: String) -> String {
-        var words = ""
-        var wasLower = false
-        for character in key {
-            if character.isUppercase, wasLower { words.append("_") }
-            wasLower = character.isLowercase
-            words += character.uppercased()
-        }
-        return words
     }
 }

@@ -43,7 +43,8 @@ struct SettingsBuilder {
                 throw problem("\(place)/bundleID", "`\(bundleID)` is configured twice")
             }
             var environments: Set<APNSEnvironment> = []
-            for (environment, key) in [(APNSEnvironment.sandbox, app.apns.sandbox), (.production, app.apns.production)] {
+            for (environment, key) in [(APNSEnvironment.sandbox, app.apns.sandbox), (.production, app.apns.production)]
+            {
                 guard let key else { continue }
                 environments.insert(environment)
                 keys.append(try self.key(key, "\(place)/apns/\(environment.rawValue)", bundleID, environment))
@@ -72,14 +73,20 @@ struct SettingsBuilder {
     }
 
     private func address(_ listen: String) throws(ConfigurationError) -> (String, Int) {
-        guard let colon = listen.lastIndex(of: ":"), let port = Int(listen[listen.index(after: colon)...]),
+        let wrong = problem(
+            "/listen", "`\(listen)` is not host:port such as 127.0.0.1:8080 or [::1]:8080 (port 0 takes a free one)")
+        guard let colon = listen.lastIndex(of: ":") else { throw wrong }
+        let digits = listen[listen.index(after: colon)...]
+        guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = Int(digits),
             (0...65_535).contains(port)
-        else {
-            throw problem("/listen", "`\(listen)` is not host:port such as 127.0.0.1:8080 (port 0 takes a free one)")
-        }
-        let host = listen[..<colon].trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        else { throw wrong }
+        var host = listen[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        if isBracketed { host = host.dropFirst().dropLast() }
+        // Without brackets nobody can tell where the address ends and the port begins.
+        guard isBracketed == host.contains(":"), !host.contains(where: { "[]/ ".contains($0) }) else { throw wrong }
         guard !host.isEmpty else { throw problem("/listen", "`\(listen)` names no host") }
-        return (host, port)
+        return (String(host), port)
     }
 
     private func database(_ storage: String) throws(ConfigurationError) -> String {
@@ -105,7 +112,9 @@ struct SettingsBuilder {
                 "Apple takes no certificate for Live Activities, only a token key: give keyFile, keyID and teamID")
         }
         guard let keyID = key.keyID else { throw problem("\(place)/keyID", "missing: the ten characters of the key") }
-        guard let teamID = key.teamID else { throw problem("\(place)/teamID", "missing: the ten characters of the team") }
+        guard let teamID = key.teamID else {
+            throw problem("\(place)/teamID", "missing: the ten characters of the team")
+        }
         let text = try secret(key, place)
         let provider: ProviderKey
         do throws(ProviderKeyError) {
@@ -128,11 +137,18 @@ struct SettingsBuilder {
     private func secret(_ key: ConfigurationFile.Key, _ place: String) throws(ConfigurationError) -> String {
         switch (key.keyFile, key.keyEnvironment) {
         case (let path?, nil):
+            // Nothing of it is quoted: it is the key itself.
+            guard !path.contains("-----BEGIN"), !path.contains(where: \.isNewline) else {
+                throw problem("\(place)/keyFile", "give the path of the .p8 file, not its text")
+            }
             guard let data = FileManager.default.contents(atPath: resolve(path)) else {
                 throw problem("\(place)/keyFile", "`\(path)` cannot be read")
             }
             return String(decoding: data, as: UTF8.self)
         case (nil, let name?):
+            guard Self.isVariable(name) else {
+                throw problem("\(place)/keyEnvironment", "give the name of an environment variable, not the key itself")
+            }
             guard let text = environment[name], !text.isEmpty else {
                 throw problem("\(place)/keyEnvironment", "the environment variable \(name) is not set")
             }
@@ -142,9 +158,20 @@ struct SettingsBuilder {
         }
     }
 
+    /// Shorter than a line of a key file too, which may consist of the same characters.
+    private static func isVariable(_ name: String) -> Bool {
+        (1...60).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
+                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20)
+            }
+    }
+
     // MARK: - Types
 
-    private func type(_ activity: ConfigurationFile.Activity, _ place: String) throws(ConfigurationError) -> ActivityType {
+    private func type(
+        _ activity: ConfigurationFile.Activity, _ place: String
+    ) throws(ConfigurationError) -> ActivityType {
         guard !activity.type.isEmpty, activity.type.utf8.count <= 128 else {
             throw problem("\(place)/type", "a type's name has 1 to 128 bytes")
         }

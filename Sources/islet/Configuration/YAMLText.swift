@@ -3,7 +3,47 @@ import Yams
 
 /// YAML as JSON values, so that one decoder refuses unknown keys and names the place.
 enum YAMLText {
-    static func value(of node: Node, file: String) throws(ConfigurationError) -> JSONValue {
+    static func value(of text: String, file: String) throws(ConfigurationError) -> JSONValue {
+        do {
+            let parser = try Parser(yaml: text)
+            // Nodes hold their anchors weakly: without the parser there would be none to find.
+            return try withExtendedLifetime(parser) {
+                guard let root = try parser.singleRoot() else {
+                    throw ConfigurationError(file: file, pointer: "", problem: "it is empty")
+                }
+                return try value(of: root, file: file)
+            }
+        } catch let error as ConfigurationError {
+            throw error
+        } catch let error as YamlError {
+            throw ConfigurationError(file: file, pointer: "", problem: words(error))
+        } catch {
+            throw ConfigurationError(file: file, pointer: "", problem: "it is not YAML")
+        }
+    }
+
+    /// In one line, and without the lines of the file that Yams quotes: a secret may stand in them.
+    private static func words(_ error: YamlError) -> String {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            "it is not YAML: line \(mark.line), column \(mark.column): \(problem)"
+        case .duplicatedKeysInMapping(let keys, let context):
+            "a key stands twice: \(keys.sorted().map { "`\($0)`" }.joined(separator: ", ")) "
+                + "(in what begins in line \(context.mark.line))"
+        case .reader(let problem, _, _, _): "it is not YAML: \(problem)"
+        default: "it is not YAML"
+        }
+    }
+
+    /// Yams puts the anchored node in the place of an alias, so that a small file can mean a huge one: anchors are
+    /// refused as they are met, before anything that repeats them is looked at.
+    private static func value(of node: Node, file: String) throws(ConfigurationError) -> JSONValue {
+        func problem(_ text: String, _ node: Node) -> ConfigurationError {
+            let line = node.mark.map { " (line \($0.line))" } ?? ""
+            return ConfigurationError(file: file, pointer: "", problem: text + line)
+        }
+        guard node.anchor == nil else { throw problem("anchors and aliases are not taken: write it out", node) }
         switch node {
         case .scalar(let scalar):
             return scalar.style == .plain ? Self.scalar(scalar.string) : .string(scalar.string)
@@ -14,17 +54,13 @@ enum YAMLText {
         case .mapping(let mapping):
             var object: JSONObject = [:]
             for (key, element) in mapping {
-                guard let name = key.scalar?.string else {
-                    throw ConfigurationError(file: file, pointer: "", problem: "a key is not a text")
-                }
-                guard object[name] == nil else {
-                    throw ConfigurationError(file: file, pointer: "", problem: "the key `\(name)` stands twice\(line(key))")
-                }
+                guard let name = key.scalar?.string else { throw problem("a key is not a text", key) }
+                guard object[name] == nil else { throw problem("the key `\(name)` stands twice", key) }
                 object[name] = try value(of: element, file: file)
             }
             return .object(object)
         case .alias:
-            throw ConfigurationError(file: file, pointer: "", problem: "aliases are not taken\(line(node))")
+            throw problem("anchors and aliases are not taken: write it out", node)
         }
     }
 
@@ -37,6 +73,4 @@ enum YAMLText {
         default: return JSONNumber(text).map(JSONValue.number) ?? .string(text)
         }
     }
-
-    private static func line(_ node: Node) -> String { node.mark.map { " (line \($0.line))" } ?? "" }
 }

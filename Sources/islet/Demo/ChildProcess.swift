@@ -82,7 +82,9 @@ final class ChildProcess: Sendable {
     func stop() async {
         process.withLock { if $0.isRunning { $0.terminate() } }
         do {
-            try await Waiting.until("the \(name) ends", within: Self.stopGrace) { self.process.withLock { !$0.isRunning } }
+            try await Waiting.until("the \(name) ends", within: Self.stopGrace) {
+                self.process.withLock { !$0.isRunning }
+            }
         } catch {
             kill()
         }

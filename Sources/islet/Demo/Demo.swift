@@ -6,21 +6,30 @@ struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Plays an order on simulated phones, from preparing to delivered.",
         discussion: """
-            Starts a server and a simulator as processes of their own on the loopback, makes four phones, lets a shop's \
-            backend report an order, draws each lock screen as it changes, and prints the timeline with its reasons. \
-            Exits with 0 only if every phone showed what it should.
+            Starts a server and a simulator as processes of their own on the loopback, makes four phones, lets a \
+            shop's backend report an order, draws each lock screen as it changes, and prints the timeline with its \
+            reasons. Exits with 0 only if every phone showed what it should.
             """)
 
     @Option(help: "What is played: order.") var system = "order"
     @Flag(help: "Waits as little as possible between the steps.") var fast = false
     @Flag(help: "Keeps the directory with database, configuration and logs, and says where it is.") var keep = false
 
+    func validate() throws {
+        guard system == "order" else {
+            throw ValidationError("there is no system `\(system)` to play: the one there is is order")
+        }
+    }
+
     func run() async throws {
-        guard system == "order" else { throw ValidationError("there is one system to play: order") }
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer {
-            if keep { Output.line("kept: \(directory.path)") } else { try? FileManager.default.removeItem(at: directory) }
+            if keep {
+                Output.line("kept: \(directory.path)")
+            } else {
+                try? FileManager.default.removeItem(at: directory)
+            }
         }
         Output.line("Starting a server and a simulator on the loopback …")
         guard let executable = Bundle.main.executableURL else { throw DemoFailure("this executable has no path") }

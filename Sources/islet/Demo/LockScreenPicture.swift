@@ -16,7 +16,9 @@ enum LockScreenPicture {
             let bar = String(repeating: "█", count: full) + String(repeating: "░", count: 10 - full)
             let eta = state["eta"]?.int.map { "\($0) min" } ?? ""
             let life = card["state"]?.string ?? ""
-            lines.append("  │" + pad("  \(attributes["restaurant"]?.string ?? "")  \(attributes["orderId"]?.string ?? "")") + "│")
+            lines.append(
+                "  │" + pad("  \(attributes["restaurant"]?.string ?? "")  \(attributes["orderId"]?.string ?? "")") + "│"
+            )
             lines.append("  │" + pad("  \(bar)  \(status)  \(eta)\(life == "active" ? "" : "  [\(life)]")") + "│")
             if let alert = card["alert"]?.object, let title = alert["title"]?.string {
                 lines.append("  │" + pad("  ! \(title)") + "│")

@@ -65,7 +65,9 @@ struct OrderPlay {
                 "attributes": ["orderId": .string("order-\(order.id)"), "restaurant": .string(order.restaurant)],
                 "contentState": try JSONValue(encoding: state), "activity": .string("order-\(order.id)"),
             ])
-        try await Waiting.until("alice's card is registered", within: Self.limit) { try await stage.hasReported("alice") }
+        try await Waiting.until("alice's card is registered", within: Self.limit) {
+            try await stage.hasReported("alice")
+        }
         Output.line("Four phones: \(parts.map { "\($0.name) (\($0.note))" }.joined(separator: ", ")).")
     }
 
@@ -156,7 +158,8 @@ struct OrderPlay {
             let time = entry.at.description.dropFirst(11).prefix(12)
             let device = entry.device ?? "order"
             let status = entry.status.map { " → \($0)" } ?? ""
-            Output.line("  \(time)  \(pad(device, 6)) \(pad(entry.kind, 15)) r\(entry.revision)\(status)  \(entry.text)")
+            Output.line(
+                "  \(time)  \(pad(device, 6)) \(pad(entry.kind, 15)) r\(entry.revision)\(status)  \(entry.text)")
         }
     }
 

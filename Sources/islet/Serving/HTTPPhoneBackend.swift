@@ -3,7 +3,7 @@ import APNSSimulator
 import JSONText
 import LiveActivityAPI
 
-/// What the app on a simulated phone says, said to Islet's HTTP API: the calls that an app's backend makes for its phones.
+/// What the app on a simulated phone says, said to Islet's HTTP API: the calls an app's backend makes for its phones.
 struct HTTPPhoneBackend: PhoneBackend {
     let islet: JSONCaller
     /// The API's name of a type by its Swift name; a type that is not listed is called by its Swift name.

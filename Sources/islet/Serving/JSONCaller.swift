@@ -17,7 +17,7 @@ struct JSONCaller: Sendable {
     private static let maximumAnswerBytes = 8 << 20
 
     init(_ base: String, key: @escaping @Sendable () -> String? = { nil }) {
-        self.base = base
+        self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
         self.key = key
     }
 
@@ -28,7 +28,11 @@ struct JSONCaller: Sendable {
         let code: String
         let detail: String
 
-        var description: String { "\(call): \(status) \(code): \(detail)" }
+        var description: String {
+            "\(call): "
+                + ([String(status) + (code.isEmpty ? "" : " \(code)")] + (detail.isEmpty ? [] : [detail]))
+                .joined(separator: ": ")
+        }
     }
 
     @discardableResult
@@ -42,14 +46,15 @@ struct JSONCaller: Sendable {
         }
         let response = try await HTTPClient.shared.execute(request, timeout: Self.timeLimit)
         let buffer = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-        let value = buffer.readableBytes == 0 ? JSONValue.null : try JSONValue(parsing: buffer.readableBytesView, limits: Self.limits)
         guard (200..<300).contains(response.status.code) else {
-            let problem = value.object ?? [:]
+            // Whatever stands in front of a server may answer too, and not in JSON: its status is what counts.
+            let problem = (try? JSONValue(parsing: buffer.readableBytesView, limits: Self.limits))?.object ?? [:]
             throw Refusal(
                 call: "\(method.rawValue) \(path)", status: Int(response.status.code),
                 code: problem["code"]?.string ?? "", detail: problem["detail"]?.string ?? "")
         }
-        return value
+        guard buffer.readableBytes > 0 else { return .null }
+        return try JSONValue(parsing: buffer.readableBytesView, limits: Self.limits)
     }
 
     /// The answer as text, for what is not JSON.

@@ -141,6 +141,38 @@ struct CardReportTests {
         #expect(try scene.instance().state == .live)
     }
 
+    @Test func `an activity that is opened anew before its card was ended never has two cards`() throws {
+        for token in ["u1", "u2"] {
+            var scene = try Scene.live()
+            try scene.end()
+            try scene.put("a", 2) { $0.reopen = true }
+            // The old card's token may still rotate: its end goes to the newest.
+            if token == "u2" { try scene.report(token: token) }
+            scene.wait(.seconds(90))
+            let sent = try scene.deliver()
+            #expect(sent.map(\.plan.kind) == [.end, .start])
+            #expect(sent.map(\.plan.reason.code) == [.earlierRun, .firstState])
+            #expect(sent.first?.phone.updateToken?.value == TokenValue(Sample.token(token, as: UpdateTokenKind.self)))
+            #expect(try scene.instance().run == 2 && scene.instance().state == .unconfirmed)
+        }
+    }
+
+    @Test func `an open start of an earlier run holds the next run's`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(90))
+        try scene.deliver()
+        try scene.end()
+        try scene.put("a", 2) { $0.reopen = true }
+        scene.wait(.seconds(90))
+        #expect(try scene.deliver().isEmpty)
+        // The card turns up after all: it is ended, then the new one starts.
+        try scene.report(local: "late", token: "u1") { $0.startedAt = Sample.now }
+        scene.wait(.seconds(90))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end, .start])
+    }
+
     @Test func `a contradicted state is sent again, three times a revision`() throws {
         var scene = try Scene.live()
         for revision in 2...3 {

@@ -169,10 +169,17 @@ struct ReconcilerTests {
             }, .nothing, .waitingForUpdateToken
         ),
         (
-            Situation("earlier run") {
+            Situation("earlier run, over") {
                 $0.makeLive()
+                $0.phone.instance.state = .ending
                 $0.desired.activity.run = 2
             }, .start, .firstState
+        ),
+        (
+            Situation("earlier run, still there") {
+                $0.makeLive()
+                $0.desired.activity.run = 2
+            }, .end, .earlierRun
         ),
     ]
 

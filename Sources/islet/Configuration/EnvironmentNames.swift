@@ -1,0 +1,101 @@
+import JSONText
+
+/// Which key of the configuration an environment variable names, its prefix aside: `APPS_0_BUNDLE_ID`.
+enum EnvironmentNames {
+    /// How the text of a variable becomes a value.
+    enum Kind: Sendable {
+        /// As it is: an id of ten digits stays a text.
+        case text
+        /// As a plain scalar of YAML: numbers, `true`, `false` and `null` are what they look like.
+        case scalar
+    }
+
+    private indirect enum Shape: Sendable {
+        case leaf(Kind)
+        case object([String: Shape])
+        case list(Shape)
+
+        static let text = leaf(.text)
+        static let scalar = leaf(.scalar)
+    }
+
+    private static let key = Shape.object([
+        "keyFile": .text, "keyEnvironment": .text, "keyID": .text, "teamID": .text, "endpoint": .text,
+        "trustRoots": .text, "certificateFile": .text,
+    ])
+
+    private static let policy = Shape.object([
+        "coalescingWindow": .scalar, "startGrace": .scalar, "startWindow": .scalar, "startStaleAfter": .scalar,
+        "staleAfter": .scalar, "highPriorityInterval": .scalar, "reusable": .scalar, "start": .text, "restart": .text,
+        "highWhen": .object(["pointer": .text, "values": .list(.scalar)]),
+        "startAlert": .object(["title": .text, "body": .text, "sound": .text]),
+    ])
+
+    private static let file = Shape.object([
+        "listen": .text, "storage": .text,
+        "apps": .list(
+            .object([
+                "bundleID": .text, "apns": .object(["sandbox": key, "production": key]),
+                "activities": .list(
+                    .object([
+                        "type": .text, "attributesType": .text, "activityIDAttribute": .text, "policy": policy,
+                    ])),
+            ])),
+    ])
+
+    /// `nil` for a name that is no key's, such as that of a secret.
+    static func key(of name: String) -> (pointer: JSONPointer, kind: Kind)? {
+        // A separator in front of each word makes all of them alike.
+        resolve("_" + name, file).map { (JSONPointer(tokens: $0.tokens), $0.kind) }
+    }
+
+    /// Every key that a variable can name, in order; an element of a list stands as 0.
+    static var all: [JSONPointer] { pointers(of: file).map { JSONPointer(tokens: $0) } }
+
+    /// The name of a key's variable, its prefix aside.
+    static func name(of pointer: JSONPointer) -> String { pointer.tokens.map(snake).joined(separator: "_") }
+
+    private static func resolve(_ name: String, _ shape: Shape) -> (tokens: [String], kind: Kind)? {
+        switch shape {
+        case .leaf(let kind): return name.isEmpty ? ([], kind) : nil
+        case .list(let element):
+            guard name.hasPrefix("_") else { return nil }
+            let digits = name.dropFirst().prefix { $0.isASCII && $0.isNumber }
+            guard !digits.isEmpty, let tail = resolve(String(name.dropFirst(1 + digits.count)), element) else {
+                return nil
+            }
+            return ([String(digits)] + tail.tokens, tail.kind)
+        case .object(let members):
+            // One key may begin as another does, `START` as `START_GRACE`: only one of them leads to an end.
+            for (key, member) in members where name.hasPrefix("_" + snake(key)) {
+                if let tail = resolve(String(name.dropFirst(1 + snake(key).count)), member) {
+                    return ([key] + tail.tokens, tail.kind)
+                }
+            }
+            return nil
+        }
+    }
+
+    private static func pointers(of shape: Shape) -> [[String]] {
+        switch shape {
+        case .leaf: [[]]
+        case .list(let element): pointers(of: element).map { ["0"] + $0 }
+        case .object(let members):
+            members.sorted { $0.key < $1.key }.flatMap { key, member in pointers(of: member).map { [key] + $0 } }
+        }
+    }
+
+    /// `keyID` is `KEY_ID`, `staleAfter` is `STALE_AFTER`, `activityIDAttribute` is `ACTIVITY_ID_ATTRIBUTE`.
+    private static func snake(_ key: String) -> String {
+        let letters = Array(key)
+        var words = ""
+        for (index, letter) in letters.enumerated() {
+            let startsWord =
+                index > 0 && letter.isUppercase
+                && (letters[index - 1].isLowercase
+                    || index + 1 < letters.count && letters[index + 1].isLowercase && letters[index - 1].isUppercase)
+            words += (startsWord ? "_" : "") + letter.uppercased()
+        }
+        return words
+    }
+}

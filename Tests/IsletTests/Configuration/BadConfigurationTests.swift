@@ -1,0 +1,225 @@
+import Crypto
+import Foundation
+import Testing
+
+@testable import islet
+
+struct BadConfigurationTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let yaml: String
+        let pointer: String
+        let words: String
+        var testDescription: String { "\(pointer) \(words)" }
+
+        init(_ yaml: String, _ pointer: String, _ words: String) {
+            self.yaml = yaml
+            self.pointer = pointer
+            self.words = words
+        }
+    }
+
+    private func check(_ row: Case) throws {
+        let error = try #require(try Folder().error(row.yaml))
+        #expect(error.pointer == row.pointer)
+        #expect(error.problem.contains(row.words), "it says: \(error.problem)")
+        #expect(!error.description.contains("\n"))
+        #expect(error.file.hasSuffix("/islet.yaml"))
+    }
+
+    @Test(arguments: [
+        Case("", "", "it is empty"),
+        Case("# nothing\n", "", "it is empty"),
+        Case("null", "", "expected object, given null"),
+        Case("apps", "", "expected object"),
+        Case("apps: [", "", "it is not YAML: line 2, column 1: "),
+        Case("a: 'b\n", "", "it is not YAML: line 2"),
+        Case("\tapps: x", "", "it is not YAML: line 1"),
+        Case("a: \u{1}", "", "it is not YAML: control characters are not allowed"),
+        Case("apps: []\n---\napps: []\n", "", "it is not YAML: line 2, column 1: but found another document"),
+        Case("apps: []\napps: []\n", "", "a key stands twice: `apps` (in what begins in line 1)"),
+        Case("apps: &a []\nlisten: *a\n", "", "anchors and aliases are not taken: write it out (line 1)"),
+        Case("apps: *a\n", "", "it is not YAML: line 1, column 7: found undefined alias"),
+        Case("? [1]\n: 2\n", "", "a key is not a text (line 1)"),
+        Case("listen: 127.0.0.1:0\n", "/apps", "missing, expected array"),
+        Case(Sample.file("lisen: x"), "/lisen", "unknown field; did you mean `listen`?"),
+        Case(Sample.file("colour: x"), "/colour", "unknown field; known fields: "),
+        Case(Sample.file(apps: "{}"), "/apps", "expected array, given object"),
+        Case(Sample.file(apps: "[]"), "/apps", "at least one app is needed"),
+    ])
+    func `what is no configuration at all is refused in one line`(_ row: Case) throws { try check(row) }
+
+    @Test func `a small file that would unfold to a huge one is refused before it is unfolded`() throws {
+        var yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+        for level in 1...30 {
+            let alias = "*a\(level - 1)"
+            yaml += "a\(level): &a\(level) [\(Array(repeating: alias, count: 10).joined(separator: ", "))]\n"
+        }
+        #expect(try Folder().error(yaml)?.problem == "anchors and aliases are not taken: write it out (line 1)")
+    }
+
+    @Test(arguments: [
+        "127.0.0.1", ":8080", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+80", "127.0.0.1:http",
+        "::1", "::1:8080", "[::1]", "[::1:8080", "::1]:8080", "[127.0.0.1]:8080", "http://127.0.0.1:8080", "[]:80",
+        "a b:80", "[[::1]]:80", "",
+    ])
+    func `an address that is not host and port is refused`(_ listen: String) throws {
+        try check(
+            Case(Sample.file("listen: '\(listen)'"), "/listen", listen == ":8080" ? "names no host" : "host:port"))
+    }
+
+    @Test(arguments: ["postgres://islet@db/islet", "islet.db", "sqlite:", "sqlite", "SQLite:islet.db"])
+    func `only SQLite keeps the state today`(_ storage: String) throws {
+        try check(Case(Sample.file("storage: '\(storage)'"), "/storage", "is not sqlite:path"))
+    }
+
+    private static let sandbox = "/apps/0/apns/sandbox"
+
+    @Test(arguments: [
+        Case(Sample.file(key: "{keyFile: key.p8, teamID: XYZ987MNOP}"), "\(sandbox)/keyID", "missing: the ten"),
+        Case(Sample.file(key: "{keyFile: key.p8, keyID: ABC123DEFG}"), "\(sandbox)/teamID", "missing: the ten"),
+        Case(
+            Sample.file(key: "{keyFile: key.p8, keyID: 1234567890, teamID: XYZ987MNOP}"), "\(sandbox)/keyID",
+            "expected string, given number; put it in quotes"),
+        Case(
+            Sample.file(key: "{keyFile: key.p8, keyID: ABC123DEFG, teamID: 1234567E90}"), "\(sandbox)/teamID",
+            "expected string, given 1234567E90; put it in quotes"),
+        Case(
+            Sample.file(key: "{keyFile: key.p8, keyID: true, teamID: XYZ987MNOP}"), "\(sandbox)/keyID",
+            "expected string, given boolean; put it in quotes"),
+        Case(
+            Sample.file(key: "{keyFile: [key.p8], keyID: ABC123DEFG, teamID: XYZ987MNOP}"), "\(sandbox)/keyFile",
+            "expected string, given array"),
+        Case(Sample.file(key: "{keyFile: key.p8, keyID: SHORT, teamID: XYZ987MNOP}"), sandbox, "has 5 bytes"),
+        Case(Sample.file(key: "{keyID: ABC123DEFG, teamID: XYZ987MNOP}"), sandbox, "either as keyFile or as key"),
+        Case(
+            Sample.file(key: "{keyFile: key.p8, keyEnvironment: KEY, keyID: ABC123DEFG, teamID: XYZ987MNOP}"), sandbox,
+            "either as keyFile or as keyEnvironment"),
+        Case(
+            Sample.file(key: "{keyFile: none.p8, keyID: ABC123DEFG, teamID: XYZ987MNOP}"), "\(sandbox)/keyFile",
+            "`none.p8` cannot be read"),
+        Case(
+            Sample.file(key: "{keyFile: ., keyID: ABC123DEFG, teamID: XYZ987MNOP}"), "\(sandbox)/keyFile",
+            "`.` cannot be read"),
+        Case(
+            Sample.file(key: "{keyFile: islet.yaml, keyID: ABC123DEFG, teamID: XYZ987MNOP}"), sandbox,
+            "this is not a .p8 file"),
+        Case(
+            Sample.file(key: "{keyEnvironment: NO_SUCH, keyID: ABC123DEFG, teamID: XYZ987MNOP}"),
+            "\(sandbox)/keyEnvironment", "the environment variable NO_SUCH is not set"),
+        Case(
+            Sample.file(key: "{certificateFile: push.pem}"), "\(sandbox)/certificateFile",
+            "Apple takes no certificate for Live Activities, only a token key: give keyFile, keyID and teamID"),
+        Case(
+            Sample.file(key: "{keyfile: key.p8, keyID: ABC123DEFG, teamID: XYZ987MNOP}"), "\(sandbox)/keyfile",
+            "unknown field; did you mean `keyFile`?"),
+        Case(Sample.file(apps: "[\(Sample.app(apns: "{}"))]"), "/apps/0/apns", "a key for `sandbox` or `production`"),
+        Case(Sample.file(apps: "[\(Sample.app(apns: "{dev: {}}"))]"), "/apps/0/apns/dev", "unknown field"),
+    ])
+    func `a key that cannot sign is refused with what to give`(_ row: Case) throws { try check(row) }
+
+    @Test(arguments: [
+        "http://127.0.0.1:2197", "127.0.0.1:2197", "https://", "https://host:0", "https://host:x", "https://host/path",
+    ])
+    func `an endpoint that is not https, host and port is refused`(_ endpoint: String) throws {
+        let key = "{keyFile: key.p8, keyID: ABC123DEFG, teamID: XYZ987MNOP, endpoint: '\(endpoint)'}"
+        try check(Case(Sample.file(key: key), "\(Self.sandbox)/endpoint", "endpoint"))
+    }
+
+    @Test func `a key on another curve, a public key, a certificate: refused, and nothing of them is said`() throws {
+        let folder = try Folder()
+        let other = P384.Signing.PrivateKey().pemRepresentation
+        let open = folder.signingKey.publicKey.pemRepresentation
+        let certificate = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"
+        for (pem, words) in [(other, "P-256"), (open, "public key"), (certificate, "certificate"), ("", "not a .p8")] {
+            try folder.write(pem, to: "key.p8")
+            let error = try #require(try folder.error(Sample.file()))
+            #expect(error.pointer == "/apps/0/apns/sandbox")
+            #expect(error.problem.contains(words), "it says: \(error.problem)")
+            for line in pem.split(separator: "\n") where !line.hasPrefix("-") {
+                #expect(!error.description.contains(line))
+            }
+        }
+    }
+
+    private static let activities = "/apps/0/activities"
+    private static let policy = "/apps/0/activities/0/policy"
+
+    @Test(arguments: [
+        Case(Sample.file(apps: "[\(Sample.app(types: "[]"))]"), activities, "at least one activity type is needed"),
+        Case(
+            Sample.file(apps: "[\(Sample.app(types: "[\(Sample.type()), \(Sample.type())]"))]"),
+            "\(activities)/1/type", "`Order` is configured twice"),
+        Case(
+            Sample.file(apps: "[\(Sample.app()), \(Sample.app())]"), "/apps/1/bundleID",
+            "`com.acme.pizza` is configured twice"),
+        Case(
+            Sample.file().replacing("com.acme.pizza", with: "com acme"), "/apps/0/bundleID",
+            "`com acme` is not a bundle id such as com.acme.pizza"),
+        Case(Sample.file().replacing("type: Order,", with: "type: '',"), "\(activities)/0/type", "1 to 128 bytes"),
+        Case(
+            Sample.file().replacing("OrderAttributes", with: "''"), "\(activities)/0/attributesType",
+            "the Swift name of the app's ActivityAttributes type"),
+        Case(
+            Sample.file(apps: "[\(Sample.app(types: "[\(Sample.type(more: ", activityIDAttribute: id"))]"))]"),
+            "\(activities)/0/activityIDAttribute", "starts with `/`"),
+        Case(Sample.file(policy: "{}"), "\(policy)/startAlert", "missing: APNs accepts a start without an alert"),
+        Case(Sample.file(policy: "{startAlert: {body: b}}"), "\(policy)/startAlert/title", "missing"),
+        Case(Sample.file(policy: "{startAlert: {title: 5}}"), "\(policy)/startAlert/title", "a string or {locKey"),
+        Case(Sample.file(policy: "{coalescingWindow: 0.5}"), "\(policy)/coalescingWindow", "at least 1s"),
+        Case(Sample.file(policy: "{coalescingWindow: 0s}"), "\(policy)/coalescingWindow", "at least 1s"),
+        Case(Sample.file(policy: "{startGrace: soon}"), "\(policy)/startGrace", "a duration such as `90s`"),
+        Case(Sample.file(policy: "{startGrace: -1}"), "\(policy)/startGrace", "a duration such as `90s`"),
+        Case(Sample.file(policy: "{staleAfter: 31d}"), "\(policy)/staleAfter", "at most 30 days"),
+        Case(Sample.file(policy: "{reusable: yes}"), "\(policy)/reusable", "expected boolean"),
+        Case(Sample.file(policy: "{start: now}"), "\(policy)/start", "one of"),
+        Case(Sample.file(policy: "{restart: maybe}"), "\(policy)/restart", "one of"),
+        Case(Sample.file(policy: "{startGrase: 1s}"), "\(policy)/startGrase", "did you mean `startGrace`?"),
+        Case(Sample.file(policy: "{highWhen: {pointer: status, values: []}}"), "\(policy)/highWhen/pointer", "`/`"),
+        Case(Sample.file(policy: "{highWhen: {pointer: /a~2, values: []}}"), "\(policy)/highWhen/pointer", "`~`"),
+        Case(Sample.file(policy: "{highWhen: {pointer: /status}}"), "\(policy)/highWhen/values", "missing"),
+    ])
+    func `a type that could not be shown is refused at its place`(_ row: Case) throws { try check(row) }
+
+    @Test func `a file that is missing, a directory, not UTF-8 or too large is refused`() throws {
+        let folder = try Folder()
+        func words(_ path: String) -> String {
+            do throws(ConfigurationError) {
+                _ = try ConfigurationLoader.load(path, environment: [:])
+                return ""
+            } catch {
+                return error.description
+            }
+        }
+        let none = folder.path("none.yaml")
+        #expect(words(none) == "\(none): it cannot be read: write one (see README), or name another with --config")
+        #expect(words(folder.url.path).hasSuffix(": it is a directory: name the file in it with --config"))
+        let bytes = folder.path("bytes.yaml")
+        try Data([0x61, 0xFF]).write(to: URL(fileURLWithPath: bytes))
+        #expect(words(bytes).hasSuffix(": it is not UTF-8 text of at most 1 MiB"))
+        let large = try folder.write("#" + String(repeating: "x", count: 1 << 20), to: "large.yaml")
+        #expect(words(large).hasSuffix(": it is not UTF-8 text of at most 1 MiB"))
+    }
+
+    @Test func `a key given where its file or variable should be named is never quoted`() throws {
+        let folder = try Folder()
+        let pem = folder.signingKey.pemRepresentation
+        let secret = try #require(pem.split(separator: "\n").dropFirst().first)
+        let ids = "keyID: ABC123DEFG, teamID: XYZ987MNOP"
+        let quoted = "\"\(pem.replacing("\n", with: "\\n"))\""
+        let yamls = [
+            Sample.file(key: "{keyFile: \(quoted), \(ids)}"), Sample.file(key: "{keyEnvironment: \(quoted), \(ids)}"),
+            Sample.file(key: "{keyEnvironment: \"\(secret)\", \(ids)}"),
+            // Not YAML, in the line of the key.
+            "apps:\n  - apns:\n      sandbox: {keyID: \(secret): [\n",
+            "secret: \"\(secret)\n",
+        ]
+        for yaml in yamls {
+            let error = try #require(try folder.error(yaml))
+            #expect(!error.description.contains(secret), "\(error.pointer)")
+        }
+        let error = try #require(
+            try folder.error(Sample.file(), ["ISLET_APPS_0_APNS_SANDBOX_KEY_FILE": pem]))
+        #expect(!error.description.contains(secret))
+        #expect(error.problem == "give the path of the .p8 file, not its text")
+    }
+}

@@ -1,0 +1,36 @@
+/// A configuration with every key that there is.
+enum FullFile {
+    static let yaml = """
+        listen: "[::1]:9090"
+        storage: sqlite:data/state.db
+        apps:
+          - bundleID: com.acme.pizza
+            apns:
+              sandbox:
+                keyFile: key.p8
+                keyID: ABC123DEFG
+                teamID: XYZ987MNOP
+                endpoint: https://127.0.0.1:2197
+                trustRoots: ca.pem
+              production:
+                keyEnvironment: APNS_KEY
+                keyID: "1234567890"
+                teamID: XYZ987MNOP
+            activities:
+              - type: Order
+                attributesType: OrderAttributes
+                activityIDAttribute: /orderId
+                policy:
+                  coalescingWindow: 1.5
+                  startGrace: 0s
+                  startWindow: 2m
+                  startStaleAfter: 600
+                  staleAfter: 2h
+                  highPriorityInterval: 30s
+                  highWhen: {pointer: /status, values: [ready, 2, true, null]}
+                  startAlert: {title: {locKey: TITLE, locArgs: [a]}, body: "123", sound: default}
+                  reusable: true
+                  start: appOnly
+                  restart: onAlert
+        """
+}

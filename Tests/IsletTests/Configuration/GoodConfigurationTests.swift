@@ -1,0 +1,93 @@
+import APNSClient
+import APNSModel
+import Crypto
+import Foundation
+import JSONText
+import LiveActivityCore
+import Testing
+
+@testable import islet
+
+struct GoodConfigurationTests {
+    @Test func `the least there can be gets the defaults`() throws {
+        let folder = try Folder()
+        let settings = try folder.load(Sample.file())
+        #expect(settings.host == "127.0.0.1" && settings.port == 8080)
+        #expect(settings.databasePath == folder.path("islet.db"))
+        #expect(settings.apps.map(\.bundleID.text) == ["com.acme.pizza"])
+        #expect(settings.apps.map(\.environments) == [[.sandbox]])
+        #expect(settings.keys.map(\.key.keyID) == ["ABC123DEFG"])
+        #expect(settings.routes.map(\.endpoint.description) == ["https://api.sandbox.push.apple.com:443"])
+        #expect(settings.routes.map(\.trustRoots) == [.system])
+        let policy = try #require(settings.apps[0].types["Order"]?.policy)
+        #expect(policy.coalescingWindow == .seconds(1) && policy.startGrace == .seconds(15))
+        #expect(policy.startAlert == PushAlert(title: .text("Your order")))
+    }
+
+    @Test func `every key of a full file reaches its setting`() throws {
+        let folder = try Folder()
+        let settings = try folder.load(FullFile.yaml, ["APNS_KEY": folder.signingKey.pemRepresentation])
+        #expect(settings.host == "::1" && settings.port == 9090)
+        #expect(settings.databasePath == folder.path("data/state.db"))
+        #expect(settings.apps.map(\.environments) == [[.sandbox, .production]])
+        #expect(settings.keys.map(\.environment) == [.sandbox, .production])
+        #expect(settings.routes[0].endpoint.description == "https://127.0.0.1:2197")
+        #expect(settings.routes[0].trustRoots == .file(folder.path("ca.pem")))
+        #expect(settings.routes[1].endpoint == .apple(.production))
+        let type = try #require(settings.apps[0].types["Order"])
+        #expect(type.attributesType == "OrderAttributes")
+        #expect(type.activityIDAttribute == JSONPointer(tokens: ["orderId"]))
+        let policy = type.policy
+        #expect(policy.coalescingWindow == .milliseconds(1500))
+        #expect(policy.startGrace == .zero && policy.startWindow == .seconds(120))
+        #expect(policy.startStaleAfter == .seconds(600) && policy.staleAfter == .seconds(7200))
+        #expect(policy.highPriorityInterval == .seconds(30))
+        #expect(policy.highWhen?.pointer == JSONPointer(tokens: ["status"]))
+        #expect(policy.highWhen?.values == ["ready", 2, true, nil])
+        #expect(policy.startAlert?.title == .localized(key: "TITLE", arguments: ["a"]))
+        #expect(policy.startAlert?.body == .text("123") && policy.startAlert?.sound == "default")
+        #expect(policy.isReusable)
+        #expect(policy.start.rawValue == "appOnly" && policy.restart.rawValue == "onAlert")
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:0", "127.0.0.1", 0), ("[::1]:0", "::1", 0), ("[::]:65535", "::", 65_535),
+        ("localhost:8080", "localhost", 8080), ("0.0.0.0:80", "0.0.0.0", 80),
+    ])
+    func `an address is a host and a port, an IPv6 address in brackets`(
+        _ listen: String, _ host: String, _ port: Int
+    )
+        throws
+    {
+        let settings = try Folder().load(Sample.file("listen: '\(listen)'"))
+        #expect(settings.host == host && settings.port == port)
+    }
+
+    @Test(
+        arguments: [
+            ("90s", 90), ("5m", 300), ("1h", 3600), ("2d", 172_800), ("30", 30), ("0s", 0), ("'7s'", 7),
+        ] as [(String, Int64)])
+    func `a duration has a unit or is in seconds`(_ text: String, _ seconds: Int64) throws {
+        let settings = try Folder().load(Sample.file(policy: "{startAlert: {title: a}, startGrace: \(text)}"))
+        #expect(settings.apps[0].types["Order"]?.policy.startGrace == .seconds(seconds))
+    }
+
+    @Test func `a type that only the app starts needs no alert`() throws {
+        let settings = try Folder().load(Sample.file(policy: "{start: appOnly}"))
+        #expect(settings.apps[0].types["Order"]?.policy.startAlert == nil)
+    }
+
+    @Test func `an absolute path is taken as it is`() throws {
+        #expect(try Folder().load(Sample.file("storage: sqlite:/data/islet.db")).databasePath == "/data/islet.db")
+    }
+
+    @Test(
+        arguments: [
+            ("null", JSONValue.null), ("~", .null), ("", .null), ("true", true), ("false", false), ("12", 12),
+            ("-1.5e3", -1500), ("yes", "yes"), ("True", "True"), ("012", "012"), ("0x10", "0x10"), ("1_000", "1_000"),
+            ("12:30", "12:30"), ("2026-01-01", "2026-01-01"), (".5", ".5"), ("'12'", "12"), ("\"true\"", "true"),
+        ] as [(String, JSONValue)])
+    func `a plain word is read as JSON would, all else is text`(_ text: String, _ value: JSONValue) throws {
+        #expect(try YAMLText.value(of: "a: \(text)", file: "f") == ["a": value])
+    }
+}
