@@ -28,7 +28,6 @@ let package = Package(
         .executable(name: "islet", targets: ["islet"]),
         .library(name: "APNSClient", targets: ["APNSModel", "APNSClient"]),
         .library(name: "APNSSimulator", targets: ["APNSSimulator"]),
-        .library(name: "LiveActivityServer", targets: ["LiveActivityServer"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -53,7 +53,7 @@ package struct ActivityState: Sendable, Equatable {
     package var record: ActivityRecord
     package var content: ContentRecord?
     package var lane: LaneRecord?
-    /// How many phones there are in each state.
+    /// How many phones it is on; 0 where the question was about one device, and nobody counted.
     package var phones: Int
 
     package init(record: ActivityRecord, content: ContentRecord?, lane: LaneRecord?, phones: Int) {

@@ -9,7 +9,9 @@ extension SQLiteStore: ReadStore {
         try await read { db in
             let snapshot = try SnapshotLoader.snapshot(of: [.activity(app, id)], db)
             guard let number = snapshot.activityNumbers[.init(app, id)] else { return nil }
-            return try Self.state(number, snapshot, db)
+            let phones = try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT count(*) FROM instance WHERE activity = ?"), arguments: [number])
+            return Self.state(number, snapshot, phones: phones ?? 0)
         }
     }
 
@@ -53,9 +55,9 @@ extension SQLiteStore: ReadStore {
         let found = try await read { db in
             let snapshot = try SnapshotLoader.snapshot(of: [.device(app, device)], db)
             guard let key = snapshot.deviceKeys[.init(app, device)] else { return [DeviceActivity]() }
-            return try snapshot.instances.values.filter { $0.device == key }.sorted { $0.activity < $1.activity }
+            return snapshot.instances.values.filter { $0.device == key }.sorted { $0.activity < $1.activity }
                 .compactMap { instance in
-                    try Self.state(instance.activity, snapshot, db).map {
+                    Self.state(instance.activity, snapshot, phones: 0).map {
                         DeviceActivity(state: $0, instance: instance)
                     }
                 }
@@ -83,11 +85,9 @@ extension SQLiteStore: ReadStore {
         let instance: InstanceRecord
     }
 
-    private static func state(_ number: ActivityNumber, _ snapshot: Snapshot, _ db: Database) throws -> ActivityState? {
+    private static func state(_ number: ActivityNumber, _ snapshot: Snapshot, phones: Int) -> ActivityState? {
         guard let record = snapshot.activities[number] else { return nil }
-        let phones = try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT count(*) FROM instance WHERE activity = ?"), arguments: [number])
         return ActivityState(
-            record: record, content: snapshot.contents[number], lane: snapshot.lanes[number], phones: phones ?? 0)
+            record: record, content: snapshot.contents[number], lane: snapshot.lanes[number], phones: phones)
     }
 }

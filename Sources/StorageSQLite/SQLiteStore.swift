@@ -31,6 +31,7 @@ package final class SQLiteStore: WorkStore, Sendable {
         let lock = try ProcessLock(path: path)
         if lock == nil, access == .exclusive { throw .inUse(path: path) }
         self.lock = access == .exclusive ? lock : nil
+        try DatabaseFile.makeIfMissing(path)
         do {
             // Beside a server the tables are as it made them; without one the lock is held while they are made.
             pool = try withExtendedLifetime(lock) { try Self.open(path, migrates: lock != nil) }

@@ -72,8 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a dead token is dropped and never pushed to again; the next token gets the newest state`() async throws
-    {
+    @Test func `a dead token is dropped and never pushed to again, and its card counts as gone`() async throws {
         try await Stack.run { stack in
             let phone = try await liveOrder(stack)
             var rule = FaultRule(.refuse(status: 410, reason: "ExpiredToken"))
@@ -123,12 +122,12 @@ import Testing
         }
     }
 
-    @Test func `a refused key halts, keeps the work, says so, and goes on when it is mended`() async throws {
+    @Test func `a refused key halts, keeps the work, and says so`() async throws {
         try await Stack.run { stack in
             let phone = try await liveOrder(stack)
             stack.simulator.faults = [FaultRule(.refuse(status: 403, reason: "InvalidProviderToken"))]
             try await stack.set("o1", "ready", people: ["alice"])
-            try await Waiting.until("the halt is said", within: .seconds(20)) {
+            try await Waiting.until("the halt is said", within: .seconds(60)) {
                 try await stack.view("o1").reason?.code == "halted"
             }
             #expect(try await stack.timeline("o1").contains { $0.code == "halted" && $0.status == 403 })

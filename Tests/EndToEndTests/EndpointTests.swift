@@ -26,9 +26,9 @@ import Testing
                     log: directory.appendingPathComponent("\(name).log"))
             }
             let key = try await islet("keys", ["keys", "create", "--app", "com.example.pizza"])
-                .firstLine(within: .seconds(20))
+                .firstLine(within: .seconds(60))
             let server = try islet("serve", ["serve"])
-            let line = try await server.firstLine(within: .seconds(20))
+            let line = try await server.firstLine(within: .seconds(60))
             let address = String(try #require(line.split(separator: " ").last))
             let caller = JSONCaller(address) { key }
             try await caller.call(
@@ -39,13 +39,13 @@ import Testing
             try await caller.call(
                 .PUT, "/v1/activities/o1",
                 ["type": "OrderTracking", "state": ["status": "ready"], "audience": ["users": ["alice"]]])
-            try await Waiting.until("the push has come", within: .seconds(20)) { apns.requests.count == 1 }
+            try await Waiting.until("the push has come", within: .seconds(60)) { apns.requests.count == 1 }
             await server.stop()
 
             let sent = try islet(
                 "send", ["send", "update", "--token", Self.token, "--state", "{\"status\":\"ready\"}"])
-            #expect(try await sent.firstLine(within: .seconds(20)).hasPrefix("200 accepted"))
-            #expect(try await sent.exitCode(within: .seconds(20)) == 0)
+            #expect(try await sent.firstLine(within: .seconds(60)).hasPrefix("200 accepted"))
+            #expect(try await sent.exitCode(within: .seconds(60)) == 0)
 
             #expect(apns.requests.count == 2)
             for request in apns.requests {

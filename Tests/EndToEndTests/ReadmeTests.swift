@@ -14,7 +14,7 @@ import Testing
     @Test func `curl alone does the whole order, as the README writes it`() async throws {
         try await withStage { stage in
             _ = try await run("phone", stage)
-            try await Waiting.until("the phone is registered", within: .seconds(30)) {
+            try await Waiting.until("the phone is registered", within: .seconds(90)) {
                 try await stage.hasReported("alice-iphone")
             }
             let answers = try await run("order", stage)
@@ -23,7 +23,7 @@ import Testing
             #expect(first.revision == 1 && first.changed && first.phones.start == 1)
             let last = try answers[2].decode(ActivityAnswer.self)
             #expect(last.phase == "ended" && last.revision == 3)
-            try await Waiting.until("the phone shows the end", within: .seconds(30)) {
+            try await Waiting.until("the phone shows the end", within: .seconds(90)) {
                 let cards = try await stage.cards(on: "alice-iphone")
                 guard cards.count == 1, cards[0]["contentState"]?.object?["status"] == "delivered" else { return false }
                 let views = try await run("look", stage)
@@ -33,6 +33,36 @@ import Testing
                 return view.phase == "ended" && timeline.entries.contains { $0.kind == "state-set" }
             }
         }
+    }
+
+    @Test func `the set-up can be pasted as it is: afterwards server, phones and key work together`() async throws {
+        var ports: Set<UInt16> = []
+        while ports.count < 3 { ports.insert(try DemoStage.freePort()) }
+        let free = ports.map { String($0) }
+        // As it is written, but for the ports.
+        var setup = try Readme.block(after: "<!-- tested: setup -->", language: "sh")
+        for (written, taken) in [
+            ("127.0.0.1:8080", "127.0.0.1:\(free[0])"), ("127.0.0.1:2198", "127.0.0.1:\(free[1])"),
+            (
+                "islet simulate ",
+                "islet simulate --port \(free[2]) --control-port \(free[1]) --backend http://127.0.0.1:\(free[0]) "
+            ),
+        ] {
+            try #require(setup.contains(written))
+            setup = setup.replacingOccurrences(of: written, with: taken)
+        }
+        let said = try shell(
+            """
+            trap 'kill $(jobs -p) || true; wait' EXIT
+            \(setup)
+            [ "$(stat -c %a simulator/api-key)" = 600 ]
+            curl -s -o /dev/null -w 'without an activity: %{http_code}\\n' "$ISLET/v1/activities/a" \
+            -H "Authorization: Bearer $KEY"
+            \(try Readme.block(after: "<!-- tested: phone -->", language: "sh"))
+            until curl -sf "$PHONES/v1/phones/alice-iphone" | grep -q '"waitingReports":0'; do sleep 0.1; done
+            """)
+        #expect(said.contains("islet listening on") && said.contains(#"{"status":"ready"}"#), "\(said)")
+        #expect(said.contains("without an activity: 404"), "\(said)")
     }
 
     @Test func `the README's configuration is one that the server takes`() throws {
@@ -47,6 +77,30 @@ import Testing
         let settings = try ConfigurationLoader.load(file.path, environment: ["APNS_KEY": p8])
         #expect(settings.apps.map(\.bundleID.text) == ["com.acme.pizza"])
         #expect(settings.routes.map(\.endpoint.host).sorted() == ["api.push.apple.com", "api.sandbox.push.apple.com"])
+    }
+
+    /// Runs a script in an empty directory, which is removed, with `islet` in its path; gives what it prints.
+    private func shell(_ script: String) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let log = folder.appendingPathComponent("log")
+        try Data().write(to: log)
+        let output = try FileHandle(forWritingTo: log)
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["timeout", "--kill-after=10", "120", "bash", "-ec", script]
+        process.currentDirectoryURL = folder
+        process.environment = ["PATH": try Executable.islet.deletingLastPathComponent().path + ":" + path]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        process.waitUntilExit()
+        let said = try String(contentsOf: log, encoding: .utf8)
+        #expect(process.terminationStatus == 0, "\(said)")
+        return said
     }
 
     /// Runs a block of the README in a shell, and gives the JSON documents it prints.

@@ -138,13 +138,13 @@ struct Stack: Sendable {
 
     /// Waits until everything a phone has to say has arrived.
     func reported(_ phone: PhoneID) async throws {
-        try await simulator.wait(for: phone, timeout: .seconds(30)) { $0.waitingReports == 0 }
+        try await simulator.wait(for: phone, timeout: .seconds(90)) { $0.waitingReports == 0 }
     }
 
     /// Waits until a phone shows exactly one card, in this status.
     @discardableResult
     func shows(_ status: String, on phone: PhoneID, state: Card.State = .active) async throws -> LockScreen {
-        try await simulator.wait(for: phone, timeout: .seconds(30)) { screen in
+        try await simulator.wait(for: phone, timeout: .seconds(90)) { screen in
             screen.cards.count == 1 && screen.cards[0].state == state
                 && screen.cards[0].contentState["status"]?.string == status
         }
@@ -186,7 +186,7 @@ struct Stack: Sendable {
     func device(
         _ id: String, of activity: String, _ what: String, until isWanted: @escaping @Sendable (DeviceView) -> Bool
     ) async throws -> DeviceView {
-        try await Waiting.until("\(id): \(what)", within: .seconds(30)) {
+        try await Waiting.until("\(id): \(what)", within: .seconds(90)) {
             try await device(id, of: activity).map(isWanted) ?? false
         }
         guard let view = try await device(id, of: activity) else { throw DemoFailure("\(id) is gone") }

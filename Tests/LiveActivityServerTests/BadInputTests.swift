@@ -299,7 +299,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             // They need more than a request: see the tests of phones and of the store.
             .deadToken, .noStateYet, .storageUnavailable, .commitUnknown, .overloaded, .notReady,
             // Nothing refuses with them today, or it would be a fault of ours.
-            .attributesMissing, .startAlertMissing, .typeMisconfigured, .internalError,
+            .typeMisconfigured, .internalError,
         ]
         #expect(Set(Problem.Code.allCases.map(\.rawValue)) == codes.union(elsewhere.map(\.rawValue)))
     }

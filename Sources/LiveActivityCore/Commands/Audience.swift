@@ -53,8 +53,11 @@ package struct Audience: Sendable {
     package func joinLate(_ device: DeviceRecord, _ draft: inout Draft) {
         let hasOther = draft.snapshot.devices.values.contains { other in
             guard other.user == device.user, other.key != device.key, other.signedOutAt == nil else { return false }
-            let instance = draft.snapshot.instances[.init(activity.number, other.key)]
-            return instance.map { $0.isWanted && ($0.mayStart || $0.state.mayHaveCard) } ?? false
+            guard let instance = draft.snapshot.instances[.init(activity.number, other.key)], instance.isWanted else {
+                return false
+            }
+            // A device that no push can start a card on does not keep one from this one.
+            return instance.state.mayHaveCard || (instance.mayStart && canStart(other, draft))
         }
         let mayStart =
             switch activity.devices {
@@ -69,8 +72,13 @@ package struct Audience: Sendable {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         if var instance = draft.snapshot.instances[key] {
             guard !instance.isWanted else { return }
-            if instance.state == .ended {
+            if instance.state == .ended || instance.state == .ending {
                 // Its card was ended because the person left; the tombstone keeps late news of it away from the next.
+                if let localID = instance.localID {
+                    draft.put(
+                        TombstoneRecord(
+                            device: device.key, localID: localID, activity: activity.number, state: .ended, at: now))
+                }
                 instance = instance.renewed(run: activity.run, at: now)
                 instance.alertedRevision = alertedOnJoining
                 draft.removeUpdateToken(key)
@@ -99,6 +107,13 @@ package struct Audience: Sendable {
         instance.isWanted = false
         instance.dueAt = nil
         draft.put(instance)
+        draft.record(
+            HistoryRecord(
+                activity: activity.number, at: now, revision: activity.revision,
+                entries: [
+                    HistoryEntry(
+                        .audienceChanged, device: device.key, at: now, revision: activity.revision, detail: "left")
+                ]))
         wake(&draft)
     }
 

@@ -158,6 +158,7 @@ struct CardIntake {
 
     private func request(_ report: CardReport, _ instance: inout InstanceRecord) {
         guard instance.state == .absent || instance.state.isTombstone else { return }
+        instance.stateBeforeRequest = instance.state
         instance.state = .requesting
         instance.localID = nil
         instance.dueAt = now + Self.requestingLease

@@ -64,8 +64,8 @@ package struct ClaimWork: Command {
             } else if let settings = apps[activity.app], let type = settings.types[activity.type] {
                 claim(activity, lane, type, &starts, &draft, &reply)
             } else {
-                // The configuration no longer has this type: it sleeps until a configuration does, and a new state.
-                sleep(activity, until: nil, &draft)
+                // The configuration no longer has this type: the work is kept, and looked at again.
+                sleep(activity, until: now + Backoff.halted, &draft)
             }
         }
         reply.hasMore = reply.hasMore || draft.snapshot.due.count == limits.lanes

@@ -13,7 +13,7 @@ package protocol Command: Sendable {
 }
 
 package enum CommandRank: Int, Sendable, Comparable {
-    case write, settle, claim, prune
+    case write, settle, claim
 
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
@@ -49,9 +49,7 @@ package enum Refusal: Error, Sendable, Equatable {
     case notAnActivityYet(ActivityID)
     case typeDiffers(ActivityID, is: String)
     case attributesDiffer(ActivityID)
-    case attributesMissing(ActivityID)
     case activityIDConflict(pointer: String)
-    case startAlertMissing(type: String)
     case payloadTooLarge(PayloadError)
     case audienceTooLarge(limit: Int)
     case deadToken

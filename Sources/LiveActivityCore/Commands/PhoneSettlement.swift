@@ -45,8 +45,14 @@ struct PhoneSettlement {
         record(consequence)
         markDeadToken(consequence, &draft)
         // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
-        guard old.run == seat.phone.instance.run, old.timestamp <= seat.timestamp else { return }
+        guard old.run == seat.phone.instance.run else { return }
         var instance = old
+        guard old.timestamp <= seat.timestamp else {
+            // A newer push has overtaken it, or the phone's own update has. What it used up is used up all the same.
+            overtake(consequence, &instance)
+            draft.put(instance)
+            return
+        }
         settle(consequence, &instance, &draft)
         if consequence.isPhones {
             instance.last = LastDelivery(
@@ -164,6 +170,17 @@ struct PhoneSettlement {
             } else if instance.tries <= Reconciler.endRepeats.count {
                 instance.dueAt = now + Reconciler.endRepeats[instance.tries - 1]
             }
+        }
+    }
+
+    /// The phone may have it, and shows something newer: an alert is not given again, nor the state sent again.
+    private func overtake(_ consequence: Consequence, _ instance: inout InstanceRecord) {
+        switch consequence {
+        case .accepted:
+            consume(&instance, keepsAlert: false)
+            if isAboutToken(of: instance) { instance.sentRevision = max(instance.sentRevision, plan.revision) }
+        case .unknownFate: consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
+        case .tokenDead, .retry, .laneFault, .parked, .otherEnvironment: break
         }
     }
 

@@ -71,6 +71,8 @@ package struct RegisterDevice: Command {
         }
         // Whatever changed (a switch, a system update) may open a way that was closed.
         for key in draft.snapshot.instances.keys.sorted() where key.device == device.key {
+            let isOver = draft.snapshot.activities[key.activity]?.phase != .active
+            if isOver, draft.snapshot.instances[key]?.state.mayHaveCard != true { continue }
             Lanes.wake(key.activity, at: now, &draft)
         }
         return device.key

@@ -97,9 +97,8 @@ package struct ReportInventory: Command {
                 token.missedStarts += 1
                 draft.put(token)
             }
-        case .requesting:
-            instance.state = .absent
-        case .absent, .ended, .dismissed, .gone: return
+        // The app is about to start the card: its word holds for its lease, whether the inventory lists it yet or not.
+        case .requesting, .absent, .ended, .dismissed, .gone: return
         }
         instance.dueAt = nil
         instance.tries = 0

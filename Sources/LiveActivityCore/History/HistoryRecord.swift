@@ -26,13 +26,10 @@ package struct HistoryEntry: Sendable, Equatable {
         // Of a phone
         case reported = 10
         case tokenReported = 11
-        case tokenDied = 12
         // A push, and what came of it
         case start = 20
         case update = 21
         case end = 22
-        // A push that did not happen, the first time
-        case held = 30
         case rescued = 31
 
         package init(_ kind: PushKind) {
@@ -52,11 +49,9 @@ package struct HistoryEntry: Sendable, Equatable {
             case .audienceChanged: "audience-changed"
             case .reported: "reported"
             case .tokenReported: "token-reported"
-            case .tokenDied: "token-died"
             case .start: "start"
             case .update: "update"
             case .end: "end"
-            case .held: "held"
             case .rescued: "rescued"
             }
         }

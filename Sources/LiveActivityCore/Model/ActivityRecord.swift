@@ -69,6 +69,16 @@ package struct ActivityRecord: Sendable, Equatable {
         return (staleAfter ?? policy.staleAfter).map { acceptedAt + $0 }
     }
 
+    /// When the ended card leaves the lock screen, in the words of the payload.
+    package var endDismissal: Dismissal {
+        switch dismissal {
+        case .systemDefault: .systemDefault
+        case .immediate: .immediate
+        case .at(let time): .at(time)
+        case .after(let duration): .at((endedAt ?? changedAt) + duration)
+        }
+    }
+
     /// How many alert ids a run remembers.
     package static let rememberedAlerts = 16
 
@@ -89,15 +99,8 @@ package enum DismissalWish: Sendable, Hashable {
     case systemDefault
     case immediate
     case at(UnixTime)
-
-    /// In the words of the payload.
-    package var dismissal: Dismissal {
-        switch self {
-        case .systemDefault: .systemDefault
-        case .immediate: .immediate
-        case .at(let time): .at(time)
-        }
-    }
+    /// Counted from the end, so that the same call again asks for the same.
+    case after(Duration)
 }
 
 /// An alert that goes with a state, to each phone at most once.

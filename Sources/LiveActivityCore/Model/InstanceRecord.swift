@@ -68,6 +68,9 @@ package struct InstanceRecord: Sendable, Equatable {
     /// A push may start the card here; on a person's other devices it is only kept up to date where it is shown.
     package var mayStart = true
 
+    /// Where a `requesting` phone stood: its lease leads back there, so that a person's dismissal is not forgotten.
+    package var stateBeforeRequest: State = .absent
+
     /// What the phone holds for all we know.
     package var heldRevision: Revision { max(sentRevision, shownRevision) }
 

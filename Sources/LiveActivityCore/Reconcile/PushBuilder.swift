@@ -40,7 +40,7 @@ package enum PushBuilder {
             let isWanted = phone.instance.isWanted && phone.instance.run == activity.run
             let payload = try EndPayload(
                 timestamp: time, contentState: isWanted ? content.state : nil,
-                dismissal: isWanted ? activity.dismissal.dismissal : .immediate, alert: isWanted ? alert : nil,
+                dismissal: isWanted ? activity.endDismissal : .immediate, alert: isWanted ? alert : nil,
                 relevance: relevance)
             return .end(payload, to: value, envelope(plan, activity, token.environment, id))
         }

@@ -33,7 +33,6 @@ package struct Reason: Sendable, Hashable {
         case requesting = "app-is-starting"
         case startGrace = "start-grace"
         case starting = "start-in-flight"
-        case coalescing = "coalescing"
         case retryLater = "retry-later"
         // Nothing to send
         case upToDate = "up-to-date"
@@ -92,7 +91,6 @@ package struct Reason: Sendable, Hashable {
         case .requesting: "the app said that it is about to start the card itself: waiting until \(argument(0))"
         case .startGrace: "the phone was in touch just now and may start the card itself: waiting until \(argument(0))"
         case .starting: "a start is on its way"
-        case .coalescing: "changes in quick succession go out together at \(argument(0))"
         case .retryLater: "the next attempt is at \(argument(0))"
         case .upToDate: "the phone was sent the newest state"
         case .startUnconfirmed:

@@ -28,8 +28,10 @@ package enum Reconciler {
         switch phone.instance.state {
         case .absent: return start(desired, phone, now)
         case .requesting:
-            guard let until = phone.instance.dueAt, now < until else { return start(desired, phone, now) }
-            return .wait(until: until, Reason(.requesting, until.description))
+            if let until = phone.instance.dueAt, now < until {
+                return .wait(until: until, Reason(.requesting, until.description))
+            }
+            return afterRequest(desired, phone, now)
         case .starting:
             // Its answer is awaited; one that never came leaves the start's fate unknown.
             guard let due = phone.instance.dueAt else { return .nothing(Reason(.starting)) }
@@ -43,6 +45,18 @@ package enum Reconciler {
         }
     }
 
+    /// The app did not start the card that it had announced: the phone stands where it stood before.
+    private static func afterRequest(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
+    ) -> Decision {
+        switch phone.instance.stateBeforeRequest {
+        case .ended: over(desired, phone, now, Reason(.cardEnded))
+        case .dismissed: over(desired, phone, now, Reason(.personDismissed))
+        case .gone: over(desired, phone, now, Reason(.cardGone))
+        case .absent, .requesting, .starting, .unconfirmed, .live, .ending: start(desired, phone, now)
+        }
+    }
+
     /// A phone whose last life was in an earlier run: its card is over before this run's begins, or there would be two.
     private static func afterEarlierRun(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
@@ -50,7 +64,10 @@ package enum Reconciler {
         let instance = phone.instance
         switch instance.state {
         case .live:
-            if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
+            // iOS ends a card after 8 hours and takes it away after 12: then it is over without us.
+            let goneAt = (instance.startedAt ?? instance.createdAt) + startFateHorizon
+            if goneAt <= now { return start(desired, phone, now) }
+            if let obstacle = obstacleToken(desired, phone) { return .wait(until: goneAt, obstacle) }
             if let due = instance.dueAt, now < due { return .wait(until: due, Reason(.retryLater, due.description)) }
             return .send(
                 PushPlan(
@@ -177,7 +194,7 @@ package enum Reconciler {
         }
         let wantsHigh = !wasSent && activity.priority != .low
         let dismissal: UnixTime =
-            switch activity.dismissal {
+            switch activity.endDismissal {
             case .at(let date): date
             case .systemDefault, .immediate: (activity.endedAt ?? now) + .seconds(4 * 3600)
             }

@@ -13,6 +13,12 @@ package enum Backoff {
         return jittered(limit: exponential(base: 1, factor: 4, tries: tries, cap: 900), dice: dice)
     }
 
+    /// The same for a lane, which looks again after a minute at the latest: other phones than the one that met the
+    /// fault wait with it.
+    package static func lane(tries: Int, dice: Double) -> Duration {
+        min(service(tries: tries, dice: dice), halted)
+    }
+
     /// A fault that a person must mend is looked at again this often.
     package static let halted = Duration.seconds(60)
     /// What did not leave, through no fault of anybody, leaves again after this.

@@ -62,7 +62,7 @@ package enum Consequence: Sendable, Equatable {
     private static func of(_ answer: PushAnswer, _ context: Context) -> Self {
         let now = context.now
         let reasonText = answer.reason?.text ?? ""
-        let serviceAt = now + Backoff.service(tries: context.laneTries + 1, dice: context.dice)
+        let serviceAt = now + Backoff.lane(tries: context.laneTries + 1, dice: context.dice)
         switch answer.verdict {
         case .accepted: return .accepted
         case .tokenDead(.inactive(let since)):
@@ -114,7 +114,7 @@ package enum Consequence: Sendable, Equatable {
             let at = now + Backoff.service(tries: context.tries + 1, dice: context.dice)
             return .unknownFate(retryAt: at, Reason(.unknownFate, failure.detail, at.description))
         case .cannotConnect, .refusedByPeer:
-            let at = now + Backoff.service(tries: context.laneTries + 1, dice: context.dice)
+            let at = now + Backoff.lane(tries: context.laneTries + 1, dice: context.dice)
             return .laneFault(
                 Fault(
                     kind: .connection, retryAt: at,

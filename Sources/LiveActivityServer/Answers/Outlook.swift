@@ -72,7 +72,7 @@ struct Outlook {
         switch code {
         case .starting: .start
         case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
-            .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .coalescing,
+            .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace,
             .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
             .notConfigured, .rescued, .tokenNewer, .otherEnvironment:
             .pending

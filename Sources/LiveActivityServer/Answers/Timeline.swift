@@ -77,11 +77,9 @@ extension TimelineView.Entry {
             case .audienceChanged: "the audience changed"
             case .reported: "the phone reported: \(entry.detail)"
             case .tokenReported: "the phone reported an update token (\(entry.detail))"
-            case .tokenDied: "a token died"
             case .start: "a start was sent"
             case .update: "an update was sent"
             case .end: "an end was sent"
-            case .held: "nothing was sent"
             case .rescued: "the server stopped while it was on its way"
             }
         return (code, text)

@@ -91,7 +91,7 @@ extension EndRequest {
             } else if let dismissAt {
                 .at(UnixTime(dismissAt))
             } else if let dismissAfter {
-                .at(call.now + dismissAfter.duration)
+                .after(dismissAfter.duration)
             } else {
                 .systemDefault
             }

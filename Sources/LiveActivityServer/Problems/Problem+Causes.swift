@@ -57,18 +57,12 @@ extension Problem {
             self.init(
                 .attributesDiffer, "the attributes of `\(id)` are fixed while it runs (ActivityKit)",
                 pointer: "/attributes", fix: "leave `attributes` out, or end the activity and reopen it")
-        case .attributesMissing(let id):
-            self.init(.attributesMissing, "the first state of `\(id)` needs `attributes`", pointer: "/attributes")
         case .activityIDConflict(let pointer):
             self.init(
                 .activityIDConflict,
                 "the attribute \(pointer) names another activity than the path, or cannot hold its id",
                 pointer: "/attributes\(pointer)", expected: "the id of the path",
                 fix: "leave it out: the server fills it in")
-        case .startAlertMissing(let type):
-            self.init(
-                .startAlertMissing, "a start of `\(type)` needs an alert with a title", pointer: "/alert",
-                fix: "give an `alert`, or configure `startAlert` in the type's policy")
         case .payloadTooLarge(let error):
             self.init(error)
         case .audienceTooLarge(let limit):

@@ -26,10 +26,8 @@ package struct Problem: Error, Sendable, Equatable {
         case unsupportedMediaType = "unsupported_media_type"
         case invalidBody = "invalid_body"
         case unknownType = "unknown_type"
-        case attributesMissing = "attributes_missing"
         case activityIDConflict = "activity_id_conflict"
         case activityNotNamed = "activity_not_named"
-        case startAlertMissing = "start_alert_missing"
         case payloadTooLarge = "payload_too_large"
         case audienceTooLarge = "audience_too_large"
         case typeMisconfigured = "type_misconfigured"
@@ -50,8 +48,8 @@ package struct Problem: Error, Sendable, Equatable {
             case .activityEnded, .noStateYet, .typeDiffers, .attributesDiffer, .deadToken: 409
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
-            case .invalidBody, .unknownType, .attributesMissing, .activityIDConflict, .activityNotNamed,
-                .startAlertMissing, .payloadTooLarge, .audienceTooLarge:
+            case .invalidBody, .unknownType, .activityIDConflict, .activityNotNamed,
+                .payloadTooLarge, .audienceTooLarge:
                 422
             case .typeMisconfigured, .internalError: 500
             case .storageUnavailable, .commitUnknown, .overloaded, .notReady: 503
@@ -82,10 +80,8 @@ package struct Problem: Error, Sendable, Equatable {
             case .unsupportedMediaType: "The body is not declared as JSON"
             case .invalidBody: "The body does not have the form of this call"
             case .unknownType: "There is no such activity type"
-            case .attributesMissing: "The activity needs attributes"
             case .activityIDConflict: "The attributes name another activity"
             case .activityNotNamed: "The report does not say which activity the card is"
-            case .startAlertMissing: "A start needs an alert"
             case .payloadTooLarge: "The push would be larger than APNs takes"
             case .audienceTooLarge: "The audience is too large for one call"
             case .typeMisconfigured: "The activity type is not configured well"

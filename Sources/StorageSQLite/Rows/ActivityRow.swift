@@ -119,6 +119,7 @@ enum ActivityCoding {
         case .systemDefault: "default"
         case .immediate: "immediate"
         case .at(let time): String(time.milliseconds)
+        case .after(let duration): "+\(duration.columnValue)"
         }
     }
 
@@ -128,7 +129,8 @@ enum ActivityCoding {
         case "immediate": return .immediate
         default:
             guard let milliseconds = Int64(text) else { throw DamagedRow(table: "activity", column: "dismissal") }
-            return .at(UnixTime(milliseconds: milliseconds))
+            let isAfter = text.hasPrefix("+")
+            return isAfter ? .after(.milliseconds(milliseconds)) : .at(UnixTime(milliseconds: milliseconds))
         }
     }
 

@@ -62,6 +62,7 @@ extension InstanceRecord {
         let flags: Int = row["flags"]
         isWanted = flags & 1 != 0
         mayStart = flags & 2 != 0
+        stateBeforeRequest = try decodeCase(flags >> 2, "instance", "flags")
         guard let kind: Int = row["last_kind"] else { return }
         guard let at: UnixTime = row["last_at"], let revision: Revision = row["last_rev"],
             let status: Int = row["last_status"]
@@ -84,7 +85,8 @@ extension InstanceRecord {
         try statement.execute(arguments: [
             activity, device, run, state.rawValue, sentRevision, shownRevision, timestamp, alertedRevision,
             tokenGeneration, tries, dueAt, parkedRevision, localID?.text, createdAt, startedAt, startExpiresAt,
-            lastHighAt, contradictions, (isWanted ? 1 : 0) | (mayStart ? 2 : 0), last?.kind.rawValue, last?.at,
+            lastHighAt, contradictions, (isWanted ? 1 : 0) | (mayStart ? 2 : 0) | stateBeforeRequest.rawValue << 2,
+            last?.kind.rawValue, last?.at,
             last?.revision, last?.status, reason,
         ])
     }

@@ -41,7 +41,10 @@ final class DemoStage: Sendable {
         let key = try await maker.firstLine(within: Self.startLimit)
         guard try await maker.exitCode(within: Self.startLimit) == 0 else { throw DemoFailure("no key was made") }
         self.key = key
-        try Data(key.utf8).write(to: keyFile)
+        guard
+            FileManager.default.createFile(
+                atPath: keyFile.path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw DemoFailure("the key could not be written to \(keyFile.path)") }
         islet = JSONCaller(isletAddress) { key }
         server = Mutex(try await Self.startServer(executable, directory))
     }
@@ -70,7 +73,7 @@ final class DemoStage: Sendable {
     }
 
     /// A port that was free a moment ago.
-    private static func freePort() throws -> UInt16 {
+    static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { _ = Foundation.close(descriptor) }
         var address = sockaddr_in()

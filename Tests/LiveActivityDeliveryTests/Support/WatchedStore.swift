@@ -39,7 +39,7 @@ final class WatchedStore: WorkStore {
                 switch command.rank {
                 case .claim: state.failsClaims
                 case .settle: state.failsSettlements
-                case .write, .prune: false
+                case .write: false
                 }
             state.failures += fails ? 1 : 0
             return (fails, command.rank == .claim ? state.onClaim : nil)
@@ -51,7 +51,7 @@ final class WatchedStore: WorkStore {
             switch command.rank {
             case .claim: state.claims += 1
             case .settle: state.settlements += 1
-            case .write, .prune: break
+            case .write: break
             }
         }
         return reply

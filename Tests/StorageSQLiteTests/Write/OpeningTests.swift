@@ -47,6 +47,22 @@ struct OpeningTests {
         }
     }
 
+    @Test(arguments: [SQLiteStore.Access.exclusive, .administration])
+    func `nobody but its owner reads the database, its log and its index`(access: SQLiteStore.Access) async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            let store = try SQLiteStore(path: path, access: access)
+            defer { store.close() }
+            try await store.insertKey(
+                APIKeyRecord(
+                    id: "k1", app: Sample.bundleID, scope: .backend, secretHash: [1, 2, 3], createdAt: Sample.now))
+            for suffix in ["", "-wal", "-shm", ".lock"] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: path + suffix)
+                #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600, "islet.sqlite\(suffix)")
+            }
+        }
+    }
+
     @Test func `a second process is refused until the first is done, but may manage keys meanwhile`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
