@@ -35,7 +35,8 @@ import Testing
         }
     }
 
-    @Test func `the set-up can be pasted as it is: afterwards server, phones and key work together`() async throws {
+    @Test func `the set-up and the order can be pasted as they are, and the phone shows the order's end`() async throws
+    {
         var ports: Set<UInt16> = []
         while ports.count < 3 { ports.insert(try DemoStage.freePort()) }
         let free = ports.map { String($0) }
@@ -60,9 +61,13 @@ import Testing
             -H "Authorization: Bearer $KEY"
             \(try Readme.block(after: "<!-- tested: phone -->", language: "sh"))
             until curl -sf "$PHONES/v1/phones/alice-iphone" | grep -q '"waitingReports":0'; do sleep 0.1; done
+            \(try Readme.block(after: "<!-- tested: order -->", language: "sh"))
+            until curl -sf "$PHONES/v1/phones/alice-iphone" | grep -q '"status":"delivered"'; do sleep 0.1; done
             """)
         #expect(said.contains("islet listening on") && said.contains(#"{"status":"ready"}"#), "\(said)")
         #expect(said.contains("without an activity: 404"), "\(said)")
+        // What the README says that the first call answers; and the loop above has seen the last state on the phone.
+        #expect(said.contains(#"{"revision":1,"changed":true,"phase":"active","phones":{"start":1,"#), "\(said)")
     }
 
     @Test func `the README's configuration is one that the server takes`() throws {

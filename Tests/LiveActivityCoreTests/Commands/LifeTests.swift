@@ -72,6 +72,10 @@ struct LifeTests {
         #expect(try scene.activity().endDismissal == ended)
         scene.wait(.seconds(5))
         #expect(try scene.deliver().isEmpty)
+        // Another last state is a change, and leaves the lock screen when the first would have.
+        let third = try scene.end("a", Sample.state(9), dismissal: .after(.seconds(900)))
+        #expect(third.changed)
+        #expect(try scene.activity().endDismissal == ended)
     }
 
     @Test func `a card of an earlier run that nobody can end holds the next for 12 hours at most`() throws {
