@@ -17,6 +17,7 @@ let nio: [Target.Dependency] = [
 ]
 let crypto = product("Crypto", "swift-crypto")
 let logging = product("Logging", "swift-log")
+let metrics = product("CoreMetrics", "swift-metrics")
 let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
 let hummingbird = product("Hummingbird", "hummingbird")
 let httpClient = product("AsyncHTTPClient", "async-http-client")
@@ -36,6 +37,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -70,19 +72,20 @@ let package = Package(
             name: "StorageSQLite",
             dependencies: [
                 "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", product("GRDB", "GRDB.swift"),
+                product("GRDBSQLite", "GRDB.swift"),
             ],
             swiftSettings: settings
         ),
         .target(
             name: "LiveActivityDelivery",
-            dependencies: ["LiveActivityCore", "LiveActivityStorage", "APNSModel", lifecycle, logging],
+            dependencies: ["LiveActivityCore", "LiveActivityStorage", "APNSModel", lifecycle, logging, metrics],
             swiftSettings: settings
         ),
         .target(
             name: "LiveActivityServer",
             dependencies: [
                 "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", crypto,
-                hummingbird, lifecycle, logging, product("HTTPTypes", "swift-http-types"),
+                hummingbird, lifecycle, logging, metrics, product("HTTPTypes", "swift-http-types"),
                 product("HummingbirdCore", "hummingbird"),
                 product("NIOCore", "swift-nio"),
             ],
@@ -137,7 +140,7 @@ let package = Package(
         .testTarget(
             name: "APNSSimulatorTests",
             dependencies: [
-                "APNSSimulator", "APNSModel", "JSONText", crypto, product("NIOHTTP2", "swift-nio-http2"),
+                "APNSSimulator", "APNSModel", "JSONText", crypto, logging, product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             swiftSettings: settings
         ),
@@ -150,15 +153,32 @@ let package = Package(
             name: "StorageSQLiteTests",
             dependencies: [
                 "StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "TestSupport",
-                product("GRDB", "GRDB.swift"),
+                product("GRDB", "GRDB.swift"), product("GRDBSQLite", "GRDB.swift"),
             ],
+            swiftSettings: settings
+        ),
+        .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
+        // It takes over its process's malloc: no test may depend on it, or the one bundle of all tests would link it.
+        .executableTarget(
+            name: "push-cost",
+            dependencies: [
+                "AllocationCounter", "LiveActivityDelivery", "StorageSQLite", "LiveActivityStorage",
+                "LiveActivityCore", "APNSModel", "JSONText", "TestSupport", logging,
+            ],
+            path: "Tests/PushCost",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CostTests",
+            dependencies: ["StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "LiveActivityDeliveryTests",
             dependencies: [
-                "LiveActivityDelivery", "StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel",
-                "JSONText", "TestSupport", lifecycle, logging,
+                "LiveActivityDelivery", "LiveActivityServer", "StorageSQLite", "LiveActivityStorage",
+                "LiveActivityCore", "APNSModel",
+                "JSONText", "TestSupport", lifecycle, logging, metrics,
             ],
             swiftSettings: settings
         ),
@@ -166,8 +186,9 @@ let package = Package(
             name: "LiveActivityServerTests",
             dependencies: [
                 "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQLite", "LiveActivityCore",
-                "APNSModel", "JSONText", hummingbird, logging, product("HummingbirdTesting", "hummingbird"),
+                "APNSModel", "JSONText", hummingbird, logging, metrics, product("HummingbirdTesting", "hummingbird"),
                 product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
+                product("NIOPosix", "swift-nio"),
             ],
             swiftSettings: settings
         ),
@@ -176,16 +197,17 @@ let package = Package(
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
                 "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking",
-                "StorageSQLite", lifecycle, logging,
+                "StorageSQLite", "TestSupport", httpClient, lifecycle, logging,
+                product("NIOCore", "swift-nio"),
+                product("NIOHTTP1", "swift-nio"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "IsletTests",
             dependencies: [
-                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", crypto,
-                hummingbird,
-                logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "StorageSQLite",
+                crypto, hummingbird, logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings
         ),

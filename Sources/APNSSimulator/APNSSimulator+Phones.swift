@@ -87,17 +87,37 @@ extension APNSSimulator {
         engine.withWorld { world, _ in world.directory.keys[keyID] = nil }
     }
 
-    /// The faults in force; setting them starts their counts anew. The first 256 count.
+    /// The faults in force; setting them starts their counts and times anew. The first 256 count.
     public var faults: [FaultRule] {
         get { engine.withWorld { world, _ in world.faults.rules } }
-        set { engine.withWorld { world, _ in world.faults = FaultList(newValue) } }
+        set { engine.withWorld { world, now in world.faults = FaultList(newValue, at: now) } }
     }
 
     /// Ends every connection with GOAWAY after what it owes is answered.
     ///
-    /// - Parameter reason: The JSON `reason` in its debug data.
-    public func goAway(reason: String = "Shutdown") {
-        connections.tell(.goAway(reason: reason))
+    /// - Parameters:
+    ///   - reason: The JSON `reason` in its debug data.
+    ///   - lastStreamID: The last stream that is answered, 0 to 2^31 - 1; the last one that came when `nil`. What came
+    ///     above it has no answer, whether it took effect or not. The highest number only warns: connections take
+    ///     pushes until a second call (RFC 9113 section 6.8).
+    public func goAway(reason: String = "Shutdown", lastStreamID: Int? = nil) {
+        connections.tell(.goAway(reason: reason, last: lastStreamID.map { min(max(0, $0), Self.largestNumber) }))
+    }
+
+    /// Gives every open connection this many streams, now and until a fault says otherwise; new ones have the
+    /// configuration's.
+    ///
+    /// - Parameter streams: `SETTINGS_MAX_CONCURRENT_STREAMS`, 0 to 2^31 - 1.
+    public func limitStreams(to streams: Int) {
+        connections.tell(.limitStreams(min(max(0, streams), Self.largestNumber)))
+    }
+
+    /// The largest number of a stream, and what is enough for a number of them.
+    static let largestNumber = Int(Int32.max)
+
+    /// Resets every TCP connection: what was not answered yet never is.
+    public func abortConnections() {
+        connections.tell(.abort)
     }
 
     /// How many connections are open.

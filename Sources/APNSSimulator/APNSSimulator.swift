@@ -41,6 +41,11 @@ public final class APNSSimulator: Sendable {
         public var rememberedPushes = 10_000
         /// How many phones there may be.
         public var phones = 200_000
+        /// How many members all crowds together may have.
+        public var crowdMembers = 1_000_000
+        /// How many pushes a token takes in a minute of the clock before `TooManyRequests`; any number when `nil`,
+        /// since Apple says none.
+        public var pushesPerTokenAndMinute: Int?
         /// The clocks; this machine's when `nil`.
         public var time: TimeSource?
 
@@ -90,6 +95,8 @@ public final class APNSSimulator: Sendable {
         caPEM = authority.caPEM
         var limits = World.Limits()
         limits.phones = configuration.phones
+        limits.crowdMembers = configuration.crowdMembers
+        limits.pushesPerTokenAndMinute = configuration.pushesPerTokenAndMinute
         limits.received = max(1, configuration.rememberedPushes)
         limits.reports = configuration.reportLimits
         limits.hasBackend = backend != nil

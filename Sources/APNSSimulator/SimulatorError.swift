@@ -9,6 +9,10 @@ public struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible
         public static let unknownPhone = Code(text: "unknown-phone")
         /// A phone with that id exists already.
         public static let phoneExists = Code(text: "phone-exists")
+        /// There is no crowd of that name.
+        public static let unknownCrowd = Code(text: "unknown-crowd")
+        /// A crowd of that name exists already.
+        public static let crowdExists = Code(text: "crowd-exists")
         /// More phones than the simulator's limit.
         public static let tooManyPhones = Code(text: "too-many-phones")
         /// The phone cannot do that now; the detail says why in ActivityKit's or iOS's terms.

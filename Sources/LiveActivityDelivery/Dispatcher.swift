@@ -6,14 +6,14 @@ import ServiceLifecycle
 
 /// Claims what is behind, sends it, and settles the answers: the loop that closes the difference.
 ///
-/// On a graceful stop it claims nothing more, waits for the answers it awaits (a lease at most) and settles them.
+/// It claims when a commit of somebody else made work due, or when the time comes that a lane waits for; its own claims
+/// wake nobody. On a graceful stop it claims nothing more, waits for the answers it awaits (a lease at most) and
+/// settles them.
 package struct Dispatcher: Service {
     package struct Limits: Sendable {
         package var claim = ClaimWork.Limits()
-        /// Flights on their way at once, those of which only stragglers are left not counted.
-        package var flights = 64
-        /// Flights of which only stragglers are left; with more, none begins until answers come or their time ends.
-        package var lateFlights = 1024
+        /// Pushes on their way at once.
+        package var pace = Pacer.Limits()
         /// A push leaves within this time of its claim or not at all.
         package var sendWithin = Duration.seconds(8)
         /// Its outcome is known within this time of its claim; less than the claim's lease.
@@ -30,15 +30,19 @@ package struct Dispatcher: Service {
         package init() {}
     }
 
-    private let store: any WorkStore
-    private let sender: any PushSender
-    private let apps: [BundleID: AppSettings]
-    private let time: TimeSource
-    private let clock: any Clock<Duration>
+    let store: any WorkStore
+    let sender: any PushSender
+    let apps: [BundleID: AppSettings]
+    let time: TimeSource
+    let clock: any Clock<Duration>
+    let dice: @Sendable () -> UInt64
+    let limits: Limits
+    let faultPoints: FaultPoints
+    let metrics: DeliveryMetrics
+    let logger: Logger
+    let room: FlightRoom
+    let circuits: Circuits
     private let node: Int64
-    private let dice: @Sendable () -> UInt64
-    private let limits: Limits
-    private let logger: Logger
     private let signal = Signal()
 
     /// - Parameters:
@@ -47,7 +51,8 @@ package struct Dispatcher: Service {
     package init(
         store: any WorkStore, sender: any PushSender, apps: [AppSettings], time: TimeSource,
         clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
-        limits: Limits = Limits(), logger: Logger
+        limits: Limits = Limits(), faultPoints: FaultPoints = FaultPoints(),
+        metrics: DeliveryMetrics = DeliveryMetrics(), logger: Logger
     ) {
         self.store = store
         self.sender = sender
@@ -57,8 +62,15 @@ package struct Dispatcher: Service {
         self.node = node
         self.dice = dice
         self.limits = limits
+        self.faultPoints = faultPoints
+        self.metrics = metrics
         self.logger = logger
+        room = FlightRoom(limits.pace)
+        circuits = Circuits(logger: logger)
     }
+
+    /// The routes that are not well now, and why: for readiness, answers and metrics.
+    package var troubledRoutes: [PushRoute: CircuitBoard.Status] { circuits.status(at: time.wall()) }
 
     package func run() async throws {
         await withGracefulShutdownHandler {
@@ -76,164 +88,53 @@ package struct Dispatcher: Service {
     }
 
     private func claimUntilStopped(_ group: inout DiscardingTaskGroup) async {
-        let open = OpenFlights(limit: limits.flights, late: limits.lateFlights)
+        // What a process that is gone had on its way is looked for first, due or not.
+        var hasMore = true
         while !signal.isStopped && !Task.isCancelled {
-            let before = time.monotonic()
-            let reply: ClaimWork.Reply
             do throws(StorageError) {
-                reply = try await claim()
+                if !hasMore, try await !isWorkDue() { continue }
+                // Cancelled: the lease is the write-ahead of what was claimed, and the next process rescues it.
+                guard let grant = await room.grant(at: time.wall), !signal.isStopped else { break }
+                let claimed = try await claim(grant)
+                hasMore = claimed.hasMore
+                for departure in claimed.departures {
+                    room.enter(departure.flight)
+                    group.addTask { await fly(departure) }
+                }
             } catch {
+                // A read that the end of the service cut off is no fault.
+                if Task.isCancelled { return }
                 logger.error("work could not be claimed", metadata: ["error": "\(error)"])
                 await signal.wait(for: limits.storagePause, on: clock)
-                continue
-            }
-            if reply.rescued > 0 {
-                logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
-            }
-            for flight in reply.flights {
-                // Cancelled: the lease is the write-ahead of what was claimed, and the next process rescues it.
-                guard await open.enter() else { return }
-                group.addTask {
-                    guard let stragglers = await deliver(flight, claimedAt: before) else { return open.leave() }
-                    open.linger()
-                    await follow(stragglers, claimedAt: before)
-                    open.leaveLate()
-                }
-            }
-            if !reply.hasMore { await waitForWork() }
-        }
-        await open.drained()
-    }
-
-    private func claim() async throws(StorageError) -> ClaimWork.Reply {
-        let command = ClaimWork(now: time.wall(), node: node, apps: apps, limits: limits.claim, seed: dice())
-        switch try await store.commit(command) {
-        case .success(let reply): return reply
-        case .failure: return ClaimWork.Reply()
-        }
-    }
-
-    /// Until a commit makes work due, or the time comes that a lane waits for. Nothing is polled.
-    private func waitForWork() async {
-        let next: UnixTime?
-        do throws(StorageError) {
-            next = try await store.nextWakeAt()
-        } catch {
-            // A read that the end of the service cut off is no fault.
-            if Task.isCancelled { return }
-            logger.error("the next wake-up could not be read", metadata: ["error": "\(error)"])
-            return await signal.wait(for: limits.storagePause, on: clock)
-        }
-        await signal.wait(for: next.map { $0 - time.wall() }, on: clock)
-    }
-
-    // MARK: - One flight
-
-    /// What is left of a flight after the time that its answers are worth waiting for.
-    private struct Stragglers {
-        let flight: Flight
-        let app: AppSettings
-        let seats: [Int]
-        let outcomes: Outcomes
-        let awaitedUntil: UnixTime
-    }
-
-    /// Sends a flight and settles what is answered in time; returns the rest, whose lane others may go on using.
-    private func deliver(_ flight: Flight, claimedAt: MonotonicTime) async -> Stragglers? {
-        guard let app = apps[flight.desired.activity.app] else { return nil }
-        let outcomes = Outcomes(count: flight.seats.count)
-        var notBuilt: [Int: PayloadError] = [:]
-        var pushes: [Push] = []
-        var seats: [Int] = []
-        for (index, seat) in flight.seats.enumerated() {
-            do throws(PayloadError) {
-                guard let request = try flight.request(of: seat) else {
-                    outcomes.record(index, .failure(PushFailure(.notSentInTime, "the token is gone")))
-                    continue
-                }
-                seats.append(index)
-                pushes.append(
-                    Push(
-                        request, sendBefore: claimedAt + limits.sendWithin, answerBy: claimedAt + limits.answerWithin))
-            } catch {
-                notBuilt[index] = error
-                outcomes.record(index, .failure(PushFailure(.notSentInTime, "the payload cannot be built")))
             }
         }
-        let places = seats
-        sender.submit(pushes) { index, answer in outcomes.record(places[index], answer) }
-
-        let awaitedUntil = time.wall() + limits.answerWithin + limits.writeWithin
-        let first = await outcomes.collected(within: limits.settleAfter, on: clock)
-        let entries = flight.seats.indices.map { index in
-            entry(flight.seats[index], first[index], notBuilt[index], awaitedUntil: awaitedUntil)
-        }
-        // Without this settlement the flight stays open: closing it for the stragglers alone would lose the others.
-        guard await settle(flight, entries, app) else { return nil }
-        let late = first.indices.filter { first[$0] == nil }
-        guard !late.isEmpty else { return nil }
-        return Stragglers(flight: flight, app: app, seats: late, outcomes: outcomes, awaitedUntil: awaitedUntil)
+        await room.drained()
     }
 
-    private func follow(_ late: Stragglers, claimedAt: MonotonicTime) async {
-        let answers = await late.outcomes.collected(
-            within: claimedAt + limits.answerWithin - time.monotonic(), on: clock)
-        // Cancelled, nobody can tell that no answer came in time; the rows say that one is awaited.
-        let known = Task.isCancelled ? late.seats.filter { answers[$0] != nil } : late.seats
-        guard !known.isEmpty else { return }
-        let entries = known.map { index in
-            let answer = answers[index] ?? .failure(PushFailure(.unknownFate, "no answer in time"))
-            return entry(late.flight.seats[index], answer, nil, awaitedUntil: late.awaitedUntil)
-        }
-        _ = await settle(late.flight, entries, late.app)
-    }
-
-    private func entry(
-        _ seat: Flight.Seat, _ answer: Result<PushAnswer, PushFailure>?, _ notBuilt: PayloadError?,
-        awaitedUntil: UnixTime
-    ) -> SettleFlight.Entry {
-        let outcome: SettleFlight.Outcome =
-            if let notBuilt { .notBuilt(notBuilt) } else if let answer { .answered(answer) } else {
-                .awaited(until: awaitedUntil)
-            }
-        return SettleFlight.Entry(seat: seat, outcome: outcome, dice: Double(dice() >> 11) * 0x1p-53)
-    }
-
-    /// `false` when it could not be written.
-    private func settle(_ flight: Flight, _ entries: [SettleFlight.Entry], _ app: AppSettings) async -> Bool {
-        for _ in 0..<limits.settleAttempts {
-            do throws(StorageError) {
-                let result = try await store.commit(
-                    SettleFlight(flight: flight, entries: entries, app: app, now: time.wall()))
-                if case .success(let reply) = result { report(reply, flight) }
-                return true
-            } catch {
-                logger.error(
-                    "outcomes could not be written",
-                    metadata: ["activity": "\(flight.desired.activity.id)", "error": "\(error)"])
-                try? await clock.sleep(for: limits.storagePause)
-            }
-        }
-        // The lease runs out and a rescuer takes it that they may have arrived.
-        logger.error("outcomes are given up", metadata: ["activity": "\(flight.desired.activity.id)"])
+    /// Whether a lane's time has come; if not, it waits until that may have changed. Nothing is polled.
+    private func isWorkDue() async throws(StorageError) -> Bool {
+        let wait = try await store.nextWakeAt().map { $0 - time.wall() }
+        if let wait, wait <= .zero { return true }
+        await signal.wait(for: wait, on: clock)
         return false
     }
 
-    private func report(_ reply: SettleFlight.Reply, _ flight: Flight) {
-        let activity = flight.desired.activity
-        logger.debug(
-            "flight settled",
-            metadata: [
-                "app": "\(activity.app)", "activity": "\(activity.id)", "revision": "\(flight.record.revision)",
-                "accepted": "\(reply.accepted)", "refused": "\(reply.refused)", "awaited": "\(reply.awaited)",
-            ])
-        guard let fault = reply.fault, fault.kind != .notSent else { return }
-        logger.log(
-            level: fault.kind == .halted ? .error : .warning,
-            fault.kind == .halted ? "delivery is halted until this is mended" : "APNs is in trouble",
-            metadata: [
-                "app": "\(activity.app)", "activity": "\(activity.id)", "code": "\(fault.reason.code.rawValue)",
-                "reason": "\(fault.reason.text)",
-            ])
+    private func claim(
+        _ grant: Pacer.Grant
+    ) async throws(StorageError) -> (departures: [Departure], hasMore: Bool) {
+        let before = time.monotonic()
+        let now = time.wall()
+        let gate = circuits.gate(at: now)
+        let command = ClaimWork(
+            now: now, node: node, apps: apps, limits: limits.claim, gate: gate, pace: grant, seed: dice())
+        guard case .success(let reply) = try await store.commit(command) else { return ([], false) }
+        circuits.claimed(reply, at: now)
+        if reply.rescued > 0 {
+            logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
+        }
+        let departures = reply.flights.map {
+            Departure(flight: $0, claimedAt: before, gate: gate, halvings: grant.halvings)
+        }
+        return (departures, reply.hasMore)
     }
 }

@@ -1,4 +1,5 @@
 package import APNSModel
+import CoreMetrics
 package import Hummingbird
 import HummingbirdCore
 package import LiveActivityCore
@@ -16,7 +17,7 @@ public struct LiveActivityServer: Service {
     public struct Limits: Sendable, Hashable {
         /// The most bytes of a request's body; beyond, the call answers 413.
         public var bodyBytes = 64 * 1024
-        /// The most bytes of an inventory, which lists every card of a phone.
+        /// The most bytes of an inventory, which lists every card of a phone, and of a page of an audience.
         public var inventoryBytes = 256 * 1024
         /// The most arrays and objects inside one another in a body.
         public var jsonDepth = 32
@@ -24,6 +25,18 @@ public struct LiveActivityServer: Service {
         public var jsonValues = 20_000
         /// The most phones whose outlook one answer works out.
         public var countedPhones = 1_000
+        /// The most phones that a dry run counts.
+        public var previewedPhones = 10_000
+        /// The most bytes of one line of a batch; a longer one is answered with 413.
+        public var lineBytes = 64 * 1024
+        /// The most lines of a batch.
+        public var lines = 1_000_000
+        /// The most lines of a batch that are worked on at the same time.
+        public var openLines = 256
+        /// The most bytes of answers that wait for their reader; while there are as many, no further line is read.
+        public var unreadBytes = 16 * 1024 * 1024
+        /// The most batches and streamed audiences at the same time; a further one is answered with 503.
+        public var streams = 8
         /// The most connections at the same time; further ones wait to be accepted.
         public var connections = 10_000
         /// How long a connection may be silent before it is closed.
@@ -51,6 +64,8 @@ public struct LiveActivityServer: Service {
         /// 0 takes any free port.
         package var port = 8080
         package var limits = Limits()
+        /// What `GET /metrics` shows; `nil` turns it off.
+        package var metrics: MetricsSources?
 
         package init(apps: [AppSettings]) {
             self.apps = apps
@@ -71,7 +86,9 @@ public struct LiveActivityServer: Service {
         let services = Services(
             store: store,
             apps: Dictionary(configuration.apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first }),
-            limits: limits, time: time, dice: dice, logger: logger)
+            limits: limits, time: time, dice: dice, logger: logger, metrics: configuration.metrics,
+            httpMetrics: HTTPMetrics(configuration.metrics?.registry ?? MetricsSystem.factory),
+            streams: StreamPlaces(maximum: limits.streams))
         let idle = TimeAmount.nanoseconds(limits.idleTimeout.wholeNanoseconds)
         application = Application(
             responder: Responder(services: services),

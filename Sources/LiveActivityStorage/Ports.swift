@@ -12,7 +12,8 @@ package protocol StateStore: Sendable {
 
 /// How work is found without polling.
 package protocol WorkStore: StateStore {
-    /// An element after each commit that made work due; many collapse into one. For one consumer.
+    /// An element after each commit that made work due; many collapse into one. For one consumer, whose own claims
+    /// raise none.
     var wakeUps: AsyncStream<Void> { get }
     /// The earliest instant that a lane waits for; `nil` when all sleep.
     func nextWakeAt() async throws(StorageError) -> UnixTime?
@@ -33,6 +34,14 @@ package protocol ReadStore: Sendable {
     func activities(
         on device: DeviceID, of app: BundleID
     ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)]
+    /// An app's activities in the order of their numbers. A page may be shorter than its limit, or empty, and still not
+    /// be the last: how far one call looks is limited.
+    func activities(of app: BundleID, _ filter: ActivityFilter) async throws(StorageError) -> ActivityPage
+    /// Runs a command on what stands now, keeps nothing of it, and tells what would stand then of an activity and of
+    /// two stretches of its phones.
+    func preview<C: Command>(
+        _ command: C, of activity: ActivityID, in app: BundleID, phones: [PhoneStretch]
+    ) async throws(StorageError) -> Result<Preview<C.Reply>, Refusal>
     /// The ids of devices by their keys.
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }
@@ -46,20 +55,124 @@ package protocol AdminStore: Sendable {
     func revokeKey(_ id: String, at time: UnixTime) async throws(StorageError) -> Bool
     /// Reads a row, so that readiness says something.
     func check() async throws(StorageError)
+    /// Erases one page of what is older than it is kept, what was written first before what came later.
+    ///
+    /// - Returns: `true` when there may be more.
+    func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool
+    /// What the store has done since it was opened, and what waits.
+    func statistics() async throws(StorageError) -> StoreStatistics
+}
+
+/// How long what is kept is kept.
+package struct PruneLimits: Sendable, Equatable {
+    /// Timelines: by age or by size, whichever comes first, by whole rows.
+    package var history = Duration.seconds(7 * 24 * 3600)
+    package var historyBytes = 10 << 30
+    package var tombstones = TombstoneRecord.lifetime
+    package var idempotencyKeys = IdempotencyRecord.lifetime
+    /// Rows of each kind that one call erases at most.
+    package var rows = 1000
+
+    package init() {}
+}
+
+/// What a store has done since it was opened: totals that only grow, and what waits now.
+package struct StoreStatistics: Sendable, Equatable {
+    package var commits = 0
+    /// Commands of committed transactions.
+    package var commands: [CommandRank: Int] = [:]
+    package var groupSizes = BucketCounts(bounds: Metric.storeGroupSize.bounds)
+    package var commitSeconds = BucketCounts(bounds: Metric.storeCommitSeconds.bounds)
+    /// Commands that are not in a transaction yet.
+    package var waiting = 0
+    package var statements = 0
+    package var rowsWritten = 0
+    package var bytesWritten = 0
+    /// The earliest instant at which a lane is to be looked at; may lie ahead.
+    package var earliestDue: UnixTime?
+
+    package init() {}
 }
 
 /// An activity as it stands.
 package struct ActivityState: Sendable, Equatable {
     package var record: ActivityRecord
     package var content: ContentRecord?
-    package var lane: LaneRecord?
-    /// How many phones it is on; 0 where the question was about one device, and nobody counted.
-    package var phones: Int
+    package var lanes: [LaneRecord]
 
-    package init(record: ActivityRecord, content: ContentRecord?, lane: LaneRecord?, phones: Int) {
+    package init(record: ActivityRecord, content: ContentRecord?, lanes: [LaneRecord]) {
         self.record = record
         self.content = content
-        self.lane = lane
+        self.lanes = lanes
+    }
+
+    /// How many phones it is on, by where they are in their life.
+    package var counts: LaneCounts { lanes.reduce(into: LaneCounts()) { $0 += $1.counts } }
+    package var phones: Int { counts.total }
+}
+
+/// Which activities to list.
+package struct ActivityFilter: Sendable, Equatable {
+    /// The most activities one call looks at, whether they fit or not.
+    package static let maximumExamined = 10_000
+
+    package var type: String?
+    package var phase: ActivityRecord.Phase?
+    /// Whose audience they have this person in.
+    package var user: UserID?
+    package var after: ActivityNumber = 0
+    package var limit: Int
+
+    package init(limit: Int) { self.limit = limit }
+}
+
+/// One page of a list of activities.
+package struct ActivityPage: Sendable, Equatable {
+    package struct Row: Sendable, Equatable {
+        package var record: ActivityRecord
+        /// How many phones it is on, counted up to `countedPhones`; `nil`: more.
+        package var phones: Int?
+
+        package init(record: ActivityRecord, phones: Int?) {
+            self.record = record
+            self.phones = phones
+        }
+    }
+
+    package static let countedPhones = 1000
+
+    package var rows: [Row]
+    /// Where the next page begins; `nil`: this is the last.
+    package var next: ActivityNumber?
+
+    package init(rows: [Row], next: ActivityNumber?) {
+        self.rows = rows
+        self.next = next
+    }
+}
+
+/// So many phones of an activity, from the one after `after`.
+package struct PhoneStretch: Sendable, Equatable {
+    package var after: DeviceKey
+    package var limit: Int
+
+    package init(after: DeviceKey, limit: Int) {
+        self.after = after
+        self.limit = limit
+    }
+}
+
+/// What a command would do.
+package struct Preview<Reply: Sendable>: Sendable {
+    package var reply: Reply
+    /// The activity as it would stand.
+    package var state: ActivityState
+    /// The phones of each stretch as they would stand.
+    package var phones: [[PhoneSituation]]
+
+    package init(reply: Reply, state: ActivityState, phones: [[PhoneSituation]]) {
+        self.reply = reply
+        self.state = state
         self.phones = phones
     }
 }

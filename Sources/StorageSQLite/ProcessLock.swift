@@ -29,6 +29,8 @@ final class ProcessLock: Sendable {
     func unlock() {
         descriptor.withLock { descriptor in
             guard descriptor >= 0 else { return }
+            // Closing alone would leave it to a child that was forked meanwhile, until that runs its own program.
+            _ = flock(descriptor, LOCK_UN)
             _ = close(descriptor)
             descriptor = -1
         }

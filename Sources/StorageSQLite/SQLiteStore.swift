@@ -11,6 +11,7 @@ package final class SQLiteStore: WorkStore, Sendable {
     package let wakeUps: AsyncStream<Void>
     let pool: DatabasePool
     let queue: WriterQueue
+    let counters: StoreCounters
     private let lock: ProcessLock?
     private let wakeContinuation: AsyncStream<Void>.Continuation
 
@@ -26,15 +27,19 @@ package final class SQLiteStore: WorkStore, Sendable {
     ///
     /// - Throws: `StorageError.inUse` when another process serves it, `.cannotOpen` when it is not a database of this
     ///   version or cannot be written.
-    package init(path: String, access: Access = .exclusive) throws(StorageError) {
+    package init(
+        path: String, access: Access = .exclusive, faultPoints: FaultPoints = FaultPoints()
+    ) throws(StorageError) {
         self.path = path
         let lock = try ProcessLock(path: path)
         if lock == nil, access == .exclusive { throw .inUse(path: path) }
         self.lock = access == .exclusive ? lock : nil
         try DatabaseFile.makeIfMissing(path)
+        let counters = StoreCounters()
+        self.counters = counters
         do {
             // Beside a server the tables are as it made them; without one the lock is held while they are made.
-            pool = try withExtendedLifetime(lock) { try Self.open(path, migrates: lock != nil) }
+            pool = try withExtendedLifetime(lock) { try Self.open(path, counters, migrates: lock != nil) }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw .cannotOpen("\(path) is not a SQLite database, or is damaged: restore a backup, or name another file")
         } catch {
@@ -43,14 +48,15 @@ package final class SQLiteStore: WorkStore, Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         wakeUps = stream
         wakeContinuation = continuation
-        queue = WriterQueue(pool) { continuation.yield() }
+        queue = WriterQueue(pool, counters, faultPoints: faultPoints) { continuation.yield() }
     }
 
-    private static func open(_ path: String, migrates: Bool) throws -> DatabasePool {
+    private static func open(_ path: String, _ counters: StoreCounters, migrates: Bool) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.label = "islet"
         configuration.maximumReaderCount = 4
         configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in counters.watch(db) }
         let pool = try DatabasePool(path: path, configuration: configuration)
         // GRDB sets NORMAL when it opens a pool, which power loss undoes; outside a transaction, or it has no effect.
         try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
@@ -73,32 +79,30 @@ package final class SQLiteStore: WorkStore, Sendable {
         let queue = self.queue
         let result: Result<Result<C.Reply, Refusal>, StorageError> = await withCheckedContinuation { continuation in
             queue.submit(
-                WriterQueue.Job(rank: command.rank) { db in
-                    var draft = Draft(try SnapshotLoader.snapshot(of: command.keys, db))
-                    let reply: C.Reply
-                    do throws(Refusal) {
-                        reply = try command.decide(&draft)
-                    } catch {
-                        return WriterQueue.Done(makesWorkDue: false) {
-                            continuation.resume(returning: .success(.failure(error)))
-                        }
-                    }
-                    try draft.write(db)
-                    return WriterQueue.Done(makesWorkDue: draft.makesWorkDue) {
-                        continuation.resume(returning: .success(.success(reply)))
-                    }
-                } fail: { error in
-                    continuation.resume(returning: .failure(error))
-                })
+                WriterQueue.Job(
+                    rank: command.rank, weight: command.weight, isAlone: command.isAlone,
+                    work: .command(keys: command.keys) { draft in
+                        let reply = draft.run(command)
+                        return WriterQueue.Done { continuation.resume(returning: .success(reply)) }
+                    },
+                    fail: { error in continuation.resume(returning: .failure(error)) }))
         }
         return try result.get()
     }
 
     package func nextWakeAt() async throws(StorageError) -> UnixTime? {
-        try await read { db in
-            try UnixTime.fetchOne(
-                db.cachedStatement(sql: "SELECT min(wake_at) FROM activity WHERE wake_at IS NOT NULL"))
+        try await query { sql in
+            let lane = try sql.number("SELECT min(next_at) FROM lane WHERE next_at IS NOT NULL")
+            let activity = try sql.number("SELECT min(wake_at) FROM activity WHERE wake_at IS NOT NULL")
+            return [lane, activity].compactMap { $0 }.min().map(UnixTime.init(milliseconds:))
         }
+    }
+
+    /// The same, by statements of ours.
+    func query<Value: Sendable>(
+        _ body: @escaping @Sendable (Statements) throws -> Value
+    ) async throws(StorageError) -> Value {
+        try await read { db in try body(Statements(db: db)) }
     }
 
     /// Reads one consistent state of the database.
@@ -112,19 +116,20 @@ package final class SQLiteStore: WorkStore, Sendable {
         }
     }
 
-    /// Writes outside the commands: keys.
+    /// Writes outside the commands: keys, and what is pruned.
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value
+        rank: CommandRank = .write, _ body: @escaping @Sendable (Statements) throws -> Value
     ) async throws(StorageError) -> Value {
         let queue = self.queue
         let result: Result<Value, StorageError> = await withCheckedContinuation { continuation in
             queue.submit(
-                WriterQueue.Job(rank: .write) { db in
-                    let value = try body(db)
-                    return WriterQueue.Done(makesWorkDue: false) { continuation.resume(returning: .success(value)) }
-                } fail: { error in
-                    continuation.resume(returning: .failure(error))
-                })
+                WriterQueue.Job(
+                    rank: rank,
+                    work: .statements { sql in
+                        let value = try body(sql)
+                        return WriterQueue.Done { continuation.resume(returning: .success(value)) }
+                    },
+                    fail: { error in continuation.resume(returning: .failure(error)) }))
         }
         return try result.get()
     }

@@ -3,11 +3,11 @@ import GRDB
 /// The tables, by named migrations that are only ever appended to.
 ///
 /// Instants are milliseconds since 1970, durations milliseconds, and every hot table is clustered by the integers that
-/// order it, so that neighbours in a flight are neighbours on disk.
+/// order it, so that neighbours in a flight are neighbours on disk. History is numbered over all activities.
 enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 activities, phones, tokens, lanes, history, keys") { db in
+        migrator.registerMigration("1 activities, lanes, phones, tokens, budgets, history, keys") { db in
             for statement in [activities, phones, tokens, records] { try db.execute(sql: statement) }
         }
         return migrator
@@ -19,7 +19,8 @@ enum Schema {
             run INTEGER NOT NULL, run_started_at INTEGER NOT NULL, rev INTEGER NOT NULL, priority TEXT NOT NULL,
             relevance REAL, stale_at INTEGER, stale_after INTEGER, start_mode TEXT NOT NULL, devices TEXT NOT NULL,
             restart TEXT NOT NULL, alert TEXT, alert_ids TEXT, dismissal TEXT NOT NULL, changed_at INTEGER NOT NULL,
-            accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, wake_at INTEGER, ended_at INTEGER,
+            accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, lap INTEGER NOT NULL, wake_at INTEGER,
+            ended_at INTEGER, client_seq INTEGER,
             UNIQUE (app, id)
         ) STRICT;
         CREATE INDEX activity_due ON activity (wake_at) WHERE wake_at IS NOT NULL;
@@ -29,12 +30,14 @@ enum Schema {
         ) STRICT;
         CREATE TABLE lane (
             activity INTEGER NOT NULL, from_dk INTEGER NOT NULL, to_dk INTEGER NOT NULL, pos INTEGER NOT NULL,
-            stop INTEGER NOT NULL, wrapped INTEGER NOT NULL, lap_rev INTEGER NOT NULL, lap_next_at INTEGER,
-            next_at INTEGER, fence INTEGER NOT NULL, tries INTEGER NOT NULL, reason TEXT, flight_node INTEGER,
+            stop INTEGER NOT NULL, wrapped INTEGER NOT NULL, lap INTEGER NOT NULL, look_at INTEGER, next_at INTEGER,
+            fence INTEGER NOT NULL, tries INTEGER NOT NULL, reason TEXT, absent INTEGER NOT NULL,
+            open INTEGER NOT NULL, live INTEGER NOT NULL, over INTEGER NOT NULL, flight_node INTEGER,
             flight_claimed_at INTEGER, flight_lease_until INTEGER, flight_from INTEGER, flight_to INTEGER,
-            flight_rev INTEGER, flight_ts INTEGER, flight_seed INTEGER,
+            flight_devices BLOB, flight_rev INTEGER, flight_ts INTEGER, flight_seed INTEGER,
             PRIMARY KEY (activity, from_dk)
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX lane_due ON lane (next_at) WHERE next_at IS NOT NULL;
         CREATE INDEX lane_in_flight ON lane (flight_node) WHERE flight_node IS NOT NULL;
         """
 
@@ -50,19 +53,24 @@ enum Schema {
         ) STRICT;
         CREATE INDEX device_by_user ON device (user);
         CREATE TABLE member (
-            activity INTEGER NOT NULL, user INTEGER NOT NULL, PRIMARY KEY (activity, user)
+            activity INTEGER NOT NULL, user INTEGER NOT NULL, mark INTEGER NOT NULL, PRIMARY KEY (activity, user)
         ) STRICT, WITHOUT ROWID;
+        CREATE TABLE audience (
+            activity INTEGER PRIMARY KEY, members INTEGER NOT NULL, mark INTEGER NOT NULL, session TEXT,
+            closed INTEGER NOT NULL, replaced TEXT
+        ) STRICT;
         CREATE INDEX member_by_user ON member (user, activity);
         CREATE TABLE instance (
             activity INTEGER NOT NULL, dk INTEGER NOT NULL, run INTEGER NOT NULL, state INTEGER NOT NULL,
             sent_rev INTEGER NOT NULL, shown_rev INTEGER NOT NULL, ts INTEGER NOT NULL, alerted_rev INTEGER NOT NULL,
-            token_gen INTEGER NOT NULL, tries INTEGER NOT NULL, due_at INTEGER, parked_rev INTEGER NOT NULL,
-            local_id TEXT, created_at INTEGER NOT NULL, started_at INTEGER, start_expires_at INTEGER,
-            high_at INTEGER, contradictions INTEGER NOT NULL, flags INTEGER NOT NULL, last_kind INTEGER,
-            last_at INTEGER, last_rev INTEGER, last_status INTEGER, last_reason TEXT,
+            token_gen INTEGER NOT NULL, tries INTEGER NOT NULL, due_at INTEGER, look_at INTEGER,
+            parked_rev INTEGER NOT NULL, local_id TEXT, created_at INTEGER NOT NULL, started_at INTEGER,
+            start_expires_at INTEGER, high_at INTEGER, contradictions INTEGER NOT NULL, flags INTEGER NOT NULL,
+            last_kind INTEGER, last_at INTEGER, last_rev INTEGER, last_status INTEGER, last_reason TEXT,
             PRIMARY KEY (activity, dk)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX instance_by_device ON instance (dk, activity);
+        CREATE INDEX instance_look ON instance (activity, look_at) WHERE look_at IS NOT NULL;
         CREATE INDEX open_start ON instance (dk) WHERE state IN (2, 3) AND local_id IS NULL;
         """
 
@@ -86,6 +94,12 @@ enum Schema {
             at INTEGER NOT NULL,
             PRIMARY KEY (dk, local_id)
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX tombstone_by_age ON tombstone (at);
+        CREATE TABLE budget (
+            dk INTEGER NOT NULL, kind INTEGER NOT NULL, hour INTEGER NOT NULL, day INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (dk, kind)
+        ) STRICT, WITHOUT ROWID;
         """
 
     private static let records = """
@@ -94,6 +108,14 @@ enum Schema {
             n INTEGER NOT NULL, body BLOB NOT NULL,
             PRIMARY KEY (activity, seq)
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX history_by_age ON history (at);
+        CREATE TABLE idempotency (
+            app TEXT NOT NULL, key_hash TEXT NOT NULL, digest BLOB NOT NULL, answer BLOB NOT NULL, at INTEGER NOT NULL,
+            PRIMARY KEY (app, key_hash)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX idempotency_by_age ON idempotency (at);
+        CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT INTO meta VALUES ('history_bytes', 0), ('history_seq', 0);
         CREATE TABLE api_key (
             id TEXT PRIMARY KEY, app TEXT NOT NULL, scope TEXT NOT NULL, secret_hash BLOB NOT NULL,
             created_at INTEGER NOT NULL, revoked_at INTEGER

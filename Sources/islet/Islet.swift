@@ -3,6 +3,8 @@ import ArgumentParser
 /// The one executable: the only place that builds concrete things.
 @main
 struct Islet: AsyncParsableCommand {
+    static let version = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "islet",
         abstract: "Keeps iOS Live Activities true.",
@@ -10,8 +12,11 @@ struct Islet: AsyncParsableCommand {
             Tell it what should be shown, let the phones say what they hold: it pushes the difference through APNs.
             `islet demo` plays an order on simulated phones, without an Apple account.
             """,
-        version: "0.1.0",
-        subcommands: [Serve.self, Demo.self, Simulate.self, Keys.self, Send.self, Token.self])
+        version: version,
+        subcommands: [
+            Serve.self, Demo.self, Simulate.self, Keys.self, Send.self, Token.self, Config.self, Doctor.self,
+            Backup.self, Restore.self, Bench.self,
+        ])
 }
 
 struct ConfigurationOption: ParsableArguments {

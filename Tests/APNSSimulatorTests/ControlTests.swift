@@ -2,6 +2,8 @@ import APNSModel
 import APNSSimulator
 import Foundation
 import JSONText
+import Logging
+import Synchronization
 import Testing
 
 /// The control API over its real port, with curl.
@@ -26,7 +28,7 @@ struct ControlTests {
         }
     }
 
-    private func withControl(
+    static func withControl(
         _ change: (inout APNSSimulator.Configuration) -> Void = { _ in },
         _ body: @escaping @Sendable (Control) async throws -> Void
     ) async throws {
@@ -45,7 +47,7 @@ struct ControlTests {
 
     @Test
     func `a phone is made, starts a card, is looked at and acted on`() async throws {
-        try await withControl { control in
+        try await Self.withControl { control in
             #expect(try await control.json("POST", "phones", Self.phone) == ["phones": ["ann"]])
             let started = try await control.json(
                 "POST", "phones/ann/actions",
@@ -70,7 +72,7 @@ struct ControlTests {
 
     @Test
     func `every plain action is understood`() async throws {
-        try await withControl { control in
+        try await Self.withControl { control in
             _ = try await control.json("POST", "phones", Self.phone)
             let actions: [JSONValue] = [
                 "background", "kill", "launch", "forceQuit", "foreground", "allow", "offline", "online", "lock",
@@ -91,7 +93,7 @@ struct ControlTests {
 
     @Test
     func `phones come in bulk and are listed in pages`() async throws {
-        try await withControl { control in
+        try await Self.withControl { control in
             let made = try await control.json(
                 "POST", "phones", ["user": "u", "bundleID": "com.acme.pizza", "id": "p", "count": 1500])
             #expect(made[try JSONPointer("/phones")]?.array?.count == 1500)
@@ -105,7 +107,7 @@ struct ControlTests {
 
     @Test
     func `time passes on request`() async throws {
-        try await withControl { control in
+        try await Self.withControl { control in
             let answer = try await control.json("POST", "clock/advance", ["seconds": 90])
             #expect(answer == ["now": "2027-01-15T08:01:30Z", "aheadSeconds": 90])
             #expect(control.simulator.now == Fixture.start + .seconds(90))
@@ -114,21 +116,24 @@ struct ControlTests {
 
     @Test
     func `faults are set, shown and taken away`() async throws {
-        try await withControl { control in
+        try await Self.withControl { control in
             let faults: JSONValue = [
                 "faults": [
                     ["effect": "refuse", "status": 429, "reason": "TooManyRequests", "count": 3, "event": "update"],
                     ["effect": "goAway", "reason": "Shutdown", "last": "previous", "probability": 0.5],
                     ["effect": "loseAnswer", "loss": "close", "skip": 1], ["effect": "slow", "seconds": 0.5],
                     ["effect": "limitStreams", "streams": 3], ["effect": "stall"],
+                    ["effect": "loseAnswer", "loss": "abort", "every": 10, "lasting": 30],
                     ["effect": "refuseStream", "phone": "ann"],
                 ]
             ]
             _ = try await control.json("PUT", "faults", faults)
-            #expect(control.simulator.faults.count == 7)
+            #expect(control.simulator.faults.count == 8)
             #expect(control.simulator.faults.first?.effect == .refuse(status: 429, reason: "TooManyRequests"))
             let shown = try await control.json("GET", "faults")
             #expect(shown[try JSONPointer("/faults/1/last")] == "previous")
+            #expect(shown[try JSONPointer("/faults/6/every")] == 10)
+            #expect(shown[try JSONPointer("/faults/6/lasting")] == 30)
             _ = try await control.json("DELETE", "faults")
             #expect(control.simulator.faults.isEmpty)
         }
@@ -136,7 +141,7 @@ struct ControlTests {
 
     @Test
     func `keys are made and added, and with one a push comes in and is listed`() async throws {
-        try await withControl { control in
+        try await Self.withControl { control in
             let made = try await control.json("POST", "keys", ["teamID": "TEAM567890"])
             #expect(made[try JSONPointer("/p8")]?.string?.contains("PRIVATE KEY") == true)
             let team = Team()
@@ -196,12 +201,14 @@ struct ControlTests {
         Mistake("POST", "clock/advance", ["seconds": -1], "422", "bad-value"),
         Mistake("PUT", "faults", ["faults": [["effect": "burn"]]], "422", "bad-value"),
         Mistake("POST", "keys", ["keyID": "a", "teamID": "b", "pem": "x"], "422", "bad-key"),
+        Mistake("POST", "connections/go-away", ["lastStreamID": -1], "422", "bad-value"),
+        Mistake("POST", "connections/streams", ["streams": -1], "422", "bad-value"),
         Mistake("GET", "pushes?after=x", nil, "422", "bad-value"),
     ]
 
     @Test
     func `a mistake is answered with a problem document and a code`() async throws {
-        try await withControl { control in
+        try await Self.withControl { control in
             _ = try await control.json("POST", "phones", Self.phone)
             for mistake in Self.mistakes {
                 let answer = try await control.call(mistake.method, mistake.path, mistake.body)
@@ -219,8 +226,27 @@ struct ControlTests {
     }
 
     @Test
+    func `a simulator that is stopped has nothing to say about it`() async throws {
+        let lines = Lines()
+        var configuration = APNSSimulator.Configuration()
+        configuration.controlPort = 0
+        let simulator = try APNSSimulator(
+            configuration,
+            logger: Logger(label: "test") { _ in
+                LineHandler(lines: lines)
+            })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await simulator.run() }
+            let port = try #require(try await simulator.started.controlPort)
+            _ = try await Curl.run(["http://127.0.0.1:\(port)/v1/simulator"])
+            group.cancelAll()
+        }
+        #expect(lines.all.withLock { $0 } == [])
+    }
+
+    @Test
     func `changes come as server-sent events`() async throws {
-        try await withControl { control in
+        try await Self.withControl { control in
             _ = try await control.json("POST", "phones", Self.phone)
             let url = try #require(URL(string: "http://127.0.0.1:\(control.port)/v1/changes?phone=ann"))
             let lines = try EventLines(url)
@@ -267,5 +293,25 @@ private final class EventLines: Sendable {
 
     func stop() {
         process.terminate()
+    }
+}
+
+/// What was logged, at whatever level.
+private final class Lines: Sendable {
+    let all = Mutex<[String]>([])
+}
+
+private struct LineHandler: LogHandler {
+    let lines: Lines
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        lines.all.withLock { $0.append("\(event.level) \(event.message)") }
     }
 }

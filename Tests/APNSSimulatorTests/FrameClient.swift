@@ -8,6 +8,8 @@ import NIOSSL
 struct FrameClient: Sendable {
     let channel: any Channel
     let frames: AsyncStream<HTTP2Frame>
+    /// What the connection ended with, if it was not an orderly end.
+    let errors: AsyncStream<any Error>
 
     static func connect(port: Int, caPEM: String) async throws -> FrameClient {
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -15,17 +17,18 @@ struct FrameClient: Sendable {
         tls.applicationProtocols = ["h2"]
         let context = try NIOSSLContext(configuration: tls)
         let (frames, input) = AsyncStream.makeStream(of: HTTP2Frame.self)
+        let (errors, errorInput) = AsyncStream.makeStream(of: (any Error).self)
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
                     try pipeline.addHandler(NIOHTTP2Handler(mode: .client))
-                    try pipeline.addHandler(FrameRecorder(input))
+                    try pipeline.addHandler(FrameRecorder(input, errorInput))
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()
-        return FrameClient(channel: channel, frames: frames)
+        return FrameClient(channel: channel, frames: frames, errors: errors)
     }
 
     /// Sends one push on a stream of the caller's choice.
@@ -48,9 +51,11 @@ private final class FrameRecorder: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 
     private let input: AsyncStream<HTTP2Frame>.Continuation
+    private let errors: AsyncStream<any Error>.Continuation
 
-    init(_ input: AsyncStream<HTTP2Frame>.Continuation) {
+    init(_ input: AsyncStream<HTTP2Frame>.Continuation, _ errors: AsyncStream<any Error>.Continuation) {
         self.input = input
+        self.errors = errors
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -59,7 +64,10 @@ private final class FrameRecorder: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         input.finish()
+        errors.finish()
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        errors.yield(error)
+    }
 }

@@ -126,7 +126,9 @@ struct InspectionTests {
     ) -> Refusal? {
         var session = ProviderSession()
         do throws(Refusal) {
-            _ = try PushInspection.inspect(arrival, session: &session, directory: directory, now: now)
+            _ = try PushInspection.inspect(
+                arrival, to: arrival.tokenText.flatMap { directory.recipient(of: $0) }, session: &session,
+                keys: directory.keys, now: now)
             return nil
         } catch {
             return error

@@ -136,7 +136,7 @@ struct WorldTests {
         third.skip = 1
         var never = FaultRule(.stall)
         never.probability = 0
-        bench.world.faults = FaultList([first, second, never, third])
+        bench.world.faults = FaultList([first, second, never, third], at: bench.now)
         var statuses: [Int?] = []
         for body in [
             Fixture.startBody(), Fixture.startBody(), Fixture.startBody(), Fixture.startBody(),
@@ -150,6 +150,22 @@ struct WorldTests {
         #expect(Array(bench.world.received.latest).map(\.hadFault) == [false, true, true, true, true])
     }
 
+    @Test
+    func `a rule meets each push of its ordinal after those it skips, for as long as it lasts`() {
+        var third = FaultRule(.loseAnswer(.silence))
+        third.every = 3
+        third.skip = 1
+        third.lasting = .seconds(60)
+        var faults = FaultList([third], at: Fixture.start)
+        var dice = SeededDice(seed: 1)
+        func meets(_ seconds: Int64) -> Bool {
+            let arrival = PushArrival(environment: .sandbox)
+            return faults.effect(on: arrival, phone: nil, dice: &dice, now: Fixture.start + .seconds(seconds)) != nil
+        }
+        #expect((0..<8).map { _ in meets(59) } == [false, false, false, true, false, false, true, false])
+        #expect((0..<8).allSatisfy { _ in !meets(60) })
+    }
+
     @Test(arguments: 0..<100)
     func `a probability is met about as often as it says, the same way for the same seed`(seed: UInt64) {
         print("seed \(seed)")
@@ -157,9 +173,10 @@ struct WorldTests {
             var dice = SeededDice(seed: seed)
             var rule = FaultRule(.stall)
             rule.probability = 0.25
-            var faults = FaultList([rule])
+            var faults = FaultList([rule], at: Fixture.start)
             return (0..<400).map { _ in
-                faults.effect(on: PushArrival(environment: .sandbox), phone: nil, dice: &dice) != nil
+                faults.effect(on: PushArrival(environment: .sandbox), phone: nil, dice: &dice, now: Fixture.start)
+                    != nil
             }
         }
         let met = run()

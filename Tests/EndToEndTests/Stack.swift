@@ -73,14 +73,14 @@ struct Stack: Sendable {
             group.addTask { try await simulator.run() }
             let ports = try await simulator.started
             let signer = try Signing.key(keyID: simulatorKey.keyID, teamID: simulatorKey.teamID, p8: p8)
-            let client = try APNSClient(
-                routes: try options.environments.map { environment in
-                    APNSClient.Route(
-                        bundleID: bundleID, environment: environment, key: signer,
-                        endpoint: try .init(host: ports.host, port: ports.ports[environment] ?? 0),
-                        trustRoots: .pem(Array(ports.caPEM.utf8)))
-                })
-            let services = try services(options, store, client) { await address.fulfil($0) }
+            let routes = try options.environments.map { environment in
+                APNSClient.Route(
+                    bundleID: bundleID, environment: environment, key: signer,
+                    endpoint: try .init(host: ports.host, port: ports.ports[environment] ?? 0),
+                    trustRoots: .pem(Array(ports.caPEM.utf8)))
+            }
+            let client = try APNSClient(routes: routes)
+            let services = try services(options, store, client, routes) { await address.fulfil($0) }
             group.addTask { try await services.run() }
             let islet = await address.value
             let stack = Stack(
@@ -93,7 +93,7 @@ struct Stack: Sendable {
 
     /// What `islet serve` runs, in its order.
     private static func services(
-        _ options: Options, _ store: SQLiteStore, _ client: APNSClient,
+        _ options: Options, _ store: SQLiteStore, _ client: APNSClient, _ routes: [APNSClient.Route],
         _ onListening: @escaping @Sendable (String) async -> Void
     ) throws -> ServiceGroup {
         let settings = try AppSettings(
@@ -106,11 +106,15 @@ struct Stack: Sendable {
             ], environments: options.environments)
         let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let registry = MetricsRegistry()
         let dispatcher = Dispatcher(
             store: store, sender: client, apps: [settings], time: APNSClient.liveTime, node: 1, dice: dice,
-            limits: options.limits, logger: logger)
+            limits: options.limits, metrics: DeliveryMetrics(factory: registry), logger: logger)
         var serving = LiveActivityServer.Configuration(apps: [settings])
         serving.port = 0
+        serving.metrics = MetricsSources(
+            registry: registry, version: Islet.version, startedAt: APNSClient.liveTime.wall()
+        ) { ConnectionReading.readings(of: client, routes) }
         let server = LiveActivityServer(
             configuration: serving, store: store, time: APNSClient.liveTime, dice: dice, logger: logger
         ) { await onListening($0.description) }

@@ -70,7 +70,13 @@ package final class TestServer: Sendable {
         case reset(HTTP2ErrorCode)
         case goAway(HTTP2StreamID, reason: String)
         case settings([HTTP2Setting])
+        /// Lets this many bytes more come in before the client has to wait.
+        case openWindow(Int)
+        /// Reads nothing any more.
+        case stopReading
         case close
+        /// TCP resets the connection: no good-bye of TLS or HTTP/2, and nothing that waits is sent.
+        case cut
     }
 
     package typealias Script = @Sendable (Request) -> [Reaction]
@@ -80,6 +86,8 @@ package final class TestServer: Sendable {
         var connections = 0
         var openStreams = 0
         var mostOpenStreams = 0
+        var closed = 0
+        var closedWaiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Mutex(State())
@@ -93,15 +101,29 @@ package final class TestServer: Sendable {
     }
 
     /// Runs a server on a free port of loopback while the body runs.
+    ///
+    /// - Parameters:
+    ///   - streamWindow: How much of a request's body may come in before the client has to wait.
+    ///   - receiveBuffer: The size of the sockets' receive buffers, in bytes; the system's own when `nil`.
     package static func run(
-        streams: Int = 1_000, protocols: [String] = ["h2"], script: @escaping Script,
-        body: (TestServer) async throws -> Void
+        streams: Int = 1_000, streamWindow: Int = 65_535, receiveBuffer: Int? = nil, protocols: [String] = ["h2"],
+        script: @escaping Script, body: (TestServer) async throws -> Void
     ) async throws {
         let server = TestServer(try TestAuthority(), script)
         let tls = try NIOSSLContext(configuration: server.authority.makeServerConfiguration(protocols: protocols))
-        let settings = [HTTP2Setting(parameter: .maxConcurrentStreams, value: streams)]
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let settings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: streams),
+            HTTP2Setting(parameter: .initialWindowSize, value: streamWindow),
+        ]
+        var bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        if let receiveBuffer {
+            // On the listening socket: the window that TCP announces follows from it before a connection stands.
+            bootstrap = bootstrap.serverChannelOption(
+                .socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBuffer))
+        }
+        let channel =
+            try await bootstrap
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
@@ -126,6 +148,28 @@ package final class TestServer: Sendable {
     package var requests: [Request] { state.withLock { $0.requests } }
     package var connections: Int { state.withLock { $0.connections } }
     package var mostOpenStreams: Int { state.withLock { $0.mostOpenStreams } }
+
+    /// Returns when that many connections have been closed.
+    package func closedConnections(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.closed >= count { return true }
+                state.closedWaiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    fileprivate func connectionClosed() {
+        let waiters = state.withLock { state in
+            state.closed += 1
+            let (closed, waiters) = (state.closed, state.closedWaiters)
+            state.closedWaiters.removeAll { $0.count <= closed }
+            return waiters.filter { $0.count <= closed }
+        }
+        for waiter in waiters { waiter.continuation.resume() }
+    }
 
     fileprivate func countConnection() -> Int {
         state.withLock { state in
@@ -194,6 +238,11 @@ private final class TestServerHandler: ChannelInboundHandler {
         context.flush()
     }
 
+    func channelInactive(context: ChannelHandlerContext) {
+        server.connectionClosed()
+        context.fireChannelInactive()
+    }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
@@ -226,9 +275,16 @@ private final class TestServerHandler: ChannelInboundHandler {
             let debug = ByteBuffer(string: #"{"reason":"\#(reason)"}"#)
             write(context, .rootStream, .goAway(lastStreamID: last, errorCode: .noError, opaqueData: debug))
         case .settings(let settings): write(context, .rootStream, .settings(.settings(settings)))
+        case .openWindow(let bytes):
+            write(context, .rootStream, .windowUpdate(windowSizeIncrement: bytes))
+        case .stopReading: try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         case .close:
             context.flush()
             context.close(promise: nil)
+        case .cut:
+            // Closing a socket that lingers for no time sends a reset. Below TLS, which would say good-bye first.
+            _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+            try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self).close(promise: nil)
         }
     }
 

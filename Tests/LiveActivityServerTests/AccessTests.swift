@@ -20,7 +20,12 @@ enum Credential: Sendable, Hashable {
     /// The table once more, by hand: a change of a scope is to be a change of two places.
     static let scopes: [String: APIKeyRecord.Scope] = [
         "PUT /v1/activities/{activity}": .backend,
+        "PATCH /v1/activities/{activity}": .backend,
         "POST /v1/activities/{activity}/end": .backend,
+        "DELETE /v1/activities/{activity}": .backend,
+        "POST /v1/activities/{activity}/audience": .backend,
+        "GET /v1/activities": .read,
+        "POST /v1/batch": .device,
         "GET /v1/activities/{activity}": .read,
         "GET /v1/activities/{activity}/timeline": .read,
         "PUT /v1/devices/{device}": .device,
@@ -30,7 +35,7 @@ enum Credential: Sendable, Hashable {
         "DELETE /v1/devices/{device}": .device,
     ]
     /// What anybody may ask.
-    static let open: Set<String> = ["GET /healthz", "GET /readyz"]
+    static let open: Set<String> = ["GET /healthz", "GET /readyz", "GET /metrics"]
 
     /// Who may do what, by hand.
     static let allowed: [APIKeyRecord.Scope: Set<APIKeyRecord.Scope>] = [

@@ -1,3 +1,4 @@
+// The table of requests that must be refused, by call.
 import HTTPTypes
 import JSONText
 import LiveActivityServer
@@ -36,7 +37,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     static let paths: [(HTTPRequest.Method, String)] = [
         (.put, "/v1/activities/order-1"), (.post, "/v1/activities/order-1/end"), (.put, "/v1/devices/phone-1"),
         (.put, "/v1/devices/phone-1/push-to-start-tokens/Order"), (.put, "/v1/devices/phone-1/instances/card-1"),
-        (.put, "/v1/devices/phone-1/instances"),
+        (.put, "/v1/devices/phone-1/instances"), (.patch, "/v1/activities/order-1"),
+        (.post, "/v1/activities/order-1/audience"),
     ]
 
     static let general: [BadInput] = paths.flatMap { method, path in
@@ -134,6 +136,50 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.post, activity + "/end", #"{"alert":{"title":""}}"#, 422, "invalid_body", "/alert/title"),
         BadInput(.get, "/v1/activities/nobody", "", 404, "unknown_activity"),
         BadInput(.get, "/v1/activities/nobody/timeline", "", 404, "unknown_activity"),
+    ]
+
+    private static let audience = activity + "/audience"
+
+    static let changes: [BadInput] = [
+        .put(activity, order(#""sequence":-1"#), "/sequence"),
+        .put(activity, order(#""sequence":1.5"#), "/sequence"),
+        .put(activity, order(#""sequence":"7""#), "/sequence"),
+        BadInput(.post, activity + "/end", #"{"sequence":-1}"#, 422, "invalid_body", "/sequence"),
+        BadInput(.patch, activity, #"{"state":[]}"#, 422, "invalid_body", "/state"),
+        BadInput(.patch, activity, #"{"type":"Order"}"#, 422, "invalid_body", "/type"),
+        BadInput(.patch, activity, #"{"attributes":{}}"#, 422, "invalid_body", "/attributes"),
+        BadInput(.patch, activity, #"{"sequence":-1}"#, 422, "invalid_body", "/sequence"),
+        BadInput(.patch, activity, #"{"relevance":1e999}"#, 422, "invalid_body", "/relevance"),
+        BadInput(.patch, activity, #"{"staleAt":1000000000}"#, 422, "invalid_body", "/staleAt"),
+        BadInput(.patch, activity, #"{"staleAt":1800009000,"staleAfter":"5m"}"#, 422, "invalid_body", "/staleAfter"),
+        BadInput(.patch, activity, #"{"priority":"urgent"}"#, 422, "invalid_body", "/priority"),
+        BadInput(.patch, activity, #"{"alert":{"title":""}}"#, 422, "invalid_body", "/alert/title"),
+        BadInput(
+            .patch, activity, #"{"state":{"text":""# + String(repeating: "x", count: 5000) + #""}}"#, 422,
+            "payload_too_large", "/state"),
+        BadInput(.patch, "/v1/activities/nobody", "{}", 404, "unknown_activity"),
+        BadInput(.patch, "/v1/activities/done", "{}", 409, "activity_ended"),
+        BadInput(.delete, "/v1/activities/nobody", "", 404, "unknown_activity"),
+        BadInput(.post, audience, "{}", 422, "invalid_body", ""),
+        BadInput(.post, audience, #"{"add":"ada"}"#, 422, "invalid_body", "/add"),
+        BadInput(.post, audience, #"{"add":["ada",""]}"#, 422, "invalid_body", "/add/1"),
+        BadInput(.post, audience, #"{"remove":["a\u0000"]}"#, 422, "invalid_body", "/remove/0"),
+        BadInput(.post, audience, #"{"add":["a"],"remove":["b","a"]}"#, 422, "invalid_body", "/remove/1"),
+        BadInput(.post, audience, #"{"add":["a"],"replace":["b"]}"#, 422, "invalid_body", "/replace"),
+        BadInput(.post, audience, #"{"replace":5}"#, 422, "invalid_body", "/replace"),
+        BadInput(.post, audience, #"{"replace":{"users":[]}}"#, 422, "invalid_body", "/replace/session"),
+        BadInput(.post, audience, #"{"replace":{"session":"","users":[]}}"#, 422, "invalid_body", "/replace/session"),
+        BadInput(.post, audience, #"{"replace":{"session":"s"}}"#, 422, "invalid_body", "/replace/users"),
+        BadInput(
+            .post, audience, #"{"replace":{"session":"s","users":[],"end":true}}"#, 422, "invalid_body",
+            "/replace/end"),
+        BadInput(
+            .post, audience, #"{"add":["# + (0...1000).map { "\"u\($0)\"" }.joined(separator: ",") + "]}", 422,
+            "audience_too_large", "/add"),
+        BadInput(.post, "/v1/activities/nobody/audience", #"{"add":["a"]}"#, 404, "unknown_activity"),
+        BadInput(.post, "/v1/activities/done/audience", #"{"add":["a"]}"#, 409, "activity_ended"),
+        BadInput(
+            .post, audience + "?dryRun=true", #"{"replace":{"session":"s","users":[]}}"#, 400, "invalid_query"),
     ]
 
     private static let phone = "/v1/devices/phone-1"
@@ -239,21 +285,33 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             BadInput(.get, "/v1/activities/%C0%AF", "", 400, "invalid_path"),
             BadInput(.get, "/", "", 404, "not_found"),
             BadInput(.get, "/v1", "", 404, "not_found"),
-            BadInput(.get, "/v1/activities", "", 404, "not_found"),
             BadInput(.get, "/v1/activities/", "", 404, "not_found"),
+            BadInput(.get, "/v1/activities?phase=over", "", 400, "invalid_query"),
+            BadInput(.get, "/v1/activities?type=Pizza", "", 422, "unknown_type"),
+            BadInput(.get, "/v1/activities?user=", "", 400, "invalid_query"),
+            BadInput(.get, "/v1/activities?limit=0", "", 400, "invalid_query"),
+            BadInput(.get, "/v1/activities?limit=1001", "", 400, "invalid_query"),
+            BadInput(.get, "/v1/activities?after=-1", "", 400, "invalid_query"),
+            BadInput(.get, "/v1/activities?sort=id", "", 400, "invalid_query"),
             BadInput(.post, "/v1/activities//end", "", 404, "not_found"),
             BadInput(.get, "/v1/activities/a/", "", 404, "not_found"),
             BadInput(.get, "/v2/activities/a", "", 404, "not_found"),
             BadInput(.get, "/healthz/", "", 404, "not_found"),
-            BadInput(.put, "/v1/activities/a?dryRun=true", #"{"type":"Order","state":{}}"#, 400, "invalid_query"),
+            BadInput(.put, "/v1/activities/a?dryRun=yes", #"{"type":"Order","state":{}}"#, 400, "invalid_query"),
+            BadInput(.put, "/v1/activities/a?limit=5", #"{"type":"Order","state":{}}"#, 400, "invalid_query"),
+            BadInput(.delete, "/v1/activities/order-1?after=a", "", 400, "invalid_query"),
+            BadInput(.delete, "/v1/activities/order-1?sequence=-1", "", 400, "invalid_query"),
+            BadInput(.delete, "/v1/activities/order-1?sequence=x", "", 400, "invalid_query"),
+            BadInput(.post, "/v1/batch?dryRun=true", "", 400, "invalid_query"),
             BadInput(.get, "/healthz?verbose=1", "", 400, "invalid_query"),
             BadInput(.get, "/v1/devices/phone-1", "", 405, "method_not_allowed"),
-            BadInput(.patch, "/v1/activities/a", "{}", 405, "method_not_allowed"),
-            BadInput(.delete, "/v1/activities/a", "", 405, "method_not_allowed"),
+            BadInput(.patch, "/v1/devices/a", "{}", 405, "method_not_allowed"),
+            BadInput(.delete, "/v1/activities/a/end", "", 405, "method_not_allowed"),
+            BadInput(.get, "/v1/batch", "", 405, "method_not_allowed"),
             BadInput(.post, "/healthz", "", 405, "method_not_allowed"),
         ]
 
-    static let all = general + empty + activities + phones + ids
+    static let all = general + empty + activities + changes + phones + ids
 }
 
 @Suite struct BadInputTests {
@@ -296,8 +354,11 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         let elsewhere: Set<Problem.Code> = [
             // Keys and content types have tables of their own.
             .keyMissing, .keyInvalid, .scopeMissing, .appNotConfigured, .unsupportedMediaType,
+            // Headers have a table of their own, see the tests of conditions.
+            .invalidHeader, .revisionDiffers, .idempotencyKeyReused,
             // They need more than a request: see the tests of phones and of the store.
-            .deadToken, .noStateYet, .storageUnavailable, .commitUnknown, .overloaded, .notReady,
+            .deadToken, .noStateYet, .sessionReplaced, .sessionClosed, .storageUnavailable, .commitUnknown, .overloaded,
+            .notReady,
             // Nothing refuses with them today, or it would be a fault of ours.
             .typeMisconfigured, .internalError,
         ]
@@ -358,8 +419,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
 
     @Test func `a wrong method is told the right ones`() async throws {
         try await withServer { fixture in
-            let reply = try await fixture.call(.delete, "/v1/activities/a")
-            #expect(reply.headers[.allow] == "PUT, GET, HEAD")
+            let reply = try await fixture.call(.post, "/v1/activities/a")
+            #expect(reply.headers[.allow] == "PUT, PATCH, DELETE, GET, HEAD")
             #expect(try await fixture.call(.options, "/v1/devices/a").headers[.allow] == "PUT, DELETE")
         }
     }

@@ -16,13 +16,9 @@ package struct ModelStore: Sendable {
 
     package mutating func run<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
         var draft = Draft(load(command.keys))
-        do throws(Refusal) {
-            let reply = try command.decide(&draft)
-            apply(draft)
-            return .success(reply)
-        } catch {
-            return .failure(error)
-        }
+        let result = draft.run(command)
+        apply(draft)
+        return result
     }
 
     /// For tests that set the scene: changes rows behind the commands' back.
@@ -33,7 +29,9 @@ package struct ModelStore: Sendable {
     }
 
     /// The earliest instant that a lane waits for.
-    package var nextWakeAt: UnixTime? { rows.activities.values.compactMap(\.wakeAt).min() }
+    package var nextWakeAt: UnixTime? {
+        (rows.activities.values.compactMap(\.wakeAt) + rows.lanes.values.flatMap { $0.compactMap(\.nextAt) }).min()
+    }
 
     private mutating func apply(_ draft: Draft) {
         let (from, changes) = (draft.snapshot, draft.changes)
@@ -42,7 +40,7 @@ package struct ModelStore: Sendable {
             if let activity = from.activities[key] { rows.activityNumbers[.init(activity.app, activity.id)] = key }
         }
         for key in changes.contents { rows.contents[key] = from.contents[key] }
-        for key in changes.lanes { rows.lanes[key] = from.lanes[key] }
+        for key in changes.lanes.sorted() { if let lane = from.lane(key) { rows.place(lane) } }
         for key in changes.users { rows.users[key] = from.users[key] }
         for key in changes.devices {
             rows.devices[key] = from.devices[key]
@@ -52,10 +50,17 @@ package struct ModelStore: Sendable {
         for key in changes.instances { rows.instances[key] = from.instances[key] }
         for key in changes.removedUpdateTokens { rows.updateTokens[key] = nil }
         for key in changes.updateTokens { rows.updateTokens[key] = from.updateTokens[key] }
-        for (activity, user) in changes.addedMembers { rows.members[activity, default: []].insert(user) }
-        for (activity, user) in changes.removedMembers { rows.members[activity]?.remove(user) }
+        for key in changes.removedMembers {
+            rows.members[key.activity]?.remove(key.user)
+            rows.memberMarks[key] = nil
+        }
+        for key in changes.addedMembers { rows.members[key.activity, default: []].insert(key.user) }
+        for key in changes.memberMarks { rows.memberMarks[key] = from.memberMarks[key] }
+        for key in changes.audiences { rows.audiences[key] = from.audiences[key] }
+        for key in changes.idempotency { rows.idempotency[key] = from.idempotency[key] }
         for key in changes.tombstones { rows.tombstones[key] = from.tombstones[key] }
         for key in changes.owners { rows.owners[key] = from.owners[key] }
+        for key in changes.budgets { rows.budgets[key] = from.budgets[key] }
         rows.nextActivityNumber = max(rows.nextActivityNumber, from.nextActivityNumber)
         rows.nextUserNumber = max(rows.nextUserNumber, from.nextUserNumber)
         history += changes.history
@@ -78,13 +83,20 @@ extension ModelStore {
         switch key {
         case .activity(let app, let id):
             if let number = rows.activityNumbers[.init(app, id)] { loadActivity(number, &part) }
+        case .instances(let number, let devices):
+            loadActivity(number, &part)
+            for device in devices {
+                let key = Snapshot.PhoneKey(number, device)
+                if part.instances[key] == nil { part.instances[key] = rows.instances[key] }
+            }
         case .phones(let number, let devices):
             loadActivity(number, &part)
-            for device in devices { loadPhone(number, device, &part) }
+            for device in devices { loadSituation(number, device, &part) }
         case .members(let app, let id):
             guard let number = rows.activityNumbers[.init(app, id)] else { return }
             loadActivity(number, &part)
-            part.members[number] = rows.members[number]
+            part.members[number] = rows.members[number] ?? []
+            for user in rows.members[number] ?? [] { loadMember(user, of: number, &part) }
             for user in rows.members[number] ?? [] { loadDevices(of: user, activity: number, &part) }
         case .users(let app, let ids, let activity):
             let number = activity.flatMap { rows.activityNumbers[.init(app, $0)] }
@@ -108,13 +120,54 @@ extension ModelStore {
             part.users[.init(app, id)] = user
             for (number, members) in rows.members where members.contains(user) {
                 loadActivity(number, &part)
-                part.members[number] = members
+                part.members[number, default: []].insert(user)
                 loadDevices(of: user, activity: number, &part)
             }
         case .owners(let values):
             for value in values { loadOwner(value, &part) }
-        case .due(let time, let lanes, let phones, let node): loadDue(time, lanes, phones, node, &part)
+        case .audience, .audiencePage: loadAudience(key, &part)
+        case .idempotency(let app, let hash):
+            part.idempotency[.init(app, hash)] = rows.idempotency[.init(app, hash)]
+        case .due(let due): loadDue(due, &part)
         }
+    }
+
+    private func loadAudience(_ key: SnapshotKey, _ part: inout Snapshot) {
+        switch key {
+        case .audience(let app, let id, let users):
+            guard let number = rows.activityNumbers[.init(app, id)] else { return }
+            loadAudience(number, &part)
+            for id in users {
+                guard let user = rows.users[.init(app, id)] else { continue }
+                part.users[.init(app, id)] = user
+                loadMember(user, of: number, &part)
+                loadDevices(of: user, activity: number, &part)
+            }
+        case .audiencePage(let app, let id, let after, let limit, let mark):
+            guard let number = rows.activityNumbers[.init(app, id)] else { return }
+            loadAudience(number, &part)
+            let rest = (rows.members[number] ?? []).filter { $0 > after }.sorted()
+            let page = rest.prefix(limit)
+            let wanted = page.filter { rows.memberMarks[.init(number, $0), default: 0] != mark }
+            for user in wanted {
+                loadMember(user, of: number, &part)
+                loadDevices(of: user, activity: number, &part)
+            }
+            part.audiencePages[.init(number, after: after, besides: mark)] = .init(
+                members: wanted, last: page.last, isComplete: rest.count <= limit)
+        default: break
+        }
+    }
+
+    private func loadAudience(_ number: ActivityNumber, _ part: inout Snapshot) {
+        loadActivity(number, &part)
+        part.audiences[number] = rows.audiences[number]
+    }
+
+    private func loadMember(_ user: UserNumber, of number: ActivityNumber, _ part: inout Snapshot) {
+        guard rows.members[number]?.contains(user) == true else { return }
+        part.members[number, default: []].insert(user)
+        part.memberMarks[.init(number, user)] = rows.memberMarks[.init(number, user)]
     }
 
     private func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
@@ -144,6 +197,16 @@ extension ModelStore {
         loadDevice(device, &part)
         part.instances[key] = rows.instances[key]
         part.updateTokens[key] = rows.updateTokens[key]
+    }
+
+    /// With all that the reconciler looks at.
+    private func loadSituation(_ activity: ActivityNumber, _ device: DeviceKey, _ part: inout Snapshot) {
+        let key = Snapshot.PhoneKey(activity, device)
+        loadPhone(activity, device, &part)
+        for kind in BudgetRecord.Kind.allCases {
+            let budget = BudgetKey(device, kind)
+            part.budgets[budget] = rows.budgets[budget]
+        }
         let type = rows.activities[activity]?.type
         let hasOther = rows.instances.contains { other, instance in
             other.device == device && other.activity != activity && instance.hasOpenStart
@@ -163,35 +226,91 @@ extension ModelStore {
         }
     }
 
-    private func loadDue(_ time: UnixTime, _ lanes: Int, _ phones: Int, _ node: Int64, _ part: inout Snapshot) {
-        let lost = rows.activities.values.filter { activity in
-            rows.lanes[activity.number]?.flight.map { $0.node != node } ?? false
-        }.sorted { $0.number < $1.number }
-        let awake = rows.activities.values.filter { $0.wakeAt.map { $0 <= time } ?? false }
-            .sorted { ($0.wakeAt ?? time, $0.number) < ($1.wakeAt ?? time, $1.number) }.prefix(lanes)
-        let due = (lost + awake.filter { candidate in !lost.contains { $0.number == candidate.number } }).prefix(lanes)
-        var left = phones
-        for activity in due where left > 0 {
-            loadActivity(activity.number, &part)
-            part.due.append(activity.number)
-            let lane = rows.lanes[activity.number] ?? LaneRecord(activity: activity.number)
-            let page = page(of: lane, activity, at: time, node: node, limit: min(left, max(1, phones / 2)))
-            part.pages[activity.number] = page
-            for device in page.devices { loadPhone(activity.number, device, &part) }
-            left -= page.devices.count
+    private func loadDue(_ due: DueLanes, _ part: inout Snapshot) {
+        findLanes(due, &part)
+        for key in part.due { loadActivity(key.activity, &part) }
+        for number in part.woken { loadActivity(number, &part) }
+        var room = due.phones
+        var roomOf: [ActivityNumber: Int] = [:]
+        for key in part.due {
+            guard let lane = rows.lane(key), let activity = rows.activities[key.activity] else { continue }
+            let devices = rows.instances.keys.filter { $0.activity == key.activity }.map(\.device).sorted()
+            var page: Snapshot.Page?
+            if let flight = lane.flight {
+                guard lane.isAbandoned(now: due.at, node: due.node) else { continue }
+                let range = flight.fromDevice...flight.toDevice
+                page = .init(
+                    devices: devices.filter { flight.devices?.contains($0) ?? range.contains($0) }, isComplete: true)
+            } else if lane.shouldSplit(lanes: rows.lanes[key.activity]?.count ?? 0) {
+                part.lowerHalves[key] = counts(key.activity, lane.fromDevice..<lane.middle)
+            } else if !lane.isBackingOff(now: due.at) {
+                let limit = min(room, roomOf[key.activity] ?? due.phonesOfOne)
+                guard limit > 0 else { continue }
+                page = self.page(of: lane, activity, devices, at: due.at, limit: limit)
+                roomOf[key.activity] = (roomOf[key.activity] ?? due.phonesOfOne) - (page?.devices.count ?? 0)
+            }
+            guard let page else { continue }
+            part.pages[key] = page
+            for device in page.devices { loadSituation(key.activity, device, &part) }
+            room -= page.devices.count
         }
     }
 
-    private func page(
-        of lane: LaneRecord, _ activity: ActivityRecord, at time: UnixTime, node: Int64, limit: Int
-    ) -> Snapshot.Page {
-        let devices = rows.instances.keys.filter { $0.activity == activity.number }.map(\.device).sorted()
-        if let flight = lane.flight {
-            guard lane.isAbandoned(now: time, node: node) else { return .init(devices: [], isComplete: true) }
-            return .init(
-                devices: devices.filter { (flight.fromDevice...flight.toDevice).contains($0) }, isComplete: true)
+    private func findLanes(_ due: DueLanes, _ part: inout Snapshot) {
+        let all = rows.lanes.values.joined()
+        part.due = all.filter { lane in lane.flight.map { $0.node != due.node } ?? false }.map(\.key).sorted()
+        part.due = Array(part.due.prefix(due.lanes))
+        typealias Candidate = (at: UnixTime, activity: ActivityNumber, lane: DeviceKey?)
+        func earliest(_ list: [Candidate]) -> ArraySlice<Candidate> {
+            list.filter { $0.at <= due.at }.sorted { left, right in
+                (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
+            }.prefix(due.lanes)
         }
-        let all = lane.inLap(for: activity.revision).stretches.flatMap { stretch in devices.filter(stretch.contains) }
-        return .init(devices: Array(all.prefix(limit)), isComplete: all.count <= limit)
+        let lanes = earliest(all.compactMap { lane in lane.nextAt.map { ($0, lane.activity, lane.fromDevice) } })
+        let woken = earliest(rows.activities.values.compactMap { one in one.wakeAt.map { ($0, one.number, nil) } })
+        let candidates = (lanes + woken).sorted { left, right in
+            (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
+        }
+        var taken = Set(part.due)
+        for candidate in candidates {
+            guard let activity = rows.activities[candidate.activity] else { continue }
+            let lanes = (rows.lanes[candidate.activity] ?? []).filter { lane in
+                guard candidate.lane == nil else { return lane.fromDevice == candidate.lane }
+                return lane.page(for: activity, at: due.at) != .due && lane.flight == nil
+                    && !lane.isBackingOff(now: due.at)
+            }
+            let new = lanes.map(\.key).filter { !taken.contains($0) }
+            guard part.due.isEmpty || part.due.count + new.count <= due.lanes else { break }
+            if candidate.lane == nil { part.woken.append(candidate.activity) }
+            part.due += new
+            taken.formUnion(new)
+        }
+    }
+
+    private func counts(_ activity: ActivityNumber, _ range: Range<DeviceKey>) -> LaneCounts {
+        var counts = LaneCounts()
+        for (key, instance) in rows.instances where key.activity == activity && range.contains(key.device) {
+            counts.count(instance.state, 1)
+        }
+        return counts
+    }
+
+    private func page(
+        of lane: LaneRecord, _ activity: ActivityRecord, _ devices: [DeviceKey], at time: UnixTime, limit: Int
+    ) -> Snapshot.Page {
+        switch lane.page(for: activity, at: time) {
+        case .lap(let stretches):
+            let all = stretches.flatMap { stretch in devices.filter(stretch.contains) }
+            return .init(devices: Array(all.prefix(limit)), isComplete: all.count <= limit)
+        case .due:
+            let own = devices.filter { (lane.fromDevice..<lane.toDevice).contains($0) }
+            let looks = own.compactMap { device in
+                rows.instances[.init(lane.activity, device)]?.lookAt.map { (device: device, at: $0) }
+            }
+            let all = looks.filter { $0.at <= time }.map(\.device)
+            return .init(
+                devices: Array(all.prefix(limit)), isComplete: all.count <= limit,
+                nextLookAt: looks.map(\.at).filter { $0 > time }.min())
+        }
     }
 }

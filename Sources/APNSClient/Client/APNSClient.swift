@@ -3,7 +3,8 @@ public import Logging
 import NIOPosix
 import Synchronization
 
-/// Sends pushes to APNs: one HTTP/2 connection per key and endpoint, token authentication, each push within its limits.
+/// Sends pushes to APNs: a few HTTP/2 connections per key and endpoint, token authentication, each push within its
+/// limits.
 ///
 /// It works from the moment it is made: connections are made when pushes need them. `run()` adds an orderly end: give
 /// it to the service group or task that owns the client, and cancel that. A program without one calls
@@ -11,8 +12,11 @@ import Synchronization
 ///
 /// An answer of APNs, refusals included, is a value (`PushAnswer`); only what has no answer fails (`PushFailure`). The
 /// client itself sends a push again only after a definite "not processed" (a refused stream, GOAWAY, an expired
-/// provider token, a request for a new connection), each at most once and never past `Push.sendBefore`. What left
+/// provider token, a request for a new connection), a few times at most and never past `Push.sendBefore`. What left
 /// without an answer is never sent again: it ends as `unknownFate`, and the caller decides.
+///
+/// High priority pushes leave before low ones that wait, but for a share that `Options` leaves to these. Pushes of one
+/// priority leave in the order in which they were submitted; APNs promises no order.
 public final class APNSClient: PushSender, Sendable {
     private struct RouteKey: Hashable {
         let bundleID: BundleID
@@ -81,12 +85,13 @@ public final class APNSClient: PushSender, Sendable {
         let context = ConnectionContext(
             endpoint: route.endpoint, security: try TransportSecurity(route.trustRoots, host: route.endpoint.host),
             signer: ProviderTokenSigner(route.key), time: time, limits: limits, connectTimeout: options.connectTimeout,
-            logger: logger, dice: dice)
+            writeTimeout: options.writeTimeout, logger: logger, dice: dice)
         let machine = PoolMachine(
-            queueLimit: options.maximumQueuedPushes,
+            .init(
+                connections: options.maximumConnections, idleLifetime: options.idleConnectionLifetime,
+                queue: .init(waiting: options.maximumQueuedPushes, lowPriorityTurn: options.lowPriorityTurn)),
             backoff: Backoff(first: options.reconnectDelay, longest: options.maximumReconnectDelay))
-        return ConnectionPool(
-            machine, key: route.key, context, on: MultiThreadedEventLoopGroup.singleton.next())
+        return ConnectionPool(machine, key: route.key, context, on: MultiThreadedEventLoopGroup.singleton)
     }
 
     // MARK: Sending
@@ -157,6 +162,6 @@ public final class APNSClient: PushSender, Sendable {
         stopSignal.continuation.finish()
     }
 
-    /// How each connection does, one element per key and endpoint.
+    /// How the connections do, one element per key and endpoint.
     public var status: [RouteStatus] { pools.map(\.status) }
 }

@@ -1,12 +1,25 @@
 extension APNSClient {
     /// Limits and times; the defaults suit Apple's service.
     public struct Options: Sendable {
-        /// How many pushes may wait, per key and endpoint; one more fails with `overloaded`.
+        /// How many pushes of one priority may wait, per key and endpoint; one more fails with `overloaded`. High ones
+        /// (`apns-priority` 10) and low ones (5) have this room each.
         public var maximumQueuedPushes = 100_000
+        /// While high and low priority pushes wait, one in so many that leave is of low priority, so that none starves;
+        /// the others are high. At least 2.
+        public var lowPriorityTurn = 8
+        /// How many connections may take pushes, per key and endpoint, between 1 and 64; each has an event loop of its
+        /// own as long as there are enough. Another one is made only when those there have all the streams that the
+        /// peer allows them and pushes wait: Apple encourages several, and blocks who opens and closes them often.
+        public var maximumConnections = 2
+        /// A connection that took no push for so long is closed, unless it is the only one: that is kept open, as Apple
+        /// asks.
+        public var idleConnectionLifetime = Duration.seconds(300)
         /// How many pushes may be without answer on one connection, at most 10,000; the peer may allow fewer.
         public var maximumConcurrentStreams = 1_000
         /// How long a TCP connection, and after it TLS and the peer's first frame, may take each.
         public var connectTimeout = Duration.seconds(10)
+        /// A connection whose peer reads nothing of what waits for it for so long is replaced.
+        public var writeTimeout = Duration.seconds(10)
         /// A PING is sent after this silence while answers are awaited.
         public var keepAliveWhileBusy = Duration.seconds(15)
         /// A PING is sent after this silence while nothing is awaited.
@@ -30,8 +43,15 @@ extension APNSClient {
             guard (1...10_000).contains(maximumConcurrentStreams) else {
                 throw APNSClientError(.invalidOption, "maximumConcurrentStreams is between 1 and 10000")
             }
+            guard lowPriorityTurn >= 2 else {
+                throw APNSClientError(.invalidOption, "lowPriorityTurn is at least 2")
+            }
+            guard (1...64).contains(maximumConnections) else {
+                throw APNSClientError(.invalidOption, "maximumConnections is between 1 and 64")
+            }
             let times = [
-                connectTimeout, keepAliveWhileBusy, keepAliveWhileIdle, keepAliveTimeout, reconnectDelay,
+                idleConnectionLifetime, writeTimeout, connectTimeout, keepAliveWhileBusy, keepAliveWhileIdle,
+                keepAliveTimeout, reconnectDelay,
                 maximumReconnectDelay,
             ]
             guard times.allSatisfy({ $0 > .zero && $0 <= .seconds(86_400) }), shutdownGrace >= .zero else {

@@ -41,16 +41,36 @@ extension APNSClient {
         public let teamID: String
         /// Whether a connection stands that takes pushes.
         public let isConnected: Bool
-        /// Pushes that left and have no answer yet, as of the last 50 ms or so.
+        /// Pushes that left and have no answer yet, over all connections, as of the last 50 ms or so.
         public let openStreams: Int
-        /// How many may be open at once now: what the peer allows, 1 before it accepted the provider token.
+        /// How many may be open at once now, over all connections: what the peer allows, 1 on each before it accepted
+        /// the provider token.
         public let maximumStreams: Int
-        /// Pushes that have not left.
+        /// Pushes that have not left, of both priorities.
         public let queued: Int
         /// How far APNs's clock is ahead of ours by its last `date` header, in whole seconds plus the time of travel;
         /// `nil` before the first. Beyond some minutes APNs may refuse the provider token.
         public let clockSkew: Duration?
         /// Why the last connection failed or ended; `nil` once a later one stands.
         public let lastError: String?
+        /// The connections that stand, the oldest first, with those that only finish their streams.
+        public let connections: [ConnectionStatus]
+    }
+
+    /// How one connection does, as of the last 50 ms or so.
+    public struct ConnectionStatus: Sendable, Hashable {
+        /// Counts the connections of its key and endpoint from 1.
+        public let number: Int
+        /// Whether it opens no stream any more: the peer said GOAWAY, or it is not needed.
+        public let isDraining: Bool
+        /// Pushes that left on it and have no answer yet.
+        public let openStreams: Int
+        /// How many may be open at once now: what the peer allows, 1 before it accepted the provider token.
+        public let maximumStreams: Int
+        /// The `iat` of the provider token that it uses; `nil` before its first push. A connection keeps its token for
+        /// 20 minutes at least, as APNs asks, and for 50 at most.
+        public let tokenIssuedAt: UnixTime?
+        /// How far APNs's clock is ahead of ours by the last `date` header that came on it; `nil` before the first.
+        public let clockSkew: Duration?
     }
 }

@@ -9,15 +9,9 @@ struct ConnectionContext: Sendable {
     let time: TimeSource
     let limits: ConnectionLimits
     let connectTimeout: Duration
+    let writeTimeout: Duration
     let logger: Logger
     let dice: @Sendable () -> Double
-}
-
-/// What a connection tells for `APNSClient.RouteStatus`.
-struct ConnectionReport: Sendable {
-    var openStreams = 0
-    var streamLimit = 0
-    var clockSkew: Duration?
 }
 
 /// Where a connection gets its pushes from and reports to. Called on the connection's event loop.
@@ -29,5 +23,5 @@ protocol ConnectionOwner: AnyObject, Sendable {
     func connectionIsReady(_ connection: PoolMachine.ConnectionID)
     func connectionRetires(_ connection: PoolMachine.ConnectionID, wasUseful: Bool)
     func connectionEnded(_ connection: PoolMachine.ConnectionID, _ end: ConnectionEnd, wasUseful: Bool)
-    func connectionReports(_ connection: PoolMachine.ConnectionID, _ report: ConnectionReport)
+    func connectionReports(_ connection: PoolMachine.ConnectionID, _ status: APNSClient.ConnectionStatus)
 }

@@ -13,8 +13,6 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// RFC 8446 section 5.1: the most that one TLS record holds; each buffer written becomes records of its own.
     private static let recordSize = 16_384
-    /// How many pushes are fetched and written before the bytes are handed on.
-    private static let batchSize = 256
     private static let tick = TimeAmount.milliseconds(50)
 
     private enum Stage {
@@ -31,6 +29,10 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var tokens: TokenUse
     private var tellsRetirement = true
     private var isReady = false
+    /// The pool knows that nothing is taken here for now.
+    private var toldFull = false
+    /// Since when bytes wait that the peer does not read.
+    private var unwritableSince: MonotonicTime?
     private var batch: [Attempt] = []
     private var settled: [Settlement] = []
     private var clockSkew: Duration?
@@ -48,6 +50,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// The queue is not empty any more.
     func wake() {
+        toldFull = false
         update(context.time.monotonic())
     }
 
@@ -101,7 +104,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context channelContext: ChannelHandlerContext) {
-        if channelContext.channel.isWritable { update(context.time.monotonic()) }
+        let now = context.time.monotonic()
+        if channelContext.channel.isWritable {
+            unwritableSince = nil
+            update(now)
+        } else {
+            unwritableSince = now
+        }
         channelContext.fireChannelWritabilityChanged()
     }
 
@@ -136,6 +145,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             if now >= until { close(.failed("TLS: the handshake with \(context.endpoint) took too long")) }
             return
         }
+        if let unwritableSince, now - unwritableSince >= context.writeTimeout { return close(.writeTimedOut) }
         machine.tick(now)
         report()
         update(now)
@@ -149,6 +159,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         deliver(now)
         if case .open = machine.phase, !isReady {
             isReady = true
+            toldFull = false
             report()
             owner.connectionIsReady(id)
         }
@@ -164,21 +175,21 @@ final class ConnectionHandler: ChannelInboundHandler {
         finish(end)
     }
 
-    /// Fetches and writes pushes as long as the peer and the socket take them.
+    /// Fetches and writes pushes as long as the peer and the socket take them, and tells the pool when they do not.
     private func send(_ now: MonotonicTime) {
-        while case .serving = stage, let channelContext, channelContext.channel.isWritable {
-            let allowance = machine.allowance(at: now)
-            guard allowance.streams > 0 else { return }
+        while case .serving = stage, machine.phase == .open, let channelContext {
+            var allowance = machine.allowance(at: now)
+            if !channelContext.channel.isWritable { allowance = .init(streams: 0, bytes: 0, isHeld: true) }
+            if allowance.streams == 0, toldFull { return }
             batch.removeAll(keepingCapacity: true)
-            let size = min(allowance.streams, Self.batchSize)
-            owner.pull(id, .init(streams: size, bytes: allowance.bytes), now: now, into: &batch)
-            guard !batch.isEmpty else { return }
-            guard useToken(now) else { return }
-            for attempt in batch where !machine.open(attempt) {
-                owner.requeue([attempt])
-            }
+            owner.pull(id, allowance, now: now, into: &batch)
+            toldFull = batch.count == allowance.streams
+            guard !batch.isEmpty, useToken(now) else { return }
+            var unopened: [Attempt] = []
+            for attempt in batch where !machine.open(attempt) { unopened.append(attempt) }
+            if !unopened.isEmpty { owner.requeue(unopened) }
             flush()
-            if batch.count < size { return }
+            if batch.count < min(allowance.streams, PoolMachine.batchSize) { return }
         }
     }
 
@@ -215,7 +226,10 @@ final class ConnectionHandler: ChannelInboundHandler {
         var again: [Attempt] = []
         for settlement in settled {
             if case .answered(let answer) = settlement.outcome, let date = answer.date {
+                let isFirst = clockSkew == nil
                 clockSkew = date - UnixTime(seconds: context.time.wall().seconds)
+                // Who has the first answer finds it in the status, too.
+                if isFirst { report() }
             }
             let resend = Resend(settlement, now: now)
             apply(resend.effect, settlement.streamID, now)
@@ -271,8 +285,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func report() {
         owner.connectionReports(
             id,
-            ConnectionReport(
-                openStreams: machine.openStreams, streamLimit: machine.streamLimit, clockSkew: clockSkew))
+            APNSClient.ConnectionStatus(
+                number: id, isDraining: machine.phase == .draining, openStreams: machine.openStreams,
+                maximumStreams: machine.streamLimit, tokenIssuedAt: tokens.issuedAt, clockSkew: clockSkew))
     }
 
     private func logGoAway() {

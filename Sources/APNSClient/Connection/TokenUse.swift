@@ -15,7 +15,8 @@ struct TokenUse {
 
     private let signer: ProviderTokenSigner
     private var schedule = ProviderTokenSchedule()
-    private var issuedAt: UnixTime?
+    /// The `iat` of the present token; `nil` before the first one and while the next is to be signed.
+    private(set) var issuedAt: UnixTime?
     /// The first stream that carried the present token.
     private var sinceStream: UInt32 = 0
     private var pauses = Backoff(first: .seconds(1), longest: .seconds(60))

@@ -31,8 +31,11 @@ struct ConnectionMachine {
 
     /// How much may be sent now.
     struct Allowance: Hashable {
-        let streams: Int
-        let bytes: Int
+        var streams: Int
+        var bytes: Int
+        /// Whether what limits it passes by itself: the provider token is not accepted yet, a pause, a window. `false`:
+        /// it is the number of streams that may be open.
+        var isHeld: Bool
     }
 
     struct OpenHeaderBlock {
@@ -124,9 +127,10 @@ struct ConnectionMachine {
     /// No stream is opened while the connection's window is used up: a push that waits with us keeps its certainty.
     func allowance(at now: MonotonicTime) -> Allowance {
         guard phase == .open, sendWindow > 0, pausedUntil.map({ $0 <= now }) ?? true else {
-            return Allowance(streams: 0, bytes: 0)
+            return Allowance(streams: 0, bytes: 0, isHeld: true)
         }
-        return Allowance(streams: max(0, streamLimit - ring.openCount), bytes: sendWindow)
+        return Allowance(
+            streams: max(0, streamLimit - ring.openCount), bytes: sendWindow, isHeld: !tokenWasAccepted)
     }
 
     /// The provider token of the pushes that follow.
@@ -255,7 +259,7 @@ struct ConnectionMachine {
         switch end {
         case .violation(let violation): output.writeGoAway(violation.errorCode)
         case .drained, .stopped, .keepAliveTimedOut: output.writeGoAway(.noError)
-        case .closedByPeer, .failed: break
+        case .closedByPeer, .failed, .writeTimedOut: break
         }
         phase = .closed(end)
         for place in ring.streams.indices where ring[place].phase != .free {

@@ -49,6 +49,8 @@ enum ConnectionEnd: Hashable, Sendable {
     case violation(ProtocolViolation)
     /// No answer came to a keep-alive PING.
     case keepAliveTimedOut
+    /// The peer took none of the bytes that wait for it.
+    case writeTimedOut
     /// The peer, or the network, closed it.
     case closedByPeer
     /// It failed before it could be used, or while it was; the text is for people and holds no secret.
@@ -62,6 +64,7 @@ enum ConnectionEnd: Hashable, Sendable {
         case .drained: "the connection was closed after its last stream"
         case .violation(let violation): "the peer broke HTTP/2 (\(violation)); the connection was closed"
         case .keepAliveTimedOut: "the peer did not answer a PING; the connection was closed"
+        case .writeTimedOut: "the peer did not read what was sent; the connection was closed"
         case .closedByPeer: "the peer closed the connection"
         case .failed(let text): text
         case .stopped: "the connection was closed because the client stops"

@@ -23,22 +23,30 @@ final class PendingPush: Sendable {
     }
 }
 
-/// A push on its way, and for which reasons the client itself has sent it again: each at most once.
+/// A push on its way, and for which reasons the client itself has sent it again.
 struct Attempt: Sendable {
-    /// Why the client sends a push again without asking the caller: each is a definite "not processed".
+    /// What APNs answered when the client sent a push again without asking the caller: each at most once.
     struct Resent: OptionSet, Sendable, Hashable {
         let rawValue: UInt8
 
-        static let refusedByPeer = Self(rawValue: 1)
-        static let newConnection = Self(rawValue: 2)
-        static let renewedToken = Self(rawValue: 4)
-        static let keptToken = Self(rawValue: 8)
+        static let newConnection = Self(rawValue: 1)
+        static let renewedToken = Self(rawValue: 2)
+        static let keptToken = Self(rawValue: 4)
     }
+
+    /// How often a push is sent again after the peer did not process it (RFC 9113 section 8.7): a service that is being
+    /// restarted may say GOAWAY on one connection after the other, and the caller shall see nothing of it.
+    static let maximumRefusals: UInt8 = 4
 
     let pending: PendingPush
     var resent: Resent = []
+    /// How often the peer did not process it.
+    var refusals: UInt8 = 0
+    /// Its place among all pushes of its pool.
+    var order: UInt64 = 0
 
     var push: Push { pending.push }
+    var wasResent: Bool { !resent.isEmpty || refusals > 0 }
 }
 
 /// What came of a push on one stream of one connection.

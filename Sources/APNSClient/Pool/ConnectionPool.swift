@@ -3,11 +3,13 @@ import NIOCore
 import Synchronization
 
 /// The queue and the connections of one key and endpoint: performs what `PoolMachine` decides, outside its lock.
+///
+/// Each place of the machine has an event loop of its own while there are enough of them.
 final class ConnectionPool: ConnectionOwner {
     private struct State {
         var machine: PoolMachine
         var connections: [PoolMachine.ConnectionID: Connection] = [:]
-        var reports: [PoolMachine.ConnectionID: ConnectionReport] = [:]
+        var reports: [PoolMachine.ConnectionID: APNSClient.ConnectionStatus] = [:]
         var clockSkew: Duration?
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -16,14 +18,25 @@ final class ConnectionPool: ConnectionOwner {
 
     let key: ProviderKey
     private let context: ConnectionContext
+    /// Where its timers run.
     private let eventLoop: any EventLoop
+    private let placeLoops: [any EventLoop]
     private let state: Mutex<State>
 
-    init(_ machine: PoolMachine, key: ProviderKey, _ context: ConnectionContext, on eventLoop: any EventLoop) {
+    init(_ machine: PoolMachine, key: ProviderKey, _ context: ConnectionContext, on group: any EventLoopGroup) {
         self.key = key
         self.context = context
-        self.eventLoop = eventLoop
+        placeLoops = Self.loops(for: machine.places.count, of: group)
+        eventLoop = placeLoops.first ?? group.next()
         state = Mutex(State(machine: machine))
+    }
+
+    /// One loop after the other, from the one on whose turn it is, so that several pools do not begin at the same one.
+    static func loops(for places: Int, of group: any EventLoopGroup) -> [any EventLoop] {
+        let first = group.next()
+        let all = Array(group.makeIterator())
+        let offset = all.firstIndex { $0 === first } ?? 0
+        return (0..<places).map { all.isEmpty ? first : all[(offset + $0) % all.count] }
     }
 
     private var now: MonotonicTime { context.time.monotonic() }
@@ -35,13 +48,13 @@ final class ConnectionPool: ConnectionOwner {
 
     var status: APNSClient.RouteStatus {
         state.withLock { state in
-            let serving = state.reports.values
+            let connections = state.reports.values.sorted { $0.number < $1.number }
             let ready = state.machine.places.compactMap(\.readyID).compactMap { state.reports[$0] }
             return APNSClient.RouteStatus(
                 endpoint: context.endpoint, keyID: key.keyID, teamID: key.teamID,
-                isConnected: state.machine.isConnected, openStreams: serving.reduce(0) { $0 + $1.openStreams },
-                maximumStreams: ready.reduce(0) { $0 + $1.streamLimit }, queued: state.machine.waiting.count,
-                clockSkew: state.clockSkew, lastError: state.machine.lastFailure)
+                isConnected: state.machine.isConnected, openStreams: connections.reduce(0) { $0 + $1.openStreams },
+                maximumStreams: ready.reduce(0) { $0 + $1.maximumStreams }, queued: state.machine.queue.count,
+                clockSkew: state.clockSkew, lastError: state.machine.lastFailure, connections: connections)
         }
     }
 
@@ -117,10 +130,10 @@ final class ConnectionPool: ConnectionOwner {
         resumeIfStopped()
     }
 
-    func connectionReports(_ connection: PoolMachine.ConnectionID, _ report: ConnectionReport) {
+    func connectionReports(_ connection: PoolMachine.ConnectionID, _ status: APNSClient.ConnectionStatus) {
         state.withLock { state in
-            state.reports[connection] = report
-            if let skew = report.clockSkew { state.clockSkew = skew }
+            state.reports[connection] = status
+            if let skew = status.clockSkew { state.clockSkew = skew }
         }
     }
 
@@ -128,8 +141,12 @@ final class ConnectionPool: ConnectionOwner {
 
     private func perform(_ actions: PoolMachine.Actions) {
         for (attempt, failure) in actions.fail { attempt.pending.complete(.failure(failure)) }
-        for id in actions.wake { state.withLock { $0.connections[id] }?.wake() }
-        for id in actions.dial { eventLoop.execute { self.dial(id) } }
+        if let id = actions.wake { state.withLock { $0.connections[id] }?.wake() }
+        if let id = actions.drain { state.withLock { $0.connections[id] }?.drain() }
+        if let dial = actions.dial {
+            let loop = placeLoops[dial.place]
+            loop.execute { self.dial(dial.id, on: loop) }
+        }
         if actions.armTimer {
             eventLoop.scheduleTask(in: Self.tick) {
                 let now = self.now
@@ -138,8 +155,8 @@ final class ConnectionPool: ConnectionOwner {
         }
     }
 
-    private func dial(_ id: PoolMachine.ConnectionID) {
-        let connection = Connection.open(id, context, owner: self, on: eventLoop)
+    private func dial(_ id: PoolMachine.ConnectionID, on loop: any EventLoop) {
+        let connection = Connection.open(id, context, owner: self, on: loop)
         let isStopping = state.withLock { state in
             state.connections[id] = connection
             return state.machine.stage != .running

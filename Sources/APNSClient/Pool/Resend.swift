@@ -3,7 +3,8 @@ import APNSModel
 /// What the client itself makes of an outcome: pure.
 ///
 /// It sends again only what APNs, or the peer's HTTP/2, definitely did not process (so a start may be repeated too),
-/// each reason once per push, and only while the push may still leave. Everything else goes to the caller.
+/// for each of APNs's reasons once, for HTTP/2's `Attempt.maximumRefusals` times, and only while the push may still
+/// leave. Everything else goes to the caller.
 struct Resend {
     /// What the outcome says about the connection it came from.
     enum Effect: Hashable {
@@ -28,20 +29,30 @@ struct Resend {
         let attempt = settlement.attempt
         switch settlement.outcome {
         case .answered(let answer): self.init(attempt, answer, now)
-        case .refused(let detail):
-            self.init(attempt, .refusedByPeer, .none, .failure(PushFailure(.refusedByPeer, detail)), now)
+        case .refused(let detail): self.init(attempt, refused: detail, now)
         case .unknown(let detail): self.init(.complete(.failure(PushFailure(.unknownFate, detail))))
         }
     }
 
+    private init(_ attempt: Attempt, refused detail: String, _ now: MonotonicTime) {
+        effect = .none
+        guard attempt.refusals < Attempt.maximumRefusals, now < attempt.push.sendBefore else {
+            fate = .complete(.failure(PushFailure(.refusedByPeer, detail)))
+            return
+        }
+        var again = attempt
+        again.refusals += 1
+        fate = .again(again)
+    }
+
     private init(_ attempt: Attempt, _ answer: PushAnswer, _ now: MonotonicTime) {
         switch answer.verdict {
-        case .newConnection: self.init(attempt, .newConnection, .replace, .success(answer), now)
-        case .keepProviderToken: self.init(attempt, .keptToken, .keepToken, .success(answer), now)
+        case .newConnection: self.init(attempt, .newConnection, .replace, answer, now)
+        case .keepProviderToken: self.init(attempt, .keptToken, .keepToken, answer, now)
         case .renewProviderToken:
             // A token that is fresh and still "expired" is not mended by yet another connection.
             let effect: Effect = attempt.resent.contains(.renewedToken) ? .none : .renewToken(apnsDate: answer.date)
-            self.init(attempt, .renewedToken, effect, .success(answer), now)
+            self.init(attempt, .renewedToken, effect, answer, now)
         case .accepted, .tokenDead, .slowDown, .serviceTrouble, .halted, .requestRefused:
             self.init(.complete(.success(answer)))
         }
@@ -53,12 +64,11 @@ struct Resend {
     }
 
     private init(
-        _ attempt: Attempt, _ reason: Attempt.Resent, _ effect: Effect, _ result: Result<PushAnswer, PushFailure>,
-        _ now: MonotonicTime
+        _ attempt: Attempt, _ reason: Attempt.Resent, _ effect: Effect, _ answer: PushAnswer, _ now: MonotonicTime
     ) {
         self.effect = effect
         guard !attempt.resent.contains(reason), now < attempt.push.sendBefore else {
-            fate = .complete(result)
+            fate = .complete(.success(answer))
             return
         }
         var again = attempt

@@ -14,16 +14,22 @@ public struct PushToken<Kind: PushTokenKind>: Sendable, Hashable {
             throw PushTokenError(code: .length(length), kind: Kind.name)
         }
         guard length.isMultiple(of: 2) else { throw PushTokenError(code: .oddLength(length), kind: Kind.name) }
-        var lowered: [UInt8] = []
-        lowered.reserveCapacity(length)
-        for (offset, byte) in text.utf8.enumerated() {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): lowered.append(byte)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): lowered.append(byte | 0x20)
-            default: throw PushTokenError(code: .notHexadecimal(offset: offset), kind: Kind.name)
+        // Bytes in one piece: to walk through any kind of text costs several times as much.
+        var text = String(text)
+        var hasCapitals = false
+        let wrong = text.withUTF8 { bytes in
+            bytes.firstIndex { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): return false
+                case UInt8(ascii: "A")...UInt8(ascii: "F"):
+                    hasCapitals = true
+                    return false
+                default: return true
+                }
             }
         }
-        hex = String(decoding: lowered, as: UTF8.self)
+        if let wrong { throw PushTokenError(code: .notHexadecimal(offset: wrong), kind: Kind.name) }
+        hex = hasCapitals ? text.lowercased() : text
     }
 
     /// The token from the bytes that ActivityKit and UIKit hand out as `Data`.

@@ -20,6 +20,25 @@ struct AdvanceBody: Decodable {
 
 struct GoAwayBody: Decodable {
     let reason: String?
+    let lastStreamID: Int?
+
+    func checkedLastStreamID() throws(SimulatorError) -> Int? {
+        guard (0...APNSSimulator.largestNumber).contains(lastStreamID ?? 0) else {
+            throw SimulatorError(.badValue, "`lastStreamID` is 0 to \(APNSSimulator.largestNumber)")
+        }
+        return lastStreamID
+    }
+}
+
+struct StreamsBody: Decodable {
+    let streams: Int
+
+    func checkedStreams() throws(SimulatorError) -> Int {
+        guard (0...APNSSimulator.largestNumber).contains(streams) else {
+            throw SimulatorError(.badValue, "`streams` is 0 to \(APNSSimulator.largestNumber)")
+        }
+        return streams
+    }
 }
 
 struct KeyBody: Decodable {
@@ -52,14 +71,14 @@ struct KeyBody: Decodable {
     }
 }
 
-private func parsedEnvironment(_ text: String) throws(SimulatorError) -> APNSEnvironment {
+func parsedEnvironment(_ text: String) throws(SimulatorError) -> APNSEnvironment {
     guard let environment = APNSEnvironment(rawValue: text) else {
         throw SimulatorError(.badValue, "an environment is `sandbox` or `production`")
     }
     return environment
 }
 
-private func parsedBundleID(_ text: String) throws(SimulatorError) -> BundleID {
+func parsedBundleID(_ text: String) throws(SimulatorError) -> BundleID {
     guard let bundleID = BundleID(text) else { throw SimulatorError(.badValue, "that is no bundle id") }
     return bundleID
 }
@@ -155,8 +174,10 @@ struct FaultsBody: Decodable {
         let event: String?
         let topic: String?
         let skip: Int?
+        let every: Int?
         let count: Int?
         let probability: Double?
+        let lasting: Double?
     }
 
     func rules() throws(SimulatorError) -> [FaultRule] {
@@ -178,7 +199,9 @@ extension FaultsBody.Rule {
         rule.event = event
         rule.topic = topic
         rule.skip = max(0, skip ?? 0)
+        rule.every = max(1, every ?? 1)
         rule.count = count
+        rule.lasting = lasting.map { .bounded(seconds: $0) }
         rule.probability = probability ?? 1
         return rule
     }

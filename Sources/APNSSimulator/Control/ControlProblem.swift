@@ -35,8 +35,8 @@ struct ProblemMiddleware: RouterMiddleware {
 
     private static func status(of code: SimulatorError.Code) -> HTTPResponse.Status {
         switch code {
-        case .unknownPhone: .notFound
-        case .phoneExists, .actionRefused, .tooManyPhones: .conflict
+        case .unknownPhone, .unknownCrowd: .notFound
+        case .phoneExists, .crowdExists, .actionRefused, .tooManyPhones: .conflict
         case .badKey, .badValue: .unprocessableContent
         case .timedOut, .notRunning: .serviceUnavailable
         default: .internalServerError

@@ -23,12 +23,22 @@ internal import NIOCore
 /// - `GET /v1/phones/{phone}` → `id`, `lockScreen`, `log`; tokens are masked
 /// - `GET /v1/phones/{phone}/tokens` → `device`, `pushToStart`, `update` by local id, in full
 /// - `POST /v1/phones/{phone}/actions`: `action` and its fields, see below → `localID` of a new card, else empty
+/// - `POST /v1/crowd`: `name`, `count`, `bundleID`, `attributesType`, `environment?` → 201 the totals; the tokens
+///   follow from the name, see `CrowdTokens`
+/// - `GET /v1/crowd/{name}?state=` → the totals, and `holding`: `digest` and `members` of the 16 content states that
+///   most members hold, or of the one that was asked for as JSON
+/// - `GET /v1/crowd/{name}/members/{number}` → `accepted`, `isRunning`, `hasEnded`, `timestamp`, `digest`
+/// - `POST /v1/crowd/{name}/wait`: `pushes?`, `state?`, `members?`, `seconds?` → the totals as soon as that many pushes
+///   were taken and that many members (else all) hold the state; after `seconds` (else 60) 408 with the totals
+/// - `DELETE /v1/crowd/{name}` → 204
 /// - `POST /v1/clock/advance`: `seconds` → `now`, `aheadSeconds`
 /// - `GET /v1/faults` → `faults`
 /// - `PUT /v1/faults`: `faults`: `effect` and its fields, `phone?`, `tokenPrefix?`, `event?`, `topic?`, `skip?`,
-///   `count?`, `probability?` → 204; the first rule that fits decides
+///   `every?`, `count?`, `probability?`, `lasting?` → 204; the first rule that fits decides
 /// - `DELETE /v1/faults` → 204
-/// - `POST /v1/connections/go-away`: `reason?` → 204; every connection gets GOAWAY
+/// - `POST /v1/connections/go-away`: `reason?`, `lastStreamID?` → 204; every connection gets GOAWAY
+/// - `POST /v1/connections/streams`: `streams` → 204; every open connection has that many from now on
+/// - `POST /v1/connections/abort` → 204; every connection is reset
 /// - `GET /v1/pushes?after=&limit=` → `pushes` with a larger `number`, oldest first, at most 1,000
 /// - `GET /v1/changes?phone=` → server-sent events `phone` and `push`
 ///
@@ -40,8 +50,8 @@ internal import NIOCore
 /// `dismissNow?`. Dates of actions are seconds since 1970.
 ///
 /// Effects of faults: `refuse` with `status` and `reason`; `stall`; `refuseStream`; `loseAnswer` with `loss` (`reset`,
-/// `close`, `silence`); `slow` with `seconds`; `goAway` with `reason` and `last` (`this`, `previous` or a number);
-/// `limitStreams` with `streams`.
+/// `close`, `abort`, `silence`); `slow` with `seconds`; `goAway` with `reason` and `last` (`this`, `previous` or a
+/// number); `limitStreams` with `streams`.
 struct ControlRouter: Sendable {
     let simulator: APNSSimulator
 
@@ -63,6 +73,7 @@ struct ControlRouter: Sendable {
         }
         addKeys(to: router)
         addPhones(to: router)
+        addCrowds(to: router)
         addRest(to: router)
         return router
     }
@@ -136,7 +147,16 @@ struct ControlRouter: Sendable {
             return Response(status: .noContent)
         }
         router.post("v1/connections/go-away") { request, _ in
-            simulator.goAway(reason: try await body(GoAwayBody.self, of: request).reason ?? "Shutdown")
+            let body = try await body(GoAwayBody.self, of: request)
+            simulator.goAway(reason: body.reason ?? "Shutdown", lastStreamID: try body.checkedLastStreamID())
+            return Response(status: .noContent)
+        }
+        router.post("v1/connections/streams") { request, _ in
+            simulator.limitStreams(to: try await body(StreamsBody.self, of: request).checkedStreams())
+            return Response(status: .noContent)
+        }
+        router.post("v1/connections/abort") { _, _ in
+            simulator.abortConnections()
             return Response(status: .noContent)
         }
         router.get("v1/pushes") { request, _ in
@@ -185,18 +205,18 @@ struct ControlRouter: Sendable {
         }
     }
 
-    private func value(of request: Request) async throws -> JSONValue {
+    func value(of request: Request) async throws -> JSONValue {
         let buffer = try await request.body.collect(upTo: Self.longestBody)
         // A call whose fields are all optional needs no body.
         guard buffer.readableBytes > 0 else { return [:] }
         return try JSONValue(parsing: buffer.readableBytesView)
     }
 
-    private func body<Body: Decodable>(_ type: Body.Type, of request: Request) async throws -> Body {
+    func body<Body: Decodable>(_ type: Body.Type, of request: Request) async throws -> Body {
         try await value(of: request).decode(type)
     }
 
-    private func reply(_ value: JSONValue, status: HTTPResponse.Status = .ok) throws -> Response {
+    func reply(_ value: JSONValue, status: HTTPResponse.Status = .ok) throws -> Response {
         Response(
             status: status, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: value.bytes)))

@@ -1,4 +1,5 @@
 internal import Hummingbird
+internal import Logging
 internal import NIOCore
 
 /// The control API on its own port: for demos, consoles and tests in other languages. Plain HTTP, loopback by default.
@@ -9,12 +10,16 @@ struct ControlServer: Sendable {
 
     /// Serves until the task is cancelled; `started` gets the port.
     func run(_ started: @escaping @Sendable (Int?) -> Void) async throws {
+        // It speaks of starting and stopping as if it were the whole program, and calls being cancelled an error. A
+        // port that cannot be had is thrown, and what goes wrong in a call is in its answer.
+        var logger = simulator.logger
+        logger.logLevel = .critical
         let application = Application(
             router: ControlRouter(simulator: simulator).router,
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port), serverName: "apns-simulator"),
             onServerRunning: { channel in started(channel.localAddress?.port) },
-            logger: simulator.logger)
+            logger: logger)
         try await application.run()
     }
 }

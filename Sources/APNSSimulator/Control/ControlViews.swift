@@ -69,7 +69,9 @@ extension FaultRule {
         object["event"] = event.map(JSONValue.string)
         object["topic"] = topic.map(JSONValue.string)
         object["skip"] = skip == 0 ? nil : .init(skip)
+        object["every"] = every == 1 ? nil : .init(every)
         object["count"] = count.map { .init($0) }
+        object["lasting"] = lasting.flatMap { JSONNumber($0 / .seconds(1)) }.map(JSONValue.number)
         object["probability"] = JSONNumber(probability).map(JSONValue.number)
         return .object(object)
     }

@@ -12,10 +12,14 @@ public struct FaultRule: Sendable, Hashable {
     public var topic: String?
     /// How many fitting pushes pass unharmed first.
     public var skip = 0
+    /// Of the pushes that fit and were not skipped, it meets each of this ordinal: 3 lets two pass and meets the third.
+    public var every = 1
     /// How many pushes it meets at most; without limit when `nil`.
     public var count: Int?
     /// How likely a push that fits is met, from 0 to 1.
     public var probability = 1.0
+    /// How long it is in force from the moment it is ordered, on the simulator's clock; without end when `nil`.
+    public var lasting: Duration?
     /// What happens.
     public var effect: Effect
 
@@ -49,8 +53,10 @@ public struct FaultRule: Sendable, Hashable {
     public enum Loss: String, Sendable, Hashable, CaseIterable, Codable {
         /// RST_STREAM with INTERNAL_ERROR.
         case reset
-        /// The TCP connection is closed.
+        /// The TCP connection is closed after TLS said goodbye.
         case close
+        /// The TCP connection is reset; whatever else it owed is lost too.
+        case abort
         /// Nothing comes.
         case silence
     }
@@ -61,7 +67,8 @@ public struct FaultRule: Sendable, Hashable {
         case this
         /// The one before it: the push is not processed.
         case previous
-        /// That number.
+        /// That number. The highest there is, 2^31 - 1, only warns: the connection takes pushes until a second GOAWAY
+        /// (RFC 9113 section 6.8).
         case id(Int)
     }
 }
@@ -71,22 +78,30 @@ struct FaultList: Sendable {
     private(set) var rules: [FaultRule] = []
     private var fitted: [Int] = []
     private var met: [Int] = []
+    private var since = UnixTime(seconds: 0)
 
     /// The most rules that may be in force.
     static let capacity = 256
 
-    init(_ rules: [FaultRule] = []) {
+    init() {}
+
+    init(_ rules: [FaultRule], at now: UnixTime) {
+        since = now
         self.rules = Array(rules.prefix(Self.capacity))
         fitted = Array(repeating: 0, count: self.rules.count)
         met = fitted
     }
 
     /// What happens to a push, or `nil`.
-    mutating func effect(on arrival: PushArrival, phone: PhoneID?, dice: inout SeededDice) -> FaultRule.Effect? {
+    mutating func effect(
+        on arrival: PushArrival, phone: PhoneID?, dice: inout SeededDice, now: UnixTime
+    ) -> FaultRule.Effect? {
         guard !rules.isEmpty else { return nil }
         for (index, rule) in rules.enumerated() where rule.fits(arrival, phone: phone) {
+            if let lasting = rule.lasting, now - since >= lasting { continue }
             fitted[index] += 1
             guard fitted[index] > rule.skip, rule.count.map({ met[index] < $0 }) ?? true else { continue }
+            guard (fitted[index] - rule.skip).isMultiple(of: max(1, rule.every)) else { continue }
             guard rule.probability >= 1 || dice.fraction() < rule.probability else { continue }
             met[index] += 1
             return rule.effect

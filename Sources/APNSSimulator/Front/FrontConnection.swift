@@ -1,12 +1,17 @@
 internal import APNSModel
+internal import Foundation
 internal import JSONText
 internal import NIOCore
 internal import NIOHPACK
 internal import NIOHTTP2
+internal import NIOSSL
 
 /// Something that the outside wants of a connection.
 enum FrontCommand: Sendable {
-    case goAway(reason: String)
+    /// Without a last stream, everything that came is answered first.
+    case goAway(reason: String, last: Int?)
+    case limitStreams(Int)
+    case abort
 }
 
 /// One HTTP/2 connection, by frames: which streams it has, when GOAWAY goes out and what is reset is decided here.
@@ -29,6 +34,19 @@ final class FrontConnection: ChannelDuplexHandler {
         var bodyBytes = 0
     }
 
+    /// A body that was taken apart.
+    private struct ReadBody {
+        let bytes: ByteBuffer
+        let object: JSONObject?
+        let stateDigest: ContentDigest?
+
+        init(_ bytes: ByteBuffer) {
+            self.bytes = bytes
+            object = try? JSONValue(parsing: bytes.readableBytesView).object
+            stateDigest = (object?["aps"]?.object?["content-state"]?.object).map { ContentDigest($0) }
+        }
+    }
+
     private let engine: Engine
     private let settings: Settings
     private var session = ProviderSession()
@@ -37,6 +55,7 @@ final class FrontConnection: ChannelDuplexHandler {
     private var streams = 1
     private var hasRaisedStreams = false
     private var unacknowledged = 0
+    private var lastBody: ReadBody?
     private var lastStreamID: HTTP2StreamID?
     private var date: (seconds: Int64, text: String) = (-1, "")
 
@@ -86,11 +105,15 @@ final class FrontConnection: ChannelDuplexHandler {
             return
         }
         switch command {
-        case .goAway(let reason):
-            let last = unanswered.max() ?? requests.keys.max() ?? .rootStream
+        case .goAway(let reason, let chosen):
+            let last = chosen.map { HTTP2StreamID($0) } ?? unanswered.max() ?? requests.keys.max() ?? .rootStream
             sendGoAway(reason: reason, last: last, context)
-            context.flush()
+        case .limitStreams(let count):
+            hasRaisedStreams = true
+            setStreams(count, context)
+        case .abort: abort(context)
         }
+        context.flush()
         promise?.succeed()
     }
 
@@ -135,7 +158,10 @@ final class FrontConnection: ChannelDuplexHandler {
         arrival.streamID = Int(stream)
         arrival.bodyBytes = request.bodyBytes
         if request.bodyBytes > 0, request.bodyBytes <= Self.keptBytes {
-            arrival.body = try? JSONValue(parsing: request.body.readableBytesView).object
+            // One change goes to many phones in the same bytes.
+            let body = lastBody?.bytes == request.body ? lastBody : ReadBody(request.body)
+            lastBody = body
+            (arrival.body, arrival.stateDigest) = (body?.object, body?.stateDigest)
         }
         let decision = engine.accept(arrival, session: &session)
         carryOut(decision, on: stream, context)
@@ -165,6 +191,7 @@ final class FrontConnection: ChannelDuplexHandler {
             write(.rstStream(.internalError), on: stream, context)
             forget(stream, context)
         case .close: context.close(promise: nil)
+        case .abort: abort(context)
         case .silence: if let lastStreamID, stream > lastStreamID { forget(stream, context) }
         }
     }
@@ -181,11 +208,24 @@ final class FrontConnection: ChannelDuplexHandler {
             hasRaisedStreams = true
             wanted = settings.streams
         }
-        guard wanted != streams else { return }
-        streams = wanted
+        setStreams(wanted, context)
+    }
+
+    private func setStreams(_ count: Int, _ context: ChannelHandlerContext) {
+        guard count != streams else { return }
+        streams = count
         write(
-            .settings(.settings([HTTP2Setting(parameter: .maxConcurrentStreams, value: wanted)])), on: .rootStream,
+            .settings(.settings([HTTP2Setting(parameter: .maxConcurrentStreams, value: count)])), on: .rootStream,
             context)
+    }
+
+    private func abort(_ context: ChannelHandlerContext) {
+        // A socket that may not linger is closed with RST; TLS, which would say goodbye first, is passed by.
+        if let socket = context.channel as? any SocketOptionProvider {
+            socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenFailure { _ in }
+        }
+        let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+        (tls ?? context).close(promise: nil)
     }
 
     private func send(_ answer: FrontAnswer?, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
@@ -212,7 +252,8 @@ final class FrontConnection: ChannelDuplexHandler {
     }
 
     private func sendGoAway(reason: String, last: HTTP2StreamID, _ context: ChannelHandlerContext) {
-        guard lastStreamID == nil else { return }
+        // A second GOAWAY only takes back (RFC 9113 section 6.8).
+        if let lastStreamID, last >= lastStreamID { return }
         lastStreamID = last
         let text = JSONValue.object(["reason": .string(reason)]).bytes
         write(
@@ -230,7 +271,7 @@ final class FrontConnection: ChannelDuplexHandler {
 
     /// After GOAWAY the connection lives until the last answer it owes is written.
     private func closeWhenDone(_ context: ChannelHandlerContext) {
-        guard lastStreamID != nil, unanswered.isEmpty else { return }
+        guard let lastStreamID, lastStreamID != .maxID, unanswered.isEmpty else { return }
         context.flush()
         context.close(promise: nil)
     }

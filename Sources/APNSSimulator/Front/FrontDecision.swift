@@ -43,6 +43,7 @@ struct FrontDecision: Sendable, Hashable {
         case refuseStream
         case resetStream
         case close
+        case abort
         case silence
     }
 
@@ -71,6 +72,7 @@ struct FrontDecision: Sendable, Hashable {
         case .refuseStream: (way, processes) = (.refuseStream, false)
         case .loseAnswer(.reset): way = .resetStream
         case .loseAnswer(.close): way = .close
+        case .loseAnswer(.abort): way = .abort
         case .loseAnswer(.silence): way = .silence
         case .slow(let delay): way = .answerLater(max(.zero, min(delay, FaultRule.Effect.slowest)))
         case .limitStreams(let count): streams = max(1, count)

@@ -19,6 +19,8 @@ struct PushArrival: Sendable {
     var bodyBytes = 0
     /// The body when it is a JSON object.
     var body: JSONObject?
+    /// Of the body's content state, when somebody has worked it out already.
+    var stateDigest: ContentDigest?
 
     static let devicePath = "/3/device/"
 
@@ -31,10 +33,43 @@ struct PushArrival: Sendable {
     var event: String? { body?["aps"]?.object?["event"]?.string }
 }
 
+/// Whose token a push is for.
+enum Recipient: Sendable {
+    case phone(TokenDirectory.Entry)
+    case member(CrowdDirectory.Entry, Int)
+
+    var phone: PhoneID? {
+        if case .phone(let entry) = self { entry.phone } else { nil }
+    }
+
+    var environment: APNSEnvironment {
+        switch self {
+        case .phone(let entry): entry.environment
+        case .member(let entry, _): entry.environment
+        }
+    }
+
+    var bundleID: BundleID {
+        switch self {
+        case .phone(let entry): entry.bundleID
+        case .member(let entry, _): entry.bundleID
+        }
+    }
+
+    /// Whether the token is for a push of this type.
+    func takes(_ type: PushType) -> Bool {
+        let isForDevice =
+            switch self {
+            case .phone(let entry): entry.use == .device
+            case .member(let entry, _): entry.kind == .device
+            }
+        return isForDevice ? type == .alert || type == .background : type == .liveactivity
+    }
+}
+
 /// A push that APNs takes.
 struct AcceptedPush: Sendable {
-    let phone: PhoneID
-    let use: TokenUse
+    let recipient: Recipient
     let type: PushType
     let priority: Int
     /// Until when it is kept for a phone that is offline; `nil` when it is not kept.
@@ -49,6 +84,12 @@ enum PushInspection {
     struct Directory: Sendable {
         var keys: [String: ProviderKey] = [:]
         var tokens = TokenDirectory()
+        var crowds = CrowdDirectory()
+
+        func recipient(of hex: String) -> Recipient? {
+            if let entry = tokens[hex] { return .phone(entry) }
+            return crowds[hex].map { .member($0.entry, $0.member) }
+        }
     }
 
     /// Apple keeps a notification for 30 days when the sender does not say how long.
@@ -57,7 +98,8 @@ enum PushInspection {
     /// Judges a request: method, path, repeated headers, authorization, token syntax, topic and push type, the other
     /// headers, size, body, state of the token.
     static func inspect(
-        _ arrival: PushArrival, session: inout ProviderSession, directory: Directory, now: UnixTime
+        _ arrival: PushArrival, to recipient: Recipient?, session: inout ProviderSession, keys: [String: ProviderKey],
+        now: UnixTime
     ) throws(Refusal) -> AcceptedPush {
         guard arrival.method == "POST" else { throw Refusal(.methodNotAllowed) }
         // `/3/device` without a token is a path that APNs knows, and says what is missing.
@@ -66,17 +108,22 @@ enum PushInspection {
         }
         guard !arrival.hasDuplicates else { throw Refusal(.duplicateHeaders) }
         let (token, key) = try session.authorize(
-            arrival.authorization, keys: directory.keys, environment: arrival.environment, now: now)
+            arrival.authorization, keys: keys, environment: arrival.environment, now: now)
         guard let hex = arrival.tokenText, !hex.isEmpty else { throw Refusal(.missingDeviceToken) }
-        guard (try? DeviceToken(hex: hex)) != nil else { throw Refusal(.badDeviceToken) }
+        // A known token is well formed.
+        guard recipient != nil || (try? DeviceToken(hex: hex)) != nil else { throw Refusal(.badDeviceToken) }
         let (bundleID, type) = try topic(arrival, key: key)
         let (priority, storedUntil) = try headers(arrival, type: type, now: now)
         guard arrival.bodyBytes <= type.maximumPayloadBytes else { throw Refusal(.payloadTooLarge) }
         // No reason of Apple's says "not JSON"; an empty payload is what APNs makes of it.
         guard let aps = arrival.body?["aps"]?.object, !aps.isEmpty else { throw Refusal(.payloadEmpty) }
-        let entry = try state(of: hex, in: directory.tokens, arrival, bundleID, type, now: now)
+        guard let recipient, recipient.environment == arrival.environment else { throw Refusal(.badDeviceToken) }
+        guard recipient.bundleID == bundleID, recipient.takes(type) else { throw Refusal(.deviceTokenNotForTopic) }
+        if case .phone(let entry) = recipient, let end = entry.end, end.refusedFrom <= now {
+            throw Refusal(end.reason, timestamp: end.at)
+        }
         return AcceptedPush(
-            phone: entry.phone, use: entry.use, type: type, priority: priority, storedUntil: storedUntil,
+            recipient: recipient, type: type, priority: priority, storedUntil: storedUntil,
             hasTextualIssueDate: token.issuedAtIsText)
     }
 
@@ -117,20 +164,5 @@ enum PushInspection {
         if let id = arrival.id, PushID(id) == nil { throw Refusal(.badMessageId) }
         if let collapseID = arrival.collapseID, collapseID.utf8.count > 64 { throw Refusal(.badCollapseId) }
         return (priority, storedUntil)
-    }
-
-    private static func state(
-        of hex: String, in tokens: TokenDirectory, _ arrival: PushArrival, _ bundleID: BundleID, _ type: PushType,
-        now: UnixTime
-    ) throws(Refusal) -> TokenDirectory.Entry {
-        guard let entry = tokens[hex], entry.environment == arrival.environment else { throw Refusal(.badDeviceToken) }
-        let fits =
-            switch entry.use {
-            case .device: type == .alert || type == .background
-            case .pushToStart, .update: type == .liveactivity
-            }
-        guard entry.bundleID == bundleID, fits else { throw Refusal(.deviceTokenNotForTopic) }
-        if let end = entry.end, end.refusedFrom <= now { throw Refusal(end.reason, timestamp: end.at) }
-        return entry
     }
 }

@@ -6,6 +6,7 @@ internal import Synchronization
 final class Engine: Sendable {
     let clock: SimulatorClock
     let feed = ChangeFeed()
+    let crowdWaits = CrowdWaits()
     private let world: Mutex<World>
     private let backend: (any PhoneBackend)?
     private let reportLimits: ReportLimits
@@ -56,6 +57,9 @@ final class Engine: Sendable {
             case .changed(let phone): feed.publish(.phone(phone))
             case .received: feed.publish(.push)
             case .deliverReports(let phone): waitingPhonesInput.yield(phone)
+            case .waitOver(let number): crowdWaits.settle(number, .success(()))
+            case .waitLost(let number):
+                crowdWaits.settle(number, .failure(SimulatorError(.unknownCrowd, "the crowd was removed")))
             }
         }
     }
@@ -119,5 +123,6 @@ final class Engine: Sendable {
     func finish() {
         waitingPhonesInput.finish()
         feed.finish()
+        crowdWaits.finish()
     }
 }

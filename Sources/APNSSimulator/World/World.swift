@@ -22,31 +22,41 @@ struct World: Sendable {
         case changed(PhoneID)
         case received
         case deliverReports(PhoneID)
+        case waitOver(Int)
+        case waitLost(Int)
     }
 
     struct Limits: Sendable {
         var phones = 200_000
+        /// In all crowds together.
+        var crowdMembers = 1_000_000
+        var pushesPerTokenAndMinute: Int?
         var received = 10_000
         var reports = ReportLimits()
         var hasBackend = true
         var usesWireSpelling = true
+
+        static let crowds = 64
     }
 
     let limits: Limits
     var directory = PushInspection.Directory()
     var faults = FaultList()
+    var crowds: [String: Crowd] = [:]
     private(set) var slots: [Slot] = []
     private(set) var received: Ring<ReceivedPush>
     private(set) var receivedCount = 0
     private var numbers: [PhoneID: Int] = [:]
     private var agenda = Agenda()
     private var dice: SeededDice
-    private var effects: [Effect] = []
+    private var tokenRate: TokenRate
+    var effects: [Effect] = []
 
     init(seed: UInt64, limits: Limits) {
         self.limits = limits
         dice = SeededDice(seed: seed)
         received = Ring(capacity: limits.received)
+        tokenRate = TokenRate(limit: limits.pushesPerTokenAndMinute)
     }
 
     // MARK: Phones
@@ -185,8 +195,8 @@ struct World: Sendable {
 
     // MARK: Delivery
 
-    private mutating func deliver(_ accepted: AcceptedPush, _ push: DevicePush, now: UnixTime) {
-        guard let index = numbers[accepted.phone] else { return }
+    private mutating func deliver(_ accepted: AcceptedPush, _ push: DevicePush, to phone: PhoneID, now: UnixTime) {
+        guard let index = numbers[phone] else { return }
         guard !slots[index].phone.profile.isOnline else {
             run(index, now: now) { $0.receive(push, at: now) }
             return
@@ -227,23 +237,19 @@ struct World: Sendable {
         _ arrival: PushArrival, session: inout ProviderSession, now: UnixTime
     ) -> FrontDecision {
         advance(to: now)
-        let entry = arrival.tokenText.flatMap { directory.tokens[$0] }
-        let fault = faults.effect(on: arrival, phone: entry?.phone, dice: &dice)
+        let recipient = arrival.tokenText.flatMap { directory.recipient(of: $0) }
+        let fault = faults.effect(on: arrival, phone: recipient?.phone, dice: &dice, now: now)
         let id = arrival.id.flatMap { PushID($0) } ?? dice.uuid()
         var decision = FrontDecision(fault, on: arrival)
         var isTextual = false
         if decision.processes {
             do throws(Refusal) {
                 let accepted = try PushInspection.inspect(
-                    arrival, session: &session, directory: directory, now: now)
+                    arrival, to: recipient, session: &session, keys: directory.keys, now: now)
+                guard tokenRate.allows(arrival.tokenText ?? "", now: now) else { throw Refusal(.tooManyRequests) }
                 isTextual = accepted.hasTextualIssueDate
                 decision.answer = FrontAnswer(status: 200)
-                deliver(
-                    accepted,
-                    DevicePush(
-                        id: id, use: accepted.use, type: accepted.type, priority: accepted.priority,
-                        body: arrival.body ?? [:]),
-                    now: now)
+                deliver(accepted, arrival, id, now: now)
             } catch {
                 decision.answer = FrontAnswer(error, usesWireSpelling: limits.usesWireSpelling)
             }
@@ -255,15 +261,31 @@ struct World: Sendable {
         decision.answer?.id = id
         decision.answer?.date = now
         if arrival.environment == .sandbox { decision.answer?.uniqueID = dice.uuid() }
-        record(arrival, id, entry?.phone, decision, hadFault: fault != nil, isTextual: isTextual, now: now)
+        receivedCount += 1
+        if case .member(let entry, _) = recipient {
+            // Millions of them would only push the phones' pushes out of the record.
+            if decision.answer?.status == 200 { return decision }
+            if decision.answer != nil { crowds[entry.crowd]?.refuse() }
+        }
+        record(arrival, id, recipient?.phone, decision, hadFault: fault != nil, isTextual: isTextual, now: now)
         return decision
+    }
+
+    private mutating func deliver(_ accepted: AcceptedPush, _ arrival: PushArrival, _ id: PushID, now: UnixTime) {
+        switch accepted.recipient {
+        case .phone(let entry):
+            let push = DevicePush(
+                id: id, use: entry.use, type: accepted.type, priority: accepted.priority, body: arrival.body ?? [:])
+            deliver(accepted, push, to: entry.phone, now: now)
+        case .member(let entry, let member):
+            deliver(arrival, priority: accepted.priority, to: member, of: entry, now: now)
+        }
     }
 
     private mutating func record(
         _ arrival: PushArrival, _ id: PushID, _ phone: PhoneID?, _ decision: FrontDecision, hadFault: Bool,
         isTextual: Bool, now: UnixTime
     ) {
-        receivedCount += 1
         received.append(
             ReceivedPush(
                 number: receivedCount, at: now, environment: arrival.environment,

@@ -12,6 +12,14 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
     public var reasons: [ReasonCount]
     /// The phones beyond those counted here, which are 1,000 at most; absent: none.
     public var more: Int?
+    /// Whether the call came after one with a greater `sequence`, and changed nothing; absent: no.
+    public var superseded: Bool?
+    /// Whether nothing was done: the answer says what would be; absent: no.
+    public var dryRun: Bool?
+    /// Of a dry run: what follows on each phone, one page of them.
+    public var devices: [DeviceVerdict]?
+    /// Of a dry run: the cursor of the next page of phones; absent: this is the last.
+    public var next: String?
 
     /// How many phones get what.
     public struct Phones: Sendable, Hashable, Codable {
@@ -57,5 +65,25 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
         self.phones = phones
         self.reasons = reasons
         self.more = more
+    }
+}
+
+/// What follows on one phone, and why.
+public struct DeviceVerdict: Sendable, Hashable, Codable {
+    /// The id of the device.
+    public var device: String
+    /// The user of the device.
+    public var user: String
+    /// `start`, `update`, `pending` or `none`, as they are counted in ``ActivityAnswer/Phones``.
+    public var course: String
+    /// Why.
+    public var reason: Reason
+
+    /// The verdict on one phone.
+    public init(device: String, user: String, course: String, reason: Reason) {
+        self.device = device
+        self.user = user
+        self.course = course
+        self.reason = reason
     }
 }

@@ -20,11 +20,14 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
     public var fix: String?
     /// A URI that names this very call, for the logs.
     public var instance: String?
+    /// The revision that the activity is at, where `If-Match` named another; 0: there is no such activity.
+    public var revision: Int?
 
     /// A problem; what is left out is absent from the answer.
     public init(
         type: String, title: String, status: Int, detail: String, code: String, pointer: String? = nil,
-        expected: String? = nil, given: String? = nil, fix: String? = nil, instance: String? = nil
+        expected: String? = nil, given: String? = nil, fix: String? = nil, instance: String? = nil,
+        revision: Int? = nil
     ) {
         self.type = type
         self.title = title
@@ -36,5 +39,6 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
         self.given = given
         self.fix = fix
         self.instance = instance
+        self.revision = revision
     }
 }

@@ -28,6 +28,8 @@ public struct ActivityRequest: Sendable, Hashable, Codable {
     public var restart: Restart?
     /// Whether an activity that ended begins a new run; absent: false, and the call answers 409.
     public var reopen: Bool?
+    /// Grows with each call about a run of the activity: one that is not greater than the last taken changes nothing.
+    public var sequence: Int?
 
     /// The users who should see an activity, and on which of their devices.
     public struct Audience: Sendable, Hashable, Codable {
@@ -94,6 +96,7 @@ public struct ActivityRequest: Sendable, Hashable, Codable {
         start = try container.decodeIfPresent(Start.self, forKey: .start)
         restart = try container.decodeIfPresent(Restart.self, forKey: .restart)
         reopen = try container.decodeIfPresent(Bool.self, forKey: .reopen)
+        sequence = try container.decodeIfPresent(Int.self, forKey: .sequence)
         if staleAt != nil, staleAfter != nil {
             throw decoder.excluded(CodingKeys.staleAfter, by: CodingKeys.staleAt)
         }

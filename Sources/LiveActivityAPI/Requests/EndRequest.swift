@@ -14,6 +14,8 @@ public struct EndRequest: Sendable, Hashable, Codable {
     public var dismissAfter: APIDuration?
     /// Whether the card is to leave the lock screen at once; absent: false.
     public var dismissNow: Bool?
+    /// Grows with each call about a run of the activity: one that is not greater than the last taken changes nothing.
+    public var sequence: Int?
 
     /// An end with the newest state, silent, dismissed when iOS likes.
     public init(state: JSONObject? = nil, alert: Alert? = nil) {
@@ -29,6 +31,7 @@ public struct EndRequest: Sendable, Hashable, Codable {
         dismissAt = try container.decodeIfPresent(Instant.self, forKey: .dismissAt)
         dismissAfter = try container.decodeIfPresent(APIDuration.self, forKey: .dismissAfter)
         dismissNow = try container.decodeIfPresent(Bool.self, forKey: .dismissNow)
+        sequence = try container.decodeIfPresent(Int.self, forKey: .sequence)
         let given: [(CodingKeys, Bool)] = [
             (.dismissAt, dismissAt != nil), (.dismissAfter, dismissAfter != nil), (.dismissNow, dismissNow == true),
         ]

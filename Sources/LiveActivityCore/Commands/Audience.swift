@@ -4,10 +4,13 @@ package import APNSModel
 package struct Audience: Sendable {
     package let activity: ActivityRecord
     package let now: UnixTime
+    /// The same commit begins a lap of the activity.
+    package let beginsLap: Bool
 
-    package init(activity: ActivityRecord, now: UnixTime) {
+    package init(activity: ActivityRecord, now: UnixTime, beginsLap: Bool = false) {
         self.activity = activity
         self.now = now
+        self.beginsLap = beginsLap
     }
 
     /// Makes these people the audience; `nil` leaves it. Needs the keys `members` and `users`.
@@ -19,16 +22,22 @@ package struct Audience: Sendable {
             wanted.insert(number)
             draft.addMember(number, to: activity.number)
         }
-        for number in draft.snapshot.members[activity.number, default: []].subtracting(wanted) {
-            draft.removeMember(number, from: activity.number)
+        let removed = draft.snapshot.members[activity.number, default: []].subtracting(wanted)
+        for number in removed.sorted() { draft.removeMember(number, from: activity.number) }
+        var record = draft.audience(of: activity.number)
+        record.members = wanted.count
+        // Whatever replacement still goes on elsewhere must not remove whom this one names.
+        if record.mark > 0 { record.begin(session: nil) }
+        draft.put(record)
+        joinAll(wanted, &draft)
+        for user in removed.sorted() {
+            for device in draft.devices(of: user) { leave(device, &draft) }
         }
-        let devices = draft.snapshot.devices.values.sorted { $0.key < $1.key }
-        for user in wanted.sorted() {
-            join(devices.filter { $0.user == user && $0.signedOutAt == nil }, &draft)
-        }
-        for device in devices where !wanted.contains(device.user) {
-            leave(device, &draft)
-        }
+    }
+
+    /// Makes the instances of these people's devices, or takes them back in.
+    package func joinAll(_ users: Set<UserNumber>, _ draft: inout Draft) {
+        for user in users.sorted() { join(draft.devices(of: user).filter { $0.signedOutAt == nil }, &draft) }
     }
 
     /// Makes the instances of one person's devices, or takes them back in.
@@ -51,8 +60,8 @@ package struct Audience: Sendable {
 
     /// Takes in a device that appeared after its person had joined.
     package func joinLate(_ device: DeviceRecord, _ draft: inout Draft) {
-        let hasOther = draft.snapshot.devices.values.contains { other in
-            guard other.user == device.user, other.key != device.key, other.signedOutAt == nil else { return false }
+        let hasOther = draft.devices(of: device.user).contains { other in
+            guard other.key != device.key, other.signedOutAt == nil else { return false }
             guard let instance = draft.snapshot.instances[.init(activity.number, other.key)], instance.isWanted else {
                 return false
             }
@@ -84,15 +93,19 @@ package struct Audience: Sendable {
                 draft.removeUpdateToken(key)
             }
             instance.isWanted = true
+            instance.lookAt = lookAt
             draft.put(instance)
         } else {
             var instance = InstanceRecord(activity: activity.number, device: device.key, run: activity.run, at: now)
             instance.mayStart = mayStart
             instance.alertedRevision = alertedOnJoining
+            instance.lookAt = lookAt
             draft.put(instance)
         }
-        wake(&draft)
     }
+
+    /// The lap that begins with a new state finds those who join with it; who joins later is looked at by itself.
+    private var lookAt: UnixTime? { beginsLap ? nil : now }
 
     /// One who joins with the state that brings an alert gets it; one who joins later does not.
     private var alertedOnJoining: Revision {
@@ -106,6 +119,7 @@ package struct Audience: Sendable {
         guard var instance = draft.snapshot.instances[key], instance.isWanted else { return }
         instance.isWanted = false
         instance.dueAt = nil
+        instance.lookAt = instance.state.mayHaveCard || instance.run != activity.run ? now : nil
         draft.put(instance)
         draft.record(
             HistoryRecord(
@@ -114,34 +128,11 @@ package struct Audience: Sendable {
                     HistoryEntry(
                         .audienceChanged, device: device.key, at: now, revision: activity.revision, detail: "left")
                 ]))
-        wake(&draft)
     }
 
     private func canStart(_ device: DeviceRecord, _ draft: Draft) -> Bool {
         guard device.activitiesEnabled != false else { return false }
         let token = draft.snapshot.deviceTokens[.init(device.key, .pushToStart, activity.type)]
         return token.map { $0.deadAt == nil } ?? false
-    }
-
-    /// Makes the activity's lane look again: a phone of it has news.
-    package func wake(_ draft: inout Draft) {
-        Lanes.wake(activity.number, at: now, &draft)
-    }
-}
-
-/// The one place that wakes a lane for a phone's sake.
-package enum Lanes {
-    package static func wake(_ number: ActivityNumber, at wanted: UnixTime, _ draft: inout Draft) {
-        var lane = draft.lane(of: number)
-        let time = lane.isBackingOff(now: wanted) ? lane.nextAt ?? wanted : wanted
-        if var activity = draft.snapshot.activities[number] {
-            activity.wake(at: max(time, activity.holdUntil))
-            draft.put(activity)
-        }
-        lane.nextAt = min(lane.nextAt ?? time, time)
-        // The phone may lie behind the position: the lap goes once around from here.
-        lane.stop = lane.position
-        lane.hasWrapped = false
-        draft.put(lane)
     }
 }

@@ -89,15 +89,15 @@ struct CardIntake {
                             detail: report.state.rawValue)
                     ]))
         }
-        Lanes.wake(activity.number, at: now, &draft)
+        Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 
     // MARK: - Which activity is this card?
 
     private func activity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord {
-        let instances = draft.snapshot.instances.filter { $0.key.device == device.key }
-        if let known = instances.first(where: { $0.value.localID == report.localID }),
-            let activity = draft.snapshot.activities[known.key.activity]
+        let phones = draft.phones(on: device.key)
+        if let known = phones.first(where: { draft.snapshot.instances[$0]?.localID == report.localID }),
+            let activity = draft.snapshot.activities[known.activity]
         {
             return activity
         }
@@ -112,12 +112,12 @@ struct CardIntake {
         // Starts whose card nobody has reported yet, matched by what the card carries.
         guard let attributes = report.attributes else { throw .activityNotNamed }
         let digest = ContentDigest.of(ActivityTag.untagged(attributes))
-        let open = instances.filter { key, instance in
-            instance.hasOpenStart
+        let open = phones.filter { key in
+            draft.snapshot.instances[key]?.hasOpenStart == true
                 && draft.snapshot.activities[key.activity]?.type == report.type.name
                 && draft.snapshot.contents[key.activity]?.attributesDigest == digest
         }
-        guard open.count == 1, let key = open.first?.key, let activity = draft.snapshot.activities[key.activity] else {
+        guard open.count == 1, let key = open.first, let activity = draft.snapshot.activities[key.activity] else {
             throw .activityNotNamed
         }
         return activity
@@ -139,10 +139,10 @@ struct CardIntake {
 
     /// Another start of the type was held because this one's card was not matched yet.
     private func wakeHeldStarts(of activity: ActivityRecord, _ draft: inout Draft) {
-        for key in draft.snapshot.instances.keys.sorted()
-        where key.device == device.key && key.activity != activity.number {
+        draft.forgetOtherOpenStarts(on: device.key)
+        for key in draft.phones(on: device.key) where key.activity != activity.number {
             guard draft.snapshot.activities[key.activity]?.type == activity.type else { continue }
-            Lanes.wake(key.activity, at: now, &draft)
+            Lanes.review(key, app.types[activity.type], now: now, &draft)
         }
     }
 

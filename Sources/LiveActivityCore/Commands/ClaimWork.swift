@@ -11,6 +11,8 @@ package struct ClaimWork: Command {
         package var phones = 4000
         /// Pushes of one flight: what one settlement writes.
         package var pushes = 1000
+        /// Pushes of a flight whose phones were picked one by one, and are written down one by one.
+        package var picked = 250
         /// From the claim to the instant after which nobody sends or settles.
         package var lease = Duration.seconds(15)
 
@@ -23,6 +25,10 @@ package struct ClaimWork: Command {
         package var rescued = 0
         /// More is due now than one claim takes.
         package var hasMore = false
+        /// Closed routes whose one probe is among the flights.
+        package var probed: Set<PushRoute> = []
+        /// Closed routes on which something was held back.
+        package var held: Set<PushRoute> = []
 
         package init() {}
     }
@@ -31,44 +37,72 @@ package struct ClaimWork: Command {
     package let node: Int64
     package let apps: [BundleID: AppSettings]
     package let limits: Limits
+    /// Which routes are closed, and which want a probe.
+    package let gate: CircuitGate
+    /// How many pushes may leave.
+    package let pace: Pacer.Grant
     /// Random words, one for each flight.
     package let seed: UInt64
 
     package init(
-        now: UnixTime, node: Int64, apps: [BundleID: AppSettings], limits: Limits = Limits(), seed: UInt64
+        now: UnixTime, node: Int64, apps: [BundleID: AppSettings], limits: Limits = Limits(),
+        gate: CircuitGate = .open, pace: Pacer.Grant = Pacer.unlimited, seed: UInt64
     ) {
         self.now = now
         self.node = node
         self.apps = apps
         self.limits = limits
+        self.gate = gate
+        self.pace = pace
         self.seed = seed
     }
 
+    package static var mayBeRefused: Bool { false }
     package var rank: CommandRank { .claim }
-    package var keys: [SnapshotKey] { [.due(at: now, lanes: limits.lanes, phones: limits.phones, node: node)] }
+    package var keys: [SnapshotKey] {
+        let phones = max(1, min(limits.phones, pace.pushes))
+        return [
+            .due(
+                DueLanes(at: now, lanes: limits.lanes, phones: phones, phonesOfOne: max(1, phones / 2), node: node))
+        ]
+    }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         var reply = Reply()
-        var starts: Set<OpenStart> = []
-        for number in draft.snapshot.due {
-            guard let activity = draft.snapshot.activities[number] else { continue }
-            let lane = draft.lane(of: number)
+        var room = Room(gate: gate, pace: pace)
+        for number in draft.snapshot.woken {
+            guard var activity = draft.snapshot.activities[number] else { continue }
+            activity.wakeAt = nil
+            draft.put(activity)
+        }
+        for key in draft.snapshot.due {
+            guard let lane = draft.snapshot.lane(key), let activity = draft.snapshot.activities[key.activity] else {
+                continue
+            }
             if lane.isAbandoned(now: now, node: node) {
                 rescue(activity, lane, &draft)
                 reply.rescued += 1
                 reply.hasMore = true
             } else if let flight = lane.flight {
-                sleep(activity, until: flight.leaseUntil, &draft)
+                draft.change(key) { $0.nextAt = flight.leaseUntil }
             } else if lane.isBackingOff(now: now) {
-                sleep(activity, until: lane.nextAt, &draft)
-            } else if let settings = apps[activity.app], let type = settings.types[activity.type] {
-                claim(activity, lane, type, &starts, &draft, &reply)
+                continue
+            } else if let lower = draft.snapshot.lowerHalves[key] {
+                split(lane, lower, &draft)
+                reply.hasMore = true
+            } else if draft.snapshot.pages[key] == nil {
+                draft.change(key) { $0.nextAt = now }
+                reply.hasMore = true
+            } else if let type = apps[activity.app]?.types[activity.type] {
+                claim(activity, lane, type, &room, &draft, &reply)
             } else {
                 // The configuration no longer has this type: the work is kept, and looked at again.
-                sleep(activity, until: now + Backoff.halted, &draft)
+                draft.change(key) { $0.nextAt = now + Backoff.halted }
             }
         }
-        reply.hasMore = reply.hasMore || draft.snapshot.due.count == limits.lanes
+        reply.hasMore = reply.hasMore || draft.snapshot.due.count >= limits.lanes
+        reply.probed = room.gate.probed
+        reply.held = room.gate.held
         return reply
     }
 
@@ -79,66 +113,163 @@ package struct ClaimWork: Command {
         let attributesDigest: UInt64
     }
 
+    /// What this claim may still take, and what it took so far.
+    private struct Room {
+        var starts: Set<OpenStart> = []
+        var gate: CircuitGate
+        var pace: Pacer.Grant
+    }
+
+    private func split(_ lane: LaneRecord, _ counts: LaneCounts, _ draft: inout Draft) {
+        var (lower, upper) = lane.split(lower: counts)
+        lower.nextAt = now
+        upper.nextAt = now
+        draft.put(lower)
+        draft.put(upper)
+    }
+
     // MARK: - Claiming
 
+    /// What a look at a lane's page found.
+    private struct Found {
+        var seats: [Flight.Seat] = []
+        /// Every phone of the stretch was looked at.
+        var isWhole: Bool
+        var waitsUntil: UnixTime?
+        /// The first phone that a closed circuit holds back, and why.
+        var held: (device: DeviceKey, closure: CircuitGate.Closure)?
+    }
+
     private func claim(
-        _ activity: ActivityRecord, _ old: LaneRecord, _ type: ActivityType, _ starts: inout Set<OpenStart>,
+        _ activity: ActivityRecord, _ old: LaneRecord, _ type: ActivityType, _ room: inout Room,
         _ draft: inout Draft, _ reply: inout Reply
     ) {
-        guard let content = draft.snapshot.contents[activity.number] else { return sleep(activity, until: nil, &draft) }
-        var lane = old.inLap(for: activity.revision)
+        let key = old.key
+        guard let content = draft.snapshot.contents[activity.number], let page = draft.snapshot.pages[key] else {
+            return draft.change(key) { $0.nextAt = nil }
+        }
+        guard room.pace.room(of: activity.number) > 0 else {
+            return draft.change(key) { $0.nextAt = now + Pacer.pause }
+        }
+        var lane = old.inLap(of: activity, at: now)
+        let isLap = !lane.isLapDone
+        let isFromTheBeginning = !lane.hasWrapped && lane.position == lane.stop
         let desired = DesiredSituation(activity, type, content)
-        let page = draft.snapshot.pages[activity.number] ?? Snapshot.Page(devices: [], isComplete: true)
-        var seats: [Flight.Seat] = []
-        var isWhole = page.isComplete
+        let found = look(at: page, desired, content, isLap, &lane, &room, &draft)
+        let isWhole = found.isWhole
+        if isLap, isWhole {
+            lane.position = max(lane.fromDevice, lane.stop)
+            lane.hasWrapped = true
+        }
+        var flight: FlightRecord?
+        if let first = found.seats.first?.phone.device.key, let last = found.seats.last?.phone.device.key {
+            flight = FlightRecord(
+                node: node, claimedAt: now, leaseUntil: now + limits.lease, fromDevice: first, toDevice: last,
+                devices: isLap ? nil : found.seats.map(\.phone.device.key), revision: activity.revision,
+                timestamp: now.seconds, seed: seed(of: key))
+        }
+        draft.change(key) { changed in
+            changed.position = lane.position
+            changed.stop = lane.stop
+            changed.hasWrapped = lane.hasWrapped
+            changed.lap = lane.lap
+            changed.flight = flight
+            if isWhole, found.held == nil, !isLap || isFromTheBeginning {
+                // All who want to be looked at were: what they wait for now is known.
+                changed.lookAt = [page.nextLookAt, found.waitsUntil].compactMap { $0 }.min()
+            }
+            // Nothing is written for the phones that are held back: the lane comes back to the first of them.
+            if let held = found.held, isLap { changed.goAround(from: held.device) }
+            if let flight {
+                changed.fence += 1
+                changed.nextAt = flight.leaseUntil
+            } else if let held = found.held {
+                changed.reason = held.closure.reason
+                changed.nextAt = held.closure.until
+            } else {
+                changed.tries = 0
+                changed.reason = nil
+                changed.nextAt = isWhole ? changed.rests(activity, from: now) : now
+            }
+        }
+        room.pace.take(found.seats.count, of: activity.number)
+        guard let flight, let claimed = draft.snapshot.lane(key) else {
+            if let next = draft.snapshot.lane(key)?.nextAt, next <= now { reply.hasMore = true }
+            return
+        }
+        if isLap, lane.lap != old.lap {
+            var held = draft.snapshot.activities[activity.number] ?? activity
+            held.holdUntil = now + type.policy.coalescingWindow
+            draft.put(held)
+        }
+        reply.flights.append(
+            Flight(
+                record: flight, lane: key, fence: claimed.fence, desired: desired, content: content,
+                seats: found.seats))
+    }
+
+    private func look(
+        at page: Snapshot.Page, _ desired: DesiredSituation, _ content: ContentRecord, _ isLap: Bool,
+        _ lane: inout LaneRecord, _ room: inout Room, _ draft: inout Draft
+    ) -> Found {
+        let activity = desired.activity
+        var found = Found(isWhole: page.isComplete)
+        let most = min(limits.pushes, room.pace.room(of: activity.number))
+        let limit = isLap ? most : min(most, limits.picked)
         for device in page.devices {
             // A flight does not reach over the end of the lane: its range is what a rescuer has to look at.
-            guard seats.count < limits.pushes, seats.isEmpty || device >= lane.position else {
-                isWhole = false
+            guard found.seats.count < limit, !isLap || found.seats.isEmpty || device >= lane.position else {
+                found.isWhole = false
                 break
             }
-            lane.hasWrapped = lane.hasWrapped || device < lane.position
-            lane.position = device + 1
+            if isLap {
+                lane.hasWrapped = lane.hasWrapped || device < lane.position
+                lane.position = device + 1
+            }
             let key = Snapshot.PhoneKey(activity.number, device)
             guard var phone = draft.phone(key, type: activity.type) else { continue }
             let start = OpenStart(
                 device: device, type: activity.type, attributesDigest: content.attributesDigest)
-            if starts.contains(start) { phone.hasOtherOpenStart = true }
+            if room.starts.contains(start) { phone.hasOtherOpenStart = true }
+            var lookAt: UnixTime?
             switch Reconciler.decide(desired, phone, now: now) {
             case .send(let plan):
-                seats.append(seat(plan, phone, activity, &draft))
-                if plan.kind == .start { starts.insert(start) }
-            case .wait(let until, _): lane.lapNextAt = min(lane.lapNextAt ?? until, until)
+                let route = PushRoute(activity.app, phone.environment(of: plan.kind))
+                if case .hold(let closure) = room.gate.admit(plan, to: route) {
+                    found.held = found.held ?? (device, closure)
+                    continue
+                }
+                spend(plan, phone, desired, &draft)
+                found.seats.append(seat(plan, phone, activity, &draft))
+                if plan.kind == .start { room.starts.insert(start) }
+                continue
+            case .wait(let until, _):
+                lookAt = until
+                found.waitsUntil = min(found.waitsUntil ?? until, until)
             case .nothing: break
             }
+            guard phone.instance.lookAt != lookAt else { continue }
+            phone.instance.lookAt = lookAt
+            draft.put(phone.instance)
         }
-        if isWhole {
-            lane.position = max(lane.fromDevice, lane.stop)
-            lane.hasWrapped = true
+        return found
+    }
+
+    /// Before it leaves, and never taken back: a crash counts too much, never too little.
+    private func spend(
+        _ plan: PushPlan, _ phone: PhoneSituation, _ desired: DesiredSituation, _ draft: inout Draft
+    ) {
+        let budgets = desired.type.policy.budgets
+        let device = phone.device
+        if plan.kind == .start {
+            draft.put(budgets.start.spent(phone.startBudget, .init(device.key, .start), now: now))
+        } else if plan.priority == .high {
+            draft.put(budgets.high(device).spent(phone.highBudget, .init(device.key, .high), now: now))
         }
-        var record = activity
-        if seats.isEmpty {
-            lane.nextAt = isWhole ? lane.lapNextAt : now
-            lane.tries = 0
-            lane.reason = nil
-            reply.hasMore = reply.hasMore || !isWhole
-            record.wakeAt = lane.nextAt
-        } else {
-            lane.fence += 1
-            let flight = FlightRecord(
-                node: node, claimedAt: now, leaseUntil: now + limits.lease,
-                fromDevice: seats.map(\.phone.device.key).min() ?? 0,
-                toDevice: seats.map(\.phone.device.key).max() ?? 0,
-                revision: activity.revision, timestamp: now.seconds,
-                seed: seed &+ UInt64(bitPattern: activity.number) &* 0x2545_F491_4F6C_DD1D)
-            lane.flight = flight
-            if lane.lapRevision != old.lapRevision { record.holdUntil = now + type.policy.coalescingWindow }
-            record.wakeAt = flight.leaseUntil
-            reply.flights.append(
-                Flight(record: flight, fence: lane.fence, desired: desired, content: content, seats: seats))
-        }
-        if lane != old { draft.put(lane) }
-        if record != activity { draft.put(record) }
+    }
+
+    private func seed(of key: LaneKey) -> UInt64 {
+        seed &+ (UInt64(bitPattern: key.activity) &+ UInt64(bitPattern: key.fromDevice)) &* 0x2545_F491_4F6C_DD1D
     }
 
     /// Fixes a push's timestamp; a start is written down before it leaves, since its fate decides about every later
@@ -171,18 +302,13 @@ package struct ClaimWork: Command {
         return Flight.Seat(phone: phone, plan: plan, timestamp: timestamp, stateBefore: before)
     }
 
-    private func sleep(_ activity: ActivityRecord, until time: UnixTime?, _ draft: inout Draft) {
-        var record = activity
-        record.wakeAt = time
-        if record != activity { draft.put(record) }
-    }
-
     // MARK: - Rescue
 
     /// What was about to go is decided again as of the claim: the reconciler is deterministic.
     private func wasBehind(
         _ phone: PhoneSituation, _ activity: ActivityRecord, _ flight: FlightRecord, _ draft: Draft
     ) -> Bool {
+        guard flight.devices == nil else { return true }
         guard let type = apps[activity.app]?.types[activity.type],
             let content = draft.snapshot.contents[activity.number],
             case .send = Reconciler.decide(DesiredSituation(activity, type, content), phone, now: flight.claimedAt)
@@ -194,7 +320,7 @@ package struct ClaimWork: Command {
     private func rescue(_ activity: ActivityRecord, _ old: LaneRecord, _ draft: inout Draft) {
         guard let flight = old.flight else { return }
         var entries: [HistoryEntry] = []
-        for device in draft.snapshot.pages[activity.number]?.devices ?? [] {
+        for device in draft.snapshot.pages[old.key]?.devices ?? [] {
             let key = Snapshot.PhoneKey(activity.number, device)
             guard let phone = draft.phone(key, type: activity.type), var instance = draft.snapshot.instances[key] else {
                 continue
@@ -221,17 +347,12 @@ package struct ClaimWork: Command {
                     .rescued, device: device, at: now, revision: flight.revision, timestamp: instance.timestamp,
                     outcome: Reason(.rescued)))
         }
-        var lane = old
-        lane.fence += 1
-        lane.flight = nil
-        lane.position = flight.fromDevice
-        lane.stop = flight.fromDevice
-        lane.hasWrapped = false
-        lane.nextAt = now
-        draft.put(lane)
-        var record = activity
-        record.wakeAt = now
-        draft.put(record)
+        draft.change(old.key) { lane in
+            lane.fence += 1
+            lane.flight = nil
+            lane.goAround(from: flight.fromDevice)
+            lane.nextAt = now
+        }
         if !entries.isEmpty {
             draft.record(
                 HistoryRecord(activity: activity.number, at: now, revision: flight.revision, entries: entries))

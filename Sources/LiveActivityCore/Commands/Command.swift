@@ -9,20 +9,36 @@ package protocol Command: Sendable {
     var keys: [SnapshotKey] { get }
     /// Lower goes first when several wait: what callers wait for before what they do not.
     var rank: CommandRank { get }
+    /// `false` for one that never refuses: nothing has to be kept to undo it.
+    static var mayBeRefused: Bool { get }
+    /// Runs in a commit of its own: what it sees by a query must be what the database holds.
+    var isAlone: Bool { get }
+    /// How much writing it means: groups are limited by the sum.
+    var weight: Int { get }
     func decide(_ draft: inout Draft) throws(Refusal) -> Reply
 }
 
-package enum CommandRank: Int, Sendable, Comparable {
-    case write, settle, claim
+extension Command {
+    package static var mayBeRefused: Bool { true }
+    package var isAlone: Bool { rank == .claim || rank == .prune }
+    package var weight: Int { 1 }
+}
+
+package enum CommandRank: Int, Sendable, Comparable, CaseIterable {
+    case write, settle, claim, prune
+
+    package var name: String { "\(self)" }
 
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// What a command needs to see. The engine knows how to load each.
 package enum SnapshotKey: Sendable, Equatable {
-    /// An activity with content and lane; nothing of its phones.
+    /// An activity with content and lanes; nothing of its phones.
     case activity(BundleID, ActivityID)
-    /// The same by its number, with the instances of these devices, their tokens and the devices themselves.
+    /// The same by its number, with the instances of these devices and nothing else of them.
+    case instances(ActivityNumber, devices: [DeviceKey])
+    /// The same, with their tokens and the devices themselves.
     case phones(ActivityNumber, devices: [DeviceKey])
     /// An activity's audience: the people, their devices and tokens, and those devices' instances of this activity.
     case members(BundleID, ActivityID)
@@ -30,15 +46,44 @@ package enum SnapshotKey: Sendable, Equatable {
     case users(BundleID, [UserID], ActivityID?)
     /// A device with its tokens, instances (their activities, contents, lanes and update tokens) and tombstones.
     case device(BundleID, DeviceID)
-    /// The activities a person is in the audience of, with content, lane and the instances of all their devices.
+    /// The activities a person is in the audience of, with content, lanes and the instances of all their devices.
     case activitiesOf(BundleID, UserID)
     /// Who owns these token values, and the rows that hold them: an update token, or the owner's device tokens.
     case owners([TokenValue])
-    /// Activities whose time has come, earliest first, with content, lane, and a page of phones: of the `stretches` of
-    /// the lane `inLap` for the activity's revision, at most `phones` in all and at most half of them of one activity.
-    /// Of an abandoned flight's lane, all phones of the flight's range; of one that is not abandoned, none. Lanes that
-    /// another process had in flight come first, whether their time has come or not.
-    case due(at: UnixTime, lanes: Int, phones: Int, node: Int64)
+    /// The audience's own row, and of these people: whether they belong to it, their devices and tokens, and those
+    /// devices' instances of the activity.
+    case audience(BundleID, ActivityID, [UserID])
+    /// At most `limit` members in the order of their numbers, from the one after `after`: those that the replacement
+    /// `besides` did not name, with devices, tokens and instances; with the audience's own row.
+    case audiencePage(BundleID, ActivityID, after: UserNumber, limit: Int, besides: Int64?)
+    /// What was answered to the call with this key, by its hash.
+    case idempotency(BundleID, hash: [UInt8])
+    /// Lanes that have something to do, the longest waiting first, with their activities, contents and a `page` of
+    /// phones each. See `DueLanes`.
+    case due(DueLanes)
+}
+
+/// Which lanes a claim is to see.
+///
+/// First those that another process had in flight; then by time those whose `nextAt` has come and all those of
+/// activities whose `wakeAt` has. Each that may be claimed comes with a page of phones as long as there is room: what
+/// `LaneRecord.page(for:)` names. Of an abandoned flight's lane the phones of that flight; of one that is in flight,
+/// backs off, or found no room, no page. A lane that should split comes with the counts of its lower half.
+package struct DueLanes: Sendable, Equatable {
+    package var at: UnixTime
+    package var lanes: Int
+    /// Phones in all, and of one activity.
+    package var phones: Int
+    package var phonesOfOne: Int
+    package var node: Int64
+
+    package init(at time: UnixTime, lanes: Int, phones: Int, phonesOfOne: Int, node: Int64) {
+        at = time
+        self.lanes = lanes
+        self.phones = phones
+        self.phonesOfOne = phonesOfOne
+        self.node = node
+    }
 }
 
 /// Why a command was refused. Nothing was changed.
@@ -54,80 +99,13 @@ package enum Refusal: Error, Sendable, Equatable {
     case audienceTooLarge(limit: Int)
     case deadToken
     case activityNotNamed
-}
-
-/// Rows as they stand, by their keys.
-package struct Snapshot: Sendable {
-    package struct AppID<ID: Sendable & Hashable>: Sendable, Hashable {
-        package let app: BundleID
-        package let id: ID
-        package init(_ app: BundleID, _ id: ID) {
-            self.app = app
-            self.id = id
-        }
-    }
-    package struct PhoneKey: Sendable, Hashable, Comparable {
-        package let activity: ActivityNumber
-        package let device: DeviceKey
-        package init(_ activity: ActivityNumber, _ device: DeviceKey) {
-            self.activity = activity
-            self.device = device
-        }
-        package static func < (left: Self, right: Self) -> Bool {
-            (left.activity, left.device) < (right.activity, right.device)
-        }
-    }
-    package struct DeviceTokenKey: Sendable, Hashable {
-        package let device: DeviceKey
-        package let kind: DeviceTokenRecord.Kind
-        package let type: String
-        package init(_ device: DeviceKey, _ kind: DeviceTokenRecord.Kind, _ type: String) {
-            self.device = device
-            self.kind = kind
-            self.type = type
-        }
-    }
-    package struct TombstoneKey: Sendable, Hashable {
-        package let device: DeviceKey
-        package let localID: LocalID
-        package init(_ device: DeviceKey, _ localID: LocalID) {
-            self.device = device
-            self.localID = localID
-        }
-    }
-
-    package var activities: [ActivityNumber: ActivityRecord] = [:]
-    package var activityNumbers: [AppID<ActivityID>: ActivityNumber] = [:]
-    package var contents: [ActivityNumber: ContentRecord] = [:]
-    package var lanes: [ActivityNumber: LaneRecord] = [:]
-    package var users: [AppID<UserID>: UserNumber] = [:]
-    package var devices: [DeviceKey: DeviceRecord] = [:]
-    package var deviceKeys: [AppID<DeviceID>: DeviceKey] = [:]
-    package var deviceTokens: [DeviceTokenKey: DeviceTokenRecord] = [:]
-    package var instances: [PhoneKey: InstanceRecord] = [:]
-    package var updateTokens: [PhoneKey: UpdateTokenRecord] = [:]
-    package var members: [ActivityNumber: Set<UserNumber>] = [:]
-    package var tombstones: [TombstoneKey: TombstoneRecord] = [:]
-    package var owners: [TokenValue: TokenOwnerRecord] = [:]
-    /// What `SnapshotKey.due` found, in order.
-    package var due: [ActivityNumber] = []
-    /// The phones of each due activity's page, in the order to look at them.
-    package var pages: [ActivityNumber: Page] = [:]
-    /// Phones whose device has an open start of another activity that its card could not be told apart from.
-    package var otherOpenStarts: Set<PhoneKey> = []
-    package var nextActivityNumber: ActivityNumber = 1
-    package var nextUserNumber: UserNumber = 1
-
-    /// A stretch of a lane.
-    package struct Page: Sendable, Equatable {
-        package var devices: [DeviceKey]
-        /// No phone of the stretch was left out.
-        package var isComplete: Bool
-        package init(devices: [DeviceKey], isComplete: Bool) {
-            self.devices = devices
-            self.isComplete = isComplete
-        }
-    }
-
-    package init() {}
+    /// The type of a stored activity is not configured any more.
+    case unknownType(String)
+    /// `If-Match` names another revision; 0: there is no such activity.
+    case revisionDiffers(ActivityID, current: Revision)
+    case idempotencyKeyReused
+    /// A newer replacement of the audience has begun.
+    case sessionReplaced(ActivityID)
+    /// The session's last page came already, and this one names somebody else.
+    case sessionClosed(ActivityID)
 }

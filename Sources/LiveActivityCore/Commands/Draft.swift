@@ -1,25 +1,35 @@
 package import APNSModel
 
-/// A snapshot being changed: reads see earlier changes, and what changed is known by key.
+/// A snapshot being changed by one command after another: reads see earlier changes, what changed is known by key, and
+/// what a refused command did is undone.
 package struct Draft: Sendable {
     package private(set) var snapshot: Snapshot
     package private(set) var changes = Changes()
+    /// Made when first asked for, and kept true from then on.
+    private var index: DeviceIndex?
+    /// How to undo the command that is running; `nil` when none is that may be refused.
+    private var journal: [@Sendable (inout Draft) -> Void]?
 
     /// The keys whose rows differ from what was loaded, or are new.
     package struct Changes: Sendable {
         package var activities: Set<ActivityNumber> = []
         package var contents: Set<ActivityNumber> = []
-        package var lanes: Set<ActivityNumber> = []
+        package var lanes: Set<LaneKey> = []
         package var users: Set<Snapshot.AppID<UserID>> = []
         package var devices: Set<DeviceKey> = []
         package var deviceTokens: Set<Snapshot.DeviceTokenKey> = []
         package var instances: Set<Snapshot.PhoneKey> = []
         package var updateTokens: Set<Snapshot.PhoneKey> = []
         package var removedUpdateTokens: Set<Snapshot.PhoneKey> = []
-        package var addedMembers: [(ActivityNumber, UserNumber)] = []
-        package var removedMembers: [(ActivityNumber, UserNumber)] = []
+        package var addedMembers: Set<Snapshot.MemberKey> = []
+        package var removedMembers: Set<Snapshot.MemberKey> = []
+        /// Members, new ones or old, whose mark is another now.
+        package var memberMarks: Set<Snapshot.MemberKey> = []
+        package var audiences: Set<ActivityNumber> = []
+        package var idempotency: Set<Snapshot.AppID<[UInt8]>> = []
         package var tombstones: Set<Snapshot.TombstoneKey> = []
         package var owners: Set<TokenValue> = []
+        package var budgets: Set<BudgetKey> = []
         package var history: [HistoryRecord] = []
 
         package init() {}
@@ -28,12 +38,33 @@ package struct Draft: Sendable {
             activities.isEmpty && contents.isEmpty && lanes.isEmpty && users.isEmpty && devices.isEmpty
                 && deviceTokens.isEmpty && instances.isEmpty && updateTokens.isEmpty && removedUpdateTokens.isEmpty
                 && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
-                && history.isEmpty
+                && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
+                && idempotency.isEmpty
         }
     }
 
     package init(_ snapshot: Snapshot) {
         self.snapshot = snapshot
+    }
+
+    // MARK: - Running
+
+    /// Runs a command on what those before it left. A refused one leaves nothing.
+    package mutating func run<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
+        journal = C.mayBeRefused ? [] : nil
+        defer { journal = nil }
+        do throws(Refusal) {
+            return .success(try command.decide(&self))
+        } catch {
+            let undo = journal ?? []
+            journal = nil
+            for step in undo.reversed() { step(&self) }
+            return .failure(error)
+        }
+    }
+
+    private mutating func onRefusal(_ undo: @escaping @Sendable (inout Draft) -> Void) {
+        journal?.append(undo)
     }
 
     // MARK: - Reading
@@ -46,8 +77,35 @@ package struct Draft: Sendable {
         snapshot.deviceKeys[.init(app, id)].flatMap { snapshot.devices[$0] }
     }
 
-    package func lane(of activity: ActivityNumber) -> LaneRecord {
-        snapshot.lanes[activity] ?? LaneRecord(activity: activity)
+    package func audience(of activity: ActivityNumber) -> AudienceRecord {
+        snapshot.audiences[activity] ?? AudienceRecord(activity: activity)
+    }
+
+    /// The instances that were loaded of a device, in order.
+    package mutating func phones(on device: DeviceKey) -> [Snapshot.PhoneKey] {
+        indexed().activities[device, default: []].sorted().map { Snapshot.PhoneKey($0, device) }
+    }
+
+    /// The tokens that were loaded of a device, in order.
+    package mutating func tokens(of device: DeviceKey) -> [Snapshot.DeviceTokenKey] {
+        indexed().tokens[device, default: []].sorted()
+    }
+
+    /// The devices that were loaded of a person, in order.
+    package mutating func devices(of user: UserNumber) -> [DeviceRecord] {
+        indexed().devices[user, default: []].sorted().compactMap { snapshot.devices[$0] }
+    }
+
+    /// The activities that were loaded of whose audience a person is, in order.
+    package mutating func memberships(of user: UserNumber) -> [ActivityNumber] {
+        indexed().memberships[user, default: []].sorted()
+    }
+
+    private mutating func indexed() -> DeviceIndex {
+        if let index { return index }
+        let made = DeviceIndex(snapshot)
+        index = made
+        return made
     }
 
     /// What is known about a phone of an activity; `nil` when its device or instance was not loaded.
@@ -56,82 +114,240 @@ package struct Draft: Sendable {
         return PhoneSituation(
             instance: instance, device: device, updateToken: snapshot.updateTokens[key],
             pushToStartToken: snapshot.deviceTokens[.init(key.device, .pushToStart, type)],
-            hasOtherOpenStart: snapshot.otherOpenStarts.contains(key))
+            hasOtherOpenStart: snapshot.otherOpenStarts.contains(key),
+            highBudget: snapshot.budgets[.init(key.device, .high)],
+            startBudget: snapshot.budgets[.init(key.device, .start)])
     }
 
     // MARK: - Changing
 
     package mutating func put(_ activity: ActivityRecord) {
+        let (old, was) = (snapshot.activities[activity.number], changes.activities.contains(activity.number))
+        guard old != activity else { return }
+        let key = Snapshot.AppID(activity.app, activity.id)
         snapshot.activities[activity.number] = activity
-        snapshot.activityNumbers[.init(activity.app, activity.id)] = activity.number
+        snapshot.activityNumbers[key] = activity.number
         changes.activities.insert(activity.number)
+        onRefusal { draft in
+            draft.snapshot.activities[activity.number] = old
+            if old == nil { draft.snapshot.activityNumbers[key] = nil }
+            if !was { draft.changes.activities.remove(activity.number) }
+        }
     }
 
     package mutating func put(_ content: ContentRecord) {
+        let (old, was) = (snapshot.contents[content.activity], changes.contents.contains(content.activity))
         snapshot.contents[content.activity] = content
         changes.contents.insert(content.activity)
+        onRefusal { draft in
+            draft.snapshot.contents[content.activity] = old
+            if !was { draft.changes.contents.remove(content.activity) }
+        }
     }
 
     package mutating func put(_ lane: LaneRecord) {
-        snapshot.lanes[lane.activity] = lane
-        changes.lanes.insert(lane.activity)
+        let key = lane.key
+        let (old, was) = (snapshot.lanes[lane.activity], changes.lanes.contains(key))
+        guard snapshot.lane(key) != lane else { return }
+        snapshot.place(lane)
+        changes.lanes.insert(key)
+        onRefusal { draft in
+            draft.snapshot.lanes[lane.activity] = old
+            if !was { draft.changes.lanes.remove(key) }
+        }
+    }
+
+    /// Changes a lane where it stands; one that is not there is made first.
+    package mutating func change(_ key: LaneKey, _ change: (inout LaneRecord) -> Void) {
+        var lane = snapshot.lane(key) ?? LaneRecord(activity: key.activity)
+        change(&lane)
+        put(lane)
     }
 
     package mutating func put(_ device: DeviceRecord) {
+        let (old, was) = (snapshot.devices[device.key], changes.devices.contains(device.key))
+        guard old != device else { return }
+        let key = Snapshot.AppID(device.app, device.id)
         snapshot.devices[device.key] = device
-        snapshot.deviceKeys[.init(device.app, device.id)] = device.key
+        snapshot.deviceKeys[key] = device.key
         changes.devices.insert(device.key)
+        if let old { index?.remove(old) }
+        index?.add(device)
+        onRefusal { draft in
+            draft.snapshot.devices[device.key] = old
+            if old == nil { draft.snapshot.deviceKeys[key] = nil }
+            if !was { draft.changes.devices.remove(device.key) }
+            draft.index = nil
+        }
     }
 
     package mutating func put(_ token: DeviceTokenRecord) {
         let key = Snapshot.DeviceTokenKey(token.device, token.kind, token.type)
+        let (old, was) = (snapshot.deviceTokens[key], changes.deviceTokens.contains(key))
+        guard old != token else { return }
         snapshot.deviceTokens[key] = token
         changes.deviceTokens.insert(key)
+        index?.add(key)
+        onRefusal { draft in
+            draft.snapshot.deviceTokens[key] = old
+            if !was { draft.changes.deviceTokens.remove(key) }
+            draft.index = nil
+        }
     }
 
+    /// Its lane counts it, and looks at it when it wants to be looked at.
     package mutating func put(_ instance: InstanceRecord) {
         let key = Snapshot.PhoneKey(instance.activity, instance.device)
-        guard snapshot.instances[key] != instance else { return }
+        let (old, was) = (snapshot.instances[key], changes.instances.contains(key))
+        guard old != instance else { return }
         snapshot.instances[key] = instance
         changes.instances.insert(key)
+        if old == nil { index?.add(key) }
+        if old?.state != instance.state || (instance.lookAt != nil && old?.lookAt != instance.lookAt) {
+            var lane = snapshot.lane(of: key.device, in: key.activity) ?? LaneRecord(activity: key.activity)
+            if let old { lane.counts.count(old.state, -1) }
+            lane.counts.count(instance.state, 1)
+            if let time = instance.lookAt, old?.lookAt != time { lane.look(at: time) }
+            put(lane)
+        }
+        onRefusal { draft in
+            draft.snapshot.instances[key] = old
+            if !was { draft.changes.instances.remove(key) }
+            draft.index = nil
+        }
     }
 
     package mutating func put(_ token: UpdateTokenRecord) {
         let key = Snapshot.PhoneKey(token.activity, token.device)
+        let old = snapshot.updateTokens[key]
+        let (was, wasRemoved) = (changes.updateTokens.contains(key), changes.removedUpdateTokens.contains(key))
         snapshot.updateTokens[key] = token
         changes.updateTokens.insert(key)
         changes.removedUpdateTokens.remove(key)
+        onRefusal { draft in
+            draft.snapshot.updateTokens[key] = old
+            if !was { draft.changes.updateTokens.remove(key) }
+            if wasRemoved { draft.changes.removedUpdateTokens.insert(key) }
+        }
     }
 
     package mutating func removeUpdateToken(_ key: Snapshot.PhoneKey) {
-        guard snapshot.updateTokens.removeValue(forKey: key) != nil else { return }
+        guard let old = snapshot.updateTokens.removeValue(forKey: key) else { return }
+        let was = changes.updateTokens.contains(key)
         changes.updateTokens.remove(key)
         changes.removedUpdateTokens.insert(key)
+        onRefusal { draft in
+            draft.snapshot.updateTokens[key] = old
+            if was { draft.changes.updateTokens.insert(key) }
+            draft.changes.removedUpdateTokens.remove(key)
+        }
     }
 
     package mutating func put(_ tombstone: TombstoneRecord) {
         let key = Snapshot.TombstoneKey(tombstone.device, tombstone.localID)
+        let (old, was) = (snapshot.tombstones[key], changes.tombstones.contains(key))
         snapshot.tombstones[key] = tombstone
         changes.tombstones.insert(key)
+        onRefusal { draft in
+            draft.snapshot.tombstones[key] = old
+            if !was { draft.changes.tombstones.remove(key) }
+        }
     }
 
     package mutating func put(_ owner: TokenOwnerRecord) {
+        let (old, was) = (snapshot.owners[owner.value], changes.owners.contains(owner.value))
         snapshot.owners[owner.value] = owner
         changes.owners.insert(owner.value)
+        onRefusal { draft in
+            draft.snapshot.owners[owner.value] = old
+            if !was { draft.changes.owners.remove(owner.value) }
+        }
+    }
+
+    package mutating func put(_ budget: BudgetRecord) {
+        let (old, was) = (snapshot.budgets[budget.key], changes.budgets.contains(budget.key))
+        snapshot.budgets[budget.key] = budget
+        changes.budgets.insert(budget.key)
+        onRefusal { draft in
+            draft.snapshot.budgets[budget.key] = old
+            if !was { draft.changes.budgets.remove(budget.key) }
+        }
     }
 
     package mutating func addMember(_ user: UserNumber, to activity: ActivityNumber) {
         guard snapshot.members[activity, default: []].insert(user).inserted else { return }
-        changes.addedMembers.append((activity, user))
+        let key = Snapshot.MemberKey(activity, user)
+        let wasRemoved = changes.removedMembers.remove(key) != nil
+        if !wasRemoved { changes.addedMembers.insert(key) }
+        index?.add(user, to: activity)
+        onRefusal { draft in
+            draft.snapshot.members[activity]?.remove(user)
+            if wasRemoved { draft.changes.removedMembers.insert(key) } else { draft.changes.addedMembers.remove(key) }
+            draft.index = nil
+        }
     }
 
     package mutating func removeMember(_ user: UserNumber, from activity: ActivityNumber) {
         guard snapshot.members[activity, default: []].remove(user) != nil else { return }
-        changes.removedMembers.append((activity, user))
+        let key = Snapshot.MemberKey(activity, user)
+        let wasAdded = changes.addedMembers.remove(key) != nil
+        if !wasAdded { changes.removedMembers.insert(key) }
+        let (mark, wasMarked) = (snapshot.memberMarks[key], changes.memberMarks.contains(key))
+        snapshot.memberMarks[key] = nil
+        changes.memberMarks.remove(key)
+        index?.remove(user, from: activity)
+        onRefusal { draft in
+            draft.snapshot.members[activity, default: []].insert(user)
+            if wasAdded { draft.changes.addedMembers.insert(key) } else { draft.changes.removedMembers.remove(key) }
+            draft.snapshot.memberMarks[key] = mark
+            if wasMarked { draft.changes.memberMarks.insert(key) }
+            draft.index = nil
+        }
+    }
+
+    /// Notes which replacement of the audience named this member last.
+    package mutating func mark(_ user: UserNumber, of activity: ActivityNumber, with mark: Int64) {
+        let key = Snapshot.MemberKey(activity, user)
+        let (old, was) = (snapshot.memberMarks[key], changes.memberMarks.contains(key))
+        guard old ?? 0 != mark else { return }
+        snapshot.memberMarks[key] = mark
+        changes.memberMarks.insert(key)
+        onRefusal { draft in
+            draft.snapshot.memberMarks[key] = old
+            if !was { draft.changes.memberMarks.remove(key) }
+        }
+    }
+
+    package mutating func put(_ audience: AudienceRecord) {
+        let (old, was) = (snapshot.audiences[audience.activity], changes.audiences.contains(audience.activity))
+        guard old != audience else { return }
+        snapshot.audiences[audience.activity] = audience
+        changes.audiences.insert(audience.activity)
+        onRefusal { draft in
+            draft.snapshot.audiences[audience.activity] = old
+            if !was { draft.changes.audiences.remove(audience.activity) }
+        }
+    }
+
+    package mutating func put(_ record: IdempotencyRecord) {
+        let key = Snapshot.AppID(record.app, record.hash)
+        let (old, was) = (snapshot.idempotency[key], changes.idempotency.contains(key))
+        snapshot.idempotency[key] = record
+        changes.idempotency.insert(key)
+        onRefusal { draft in
+            draft.snapshot.idempotency[key] = old
+            if !was { draft.changes.idempotency.remove(key) }
+        }
+    }
+
+    /// A start on this device was matched with its card: what waited behind it is to be judged anew.
+    package mutating func forgetOtherOpenStarts(on device: DeviceKey) {
+        for key in phones(on: device) { snapshot.otherOpenStarts.remove(key) }
     }
 
     package mutating func record(_ history: HistoryRecord) {
         changes.history.append(history)
+        onRefusal { draft in draft.changes.history.removeLast() }
     }
 
     /// The person's number, made now if nobody spoke of them before.
@@ -142,11 +358,18 @@ package struct Draft: Sendable {
         snapshot.nextUserNumber += 1
         snapshot.users[key] = number
         changes.users.insert(key)
+        onRefusal { draft in
+            draft.snapshot.nextUserNumber = number
+            draft.snapshot.users[key] = nil
+            draft.changes.users.remove(key)
+        }
         return number
     }
 
     package mutating func takeActivityNumber() -> ActivityNumber {
-        defer { snapshot.nextActivityNumber += 1 }
-        return snapshot.nextActivityNumber
+        let number = snapshot.nextActivityNumber
+        snapshot.nextActivityNumber += 1
+        onRefusal { draft in draft.snapshot.nextActivityNumber = number }
+        return number
     }
 }

@@ -12,6 +12,7 @@ package struct EndActivity: Command {
     package let alert: SetDesiredState.AlertWish?
     package let dismissal: DismissalWish
     package let now: UnixTime
+    package var preconditions = Preconditions()
 
     package init(
         app: BundleID, id: ActivityID, state: JSONObject?, alert: SetDesiredState.AlertWish?, dismissal: DismissalWish,
@@ -30,6 +31,8 @@ package struct EndActivity: Command {
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         guard var activity = draft.activity(app, id) else { throw .unknownActivity(id) }
+        if preconditions.isLate(for: activity) { return .superseded(activity) }
+        try preconditions.check(activity, id)
         guard var content = draft.snapshot.contents[activity.number], activity.phase != .announced else {
             throw .notAnActivityYet(id)
         }
@@ -49,6 +52,10 @@ package struct EndActivity: Command {
         }
         let sameState = content.digest == draft.snapshot.contents[activity.number]?.digest
         let changed = activity.phase == .active || !sameState || activity.dismissal != dismissal
+        if let sequence = preconditions.sequence {
+            activity.clientSequence = sequence
+            draft.put(activity)
+        }
         guard changed else {
             return Reply(
                 number: activity.number, revision: activity.revision, changed: false, phase: .ended, run: activity.run)
@@ -67,7 +74,7 @@ package struct EndActivity: Command {
         } else if alert == nil, activity.alert?.keep == false {
             activity.alert = nil
         }
-        activity.wake(at: max(now, activity.holdUntil))
+        if draft.snapshot.lanes[activity.number] != nil { activity.beginLap(at: now) }
         content.revision = activity.revision
         draft.put(activity)
         draft.put(content)

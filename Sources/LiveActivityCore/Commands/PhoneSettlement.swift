@@ -16,19 +16,22 @@ struct PhoneSettlement {
     let flight: FlightRecord
     let app: AppSettings
     let laneTries: Int
+    /// A fault that is not the phone's is written down for the lane, not for the phone.
+    let faultsAreTheLanes: Bool
     let now: UnixTime
     private(set) var result = Result.overtaken
     private(set) var history: HistoryEntry?
 
     init(
         entry: SettleFlight.Entry, activity: ActivityRecord, flight: FlightRecord, app: AppSettings, laneTries: Int,
-        now: UnixTime
+        faultsAreTheLanes: Bool, now: UnixTime
     ) {
         self.entry = entry
         self.activity = activity
         self.flight = flight
         self.app = app
         self.laneTries = laneTries
+        self.faultsAreTheLanes = faultsAreTheLanes
         self.now = now
     }
 
@@ -36,7 +39,19 @@ struct PhoneSettlement {
     private var plan: PushPlan { entry.seat.plan }
     private var isStart: Bool { entry.seat.plan.kind == .start }
 
-    mutating func apply(to old: InstanceRecord, _ draft: inout Draft) {
+    /// - Parameter isBehind: The lane goes around once more anyway.
+    mutating func apply(to old: InstanceRecord, isBehind: Bool, _ draft: inout Draft) {
+        write(old, &draft)
+        guard var instance = draft.snapshot.instances[.init(old.activity, old.device)] else { return }
+        // A fault of the lane's leaves the phone as it was found: the lane comes back to it.
+        if case .fault = result { return }
+        let type = app.types[activity.type]
+        instance.lookAt =
+            isBehind ? instance.dueAt : Lanes.lookAt(instance, activity, type, now: now, draft)
+        draft.put(instance)
+    }
+
+    private mutating func write(_ old: InstanceRecord, _ draft: inout Draft) {
         if case .awaited(let until) = entry.outcome {
             hold(old, until, &draft)
             return
@@ -71,7 +86,7 @@ struct PhoneSettlement {
             let token = isStart ? seat.phone.pushToStartToken?.firstSeenAt : seat.phone.updateToken?.firstSeenAt
             let device = draft.snapshot.devices[old.device] ?? seat.phone.device
             let wasTried = old.last?.reason.code == .otherEnvironment
-            return Consequence(
+            let consequence = Consequence(
                 result,
                 Consequence.Context(
                     tries: old.tries, laneTries: laneTries, tokenFirstSeenAt: token ?? UnixTime(milliseconds: 0),
@@ -79,6 +94,8 @@ struct PhoneSettlement {
                     mayTryOtherEnvironment: device.environment == nil && !wasTried
                         && app.environments.contains(environment.other),
                     now: now, dice: entry.dice))
+            guard case .laneFault(let fault) = consequence, !faultsAreTheLanes else { return consequence }
+            return .retry(at: fault.retryAt(ofPhone: old.tries, now: now, dice: entry.dice), fault.reason)
         }
     }
 
@@ -232,8 +249,8 @@ struct PhoneSettlement {
         if isStart {
             value = seat.phone.pushToStartToken?.value
             // One value may serve several types; it is dead for all of them.
-            for (key, token) in draft.snapshot.deviceTokens
-            where key.device == device && key.kind == .pushToStart && token.value == value {
+            for key in draft.tokens(of: device) where key.kind == .pushToStart {
+                guard let token = draft.snapshot.deviceTokens[key], token.value == value else { continue }
                 var dead = token
                 dead.deadAt = now
                 draft.put(dead)

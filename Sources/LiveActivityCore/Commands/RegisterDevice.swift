@@ -64,16 +64,14 @@ package struct RegisterDevice: Command {
             try DeviceTokens.register(
                 TokenValue(token), .device, type: "", environment: environment, device: device, now: now, &draft)
         }
-        for number in draft.snapshot.members.keys.sorted() where draft.snapshot.members[number]?.contains(user) == true
-        {
+        for number in draft.memberships(of: user) {
             guard let activity = draft.snapshot.activities[number], activity.phase == .active else { continue }
             Audience(activity: activity, now: now).joinLate(device, &draft)
         }
         // Whatever changed (a switch, a system update) may open a way that was closed.
-        for key in draft.snapshot.instances.keys.sorted() where key.device == device.key {
-            let isOver = draft.snapshot.activities[key.activity]?.phase != .active
-            if isOver, draft.snapshot.instances[key]?.state.mayHaveCard != true { continue }
-            Lanes.wake(key.activity, at: now, &draft)
+        for key in draft.phones(on: device.key) {
+            let type = draft.snapshot.activities[key.activity].flatMap { app.types[$0.type] }
+            Lanes.review(key, type, now: now, &draft)
         }
         return device.key
     }
@@ -126,10 +124,10 @@ package struct RegisterPushToStartToken: Command {
         try DeviceTokens.register(
             TokenValue(token), .pushToStart, type: type,
             environment: device.environment ?? app.defaultEnvironment, device: device, now: now, &draft)
-        for key in draft.snapshot.instances.keys.sorted() where key.device == device.key {
+        for key in draft.phones(on: device.key) {
             guard draft.snapshot.activities[key.activity]?.type == type else { continue }
             // Only a phone without a card is waiting for it; the fate of an open start is not touched.
-            if draft.snapshot.instances[key]?.state == .absent { Lanes.wake(key.activity, at: now, &draft) }
+            Lanes.review(key, app.types[type], now: now, &draft)
         }
         return device.key
     }
@@ -163,11 +161,12 @@ package struct SignOutDevice: Command {
 package enum DeviceOwnership {
     /// Ends what runs on a device and forgets its start and device tokens.
     static func cut(_ device: DeviceRecord, now: UnixTime, _ draft: inout Draft) {
-        for key in draft.snapshot.instances.keys.sorted() where key.device == device.key {
+        for key in draft.phones(on: device.key) {
             guard let activity = draft.snapshot.activities[key.activity] else { continue }
             Audience(activity: activity, now: now).leave(device, &draft)
         }
-        for (key, token) in draft.snapshot.deviceTokens where key.device == device.key && token.deadAt == nil {
+        for key in draft.tokens(of: device.key) {
+            guard let token = draft.snapshot.deviceTokens[key], token.deadAt == nil else { continue }
             var closed = token
             closed.deadAt = now
             draft.put(closed)
@@ -178,14 +177,14 @@ package enum DeviceOwnership {
 package enum DeviceTokens {
     /// The phone named its environment: what was registered before it did belongs there too.
     static func move(_ device: DeviceRecord, to environment: APNSEnvironment, _ draft: inout Draft) {
-        for (key, token) in draft.snapshot.deviceTokens
-        where key.device == device.key && token.environment != environment {
+        for key in draft.tokens(of: device.key) {
+            guard let token = draft.snapshot.deviceTokens[key], token.environment != environment else { continue }
             var moved = token
             moved.environment = environment
             draft.put(moved)
         }
-        for (key, token) in draft.snapshot.updateTokens
-        where key.device == device.key && token.environment != environment {
+        for key in draft.phones(on: device.key) {
+            guard let token = draft.snapshot.updateTokens[key], token.environment != environment else { continue }
             var moved = token
             moved.environment = environment
             draft.put(moved)
@@ -204,7 +203,8 @@ package enum DeviceTokens {
         if old?.value == value, old?.deadAt == nil, old?.environment == environment { return }
         if let known, known.device != device.key {
             // Another installation had it: what goes to this value must go there once.
-            for (key, token) in draft.snapshot.deviceTokens where key.device == known.device && token.value == value {
+            for key in draft.tokens(of: known.device) {
+                guard let token = draft.snapshot.deviceTokens[key], token.value == value else { continue }
                 var closed = token
                 closed.deadAt = now
                 draft.put(closed)

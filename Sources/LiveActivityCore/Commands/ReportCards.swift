@@ -28,7 +28,7 @@ package struct ReportCard: Command {
 
 /// Takes a phone's report of all its cards: what it does not list is not there.
 package struct ReportInventory: Command {
-    package struct Reply: Sendable, Equatable {
+    package struct Reply: Sendable, Equatable, IdempotentReply {
         package var device: DeviceKey
         /// An inventory sent before one that was taken already: nothing was changed.
         package var isSuperseded: Bool
@@ -70,7 +70,7 @@ package struct ReportInventory: Command {
             }
         }
         let listed = Set(reports.map(\.localID))
-        for key in draft.snapshot.instances.keys.sorted() where key.device == record.key {
+        for key in draft.phones(on: record.key) {
             settleAbsence(key, listed, &draft)
         }
         return Reply(device: record.key, isSuperseded: false)
@@ -111,7 +111,7 @@ package struct ReportInventory: Command {
                         .reported, device: key.device, at: now, revision: instance.heldRevision,
                         detail: "not in the inventory")
                 ]))
-        Lanes.wake(key.activity, at: now, &draft)
+        Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 }
 

@@ -35,12 +35,14 @@ package struct SetDesiredState: Command {
         package init(_ alert: PushAlert) { self.alert = alert }
     }
 
-    package struct Reply: Sendable, Equatable {
+    package struct Reply: Sendable, Equatable, IdempotentReply {
         package var number: ActivityNumber
         package var revision: Revision
         package var changed: Bool
         package var phase: ActivityRecord.Phase
         package var run: Int
+        /// A call with a greater `sequence` was taken before: nothing was changed.
+        package var isSuperseded = false
     }
 
     /// The people one request may name.
@@ -51,6 +53,7 @@ package struct SetDesiredState: Command {
     package let type: ActivityType
     package let body: Body
     package let now: UnixTime
+    package var preconditions = Preconditions()
 
     package init(app: BundleID, id: ActivityID, type: ActivityType, body: Body, now: UnixTime) {
         self.app = app
@@ -64,7 +67,7 @@ package struct SetDesiredState: Command {
 
     package var keys: [SnapshotKey] {
         guard let users = body.users else { return [.activity(app, id)] }
-        return [.activity(app, id), .members(app, id), .users(app, users, id)]
+        return [.activity(app, id), .members(app, id), .users(app, users, id), .audience(app, id, [])]
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
@@ -72,7 +75,12 @@ package struct SetDesiredState: Command {
             throw .audienceTooLarge(limit: Self.maximumUsers)
         }
         let old = draft.activity(app, id)
+        // A number counts within a run; who asks for a new one begins to count anew.
+        let beginsAnew = old?.phase == .ended && body.reopen
+        if let old, !beginsAnew, preconditions.isLate(for: old) { return .superseded(old) }
+        try preconditions.check(old, id)
         var activity = try self.activity(from: old, &draft)
+        if let sequence = preconditions.sequence { activity.clientSequence = sequence }
         let oldContent = draft.snapshot.contents[activity.number]
         let begins = old == nil || old?.run != activity.run || old?.phase == .announced
         let attributes = try self.attributes(of: activity, old: oldContent, begins: begins)
@@ -98,7 +106,13 @@ package struct SetDesiredState: Command {
                     ]))
         }
         draft.put(activity)
-        try Audience(activity: activity, now: now).replace(with: body.users, in: &draft)
+        try Audience(activity: activity, now: now, beginsLap: activity.lap != old?.lap)
+            .replace(with: body.users, in: &draft)
+        if draft.snapshot.lanes[activity.number] == nil {
+            // Nobody to tell.
+            activity.wakeAt = nil
+            draft.put(activity)
+        }
         return Reply(
             number: activity.number, revision: activity.revision, changed: changed, phase: activity.phase,
             run: activity.run)
@@ -130,6 +144,7 @@ package struct SetDesiredState: Command {
             activity.runStartedAt = now
             activity.alert = nil
             activity.alertIDs = []
+            activity.clientSequence = nil
             activity.restart = type.policy.restart
             activity.start = type.policy.start
         }
@@ -186,7 +201,7 @@ package struct SetDesiredState: Command {
         if let restart = body.restart { activity.restart = restart }
         if let devices = body.devices { activity.devices = devices }
         // These may open a way for phones that wait with the same state.
-        if before != (activity.start, activity.restart) { activity.wake(at: max(now, activity.holdUntil)) }
+        if before != (activity.start, activity.restart) { activity.beginLap(at: now) }
         guard changed else { return }
         activity.priority = body.priority
         activity.relevance = body.relevance
@@ -200,7 +215,7 @@ package struct SetDesiredState: Command {
             // A later state carries an unsent alert only where it was asked to, or names it again.
             activity.alert = nil
         }
-        activity.wake(at: max(now, activity.holdUntil))
+        activity.beginLap(at: now)
     }
 
     /// Refuses at the door what could not be built later: at its largest, with the alert and every date.

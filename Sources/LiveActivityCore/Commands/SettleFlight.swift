@@ -37,7 +37,7 @@ package struct SettleFlight: Command {
         package var fault: Consequence.Fault?
     }
 
-    package let activity: ActivityNumber
+    package let lane: LaneKey
     package let flight: FlightRecord
     package let fence: Int64
     package let entries: [Entry]
@@ -45,7 +45,7 @@ package struct SettleFlight: Command {
     package let now: UnixTime
 
     package init(flight: Flight, entries: [Entry], app: AppSettings, now: UnixTime) {
-        activity = flight.desired.activity.number
+        lane = flight.lane
         self.flight = flight.record
         fence = flight.fence
         // In the order of the table, so that the pages written are neighbours.
@@ -54,27 +54,54 @@ package struct SettleFlight: Command {
         self.now = now
     }
 
+    private var activity: ActivityNumber { lane.activity }
+
+    package static var mayBeRefused: Bool { false }
     package var rank: CommandRank { .settle }
-    package var keys: [SnapshotKey] { [.phones(activity, devices: entries.map(\.seat.phone.device.key))] }
+    package var weight: Int { entries.count }
+    package var keys: [SnapshotKey] {
+        // An update that APNs took concerns nothing but its own row: by far the most frequent case.
+        let simple = entries.filter(\.isSimple).map(\.seat.phone.device.key)
+        let others = entries.filter { !$0.isSimple }.map(\.seat.phone.device.key)
+        var keys: [SnapshotKey] = []
+        if !simple.isEmpty { keys.append(.instances(activity, devices: simple)) }
+        if !others.isEmpty || simple.isEmpty { keys.append(.phones(activity, devices: others)) }
+        return keys
+    }
 
     /// Above this share of 429 in a flight the lane backs off, not each phone.
     private static let slowDownShare = 0.2
 
+    /// Whether what is not the phones' fault is the lane's: where most of the answers say so. A few are the phones'
+    /// own matter, or one phone that always meets a 5xx would hold up all others.
+    private var faultsAreTheLanes: Bool {
+        var (faults, answers) = (0, 0)
+        for entry in entries {
+            guard !entry.outcome.isAwaited else { continue }
+            answers += 1
+            faults += entry.outcome.isFault ? 1 : 0
+        }
+        return faults * 2 > answers
+    }
+
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         guard let record = draft.snapshot.activities[activity] else { return Reply() }
-        var lane = draft.lane(of: activity)
-        let isOurs = lane.fence == fence && lane.flight != nil
+        let claimed = draft.snapshot.lane(lane)
+        let isOurs = claimed?.fence == fence && claimed?.flight != nil
+        // What comes late cannot hold up a lane that went on without it.
+        let forLane = isOurs && faultsAreTheLanes
         var reply = Reply()
         var history: [HistoryEntry] = []
         var faulted: DeviceKey?
         var slowDowns = 0
-        var isOneBehind = false
+        var lookAt: UnixTime?
         for entry in entries {
             let key = Snapshot.PhoneKey(activity, entry.seat.phone.device.key)
             guard let instance = draft.snapshot.instances[key] else { continue }
             var settlement = PhoneSettlement(
-                entry: entry, activity: record, flight: flight, app: app, laneTries: lane.tries, now: now)
-            settlement.apply(to: instance, &draft)
+                entry: entry, activity: record, flight: flight, app: app, laneTries: claimed?.tries ?? 0,
+                faultsAreTheLanes: forLane, now: now)
+            settlement.apply(to: instance, isBehind: isOurs && claimed?.lap != record.lap, &draft)
             switch settlement.result {
             case .accepted: reply.accepted += 1
             case .awaited: reply.awaited += 1
@@ -87,57 +114,67 @@ package struct SettleFlight: Command {
                 if reply.fault.map({ $0.kind < fault.kind }) ?? true { reply.fault = fault }
                 faulted = min(faulted ?? key.device, key.device)
             }
-            if let settled = draft.snapshot.instances[key] {
-                if let due = settled.dueAt { lane.lapNextAt = min(lane.lapNextAt ?? due, due) }
-                isOneBehind = isOneBehind || settled.dueAt == nil && settled.heldRevision < record.revision
-            }
+            if let time = draft.snapshot.instances[key]?.lookAt { lookAt = min(lookAt ?? time, time) }
             if let entry = settlement.history { history.append(entry) }
         }
-        if isOurs {
-            lane.flight = nil
-            close(&lane, record, reply, faulted: faulted, slowDowns: slowDowns, &draft)
-        } else if isOneBehind, reply.accepted > 0 {
-            // A straggler's answer came while newer states went to the others: it has waited long enough.
-            Lanes.wake(activity, at: now, &draft)
-        } else if let due = lane.lapNextAt, lane.flight == nil {
-            Lanes.wake(activity, at: due, &draft)
-        }
+        if isOurs { close(record, reply, faulted: faulted, slowDowns: slowDowns, lookAt: lookAt, &draft) }
         if !history.isEmpty {
-            draft.record(HistoryRecord(activity: activity, at: now, revision: flight.revision, entries: history))
+            draft.record(
+                HistoryRecord(
+                    activity: activity, at: now, revision: flight.revision, entries: history, seed: flight.seed))
         }
         return reply
     }
 
     private func close(
-        _ lane: inout LaneRecord, _ record: ActivityRecord, _ reply: Reply, faulted: DeviceKey?, slowDowns: Int,
+        _ record: ActivityRecord, _ reply: Reply, faulted: DeviceKey?, slowDowns: Int, lookAt: UnixTime?,
         _ draft: inout Draft
     ) {
-        // Only a newer state waits for the coalescing window: the rest of a lap must not go at one page a second.
-        var nextAt: UnixTime? =
-            if record.revision > lane.lapRevision { max(now, record.holdUntil) } else {
-                lane.isLapDone ? lane.lapNextAt : now
+        draft.change(lane) { lane in
+            lane.flight = nil
+            lane.lookAt = [lane.lookAt, lookAt].compactMap { $0 }.min()
+            var nextAt = lane.rests(record, from: now)
+            if let fault = reply.fault, let faulted {
+                // Written once, here: the phones stay behind and are found again from the first of them on.
+                lane.tries = reply.accepted > 0 ? 1 : lane.tries + (fault.kind == .notSent ? 0 : 1)
+                lane.reason = fault.reason
+                if flight.devices == nil { lane.goAround(from: faulted) }
+                nextAt = fault.retryAt
+            } else if Double(slowDowns) > Self.slowDownShare * Double(entries.count), slowDowns > 1 {
+                lane.tries += 1
+                let at = now + Backoff.token(tries: lane.tries, dice: entries.first?.dice ?? 1)
+                lane.reason = Reason(.slowDown, at.description)
+                nextAt = max(nextAt ?? at, at)
+            } else {
+                lane.tries = 0
+                lane.reason = nil
             }
-        if let fault = reply.fault, let faulted {
-            // Written once, here: the phones stay behind and are found again from the first of them on.
-            lane.tries = reply.accepted > 0 ? 1 : lane.tries + (fault.kind == .notSent ? 0 : 1)
-            lane.reason = fault.reason
-            lane.position = faulted
-            lane.stop = faulted
-            lane.hasWrapped = false
-            nextAt = fault.retryAt
-        } else if Double(slowDowns) > Self.slowDownShare * Double(entries.count), slowDowns > 1 {
-            lane.tries += 1
-            let at = now + Backoff.token(tries: lane.tries, dice: entries.first?.dice ?? 1)
-            lane.reason = Reason(.slowDown, at.description)
-            nextAt = max(nextAt ?? at, at)
-        } else {
-            lane.tries = 0
-            lane.reason = nil
+            lane.nextAt = nextAt
         }
-        lane.nextAt = nextAt
-        draft.put(lane)
-        var record = record
-        record.wakeAt = nextAt
-        draft.put(record)
+    }
+}
+
+extension SettleFlight.Entry {
+    /// It changes nothing but the phone's own row.
+    fileprivate var isSimple: Bool {
+        guard seat.plan.kind == .update, case .answered(.success(let answer)) = outcome else { return false }
+        return answer.verdict == .accepted
+    }
+}
+
+extension SettleFlight.Outcome {
+    var isAwaited: Bool { if case .awaited = self { true } else { false } }
+
+    /// It says nothing about the phone: APNs, the connection, the key or ourselves were at fault.
+    var isFault: Bool {
+        guard case .answered(let result) = self else { return false }
+        switch result {
+        case .success(let answer):
+            return switch answer.verdict {
+            case .serviceTrouble, .newConnection, .keepProviderToken, .renewProviderToken, .halted: true
+            case .accepted, .tokenDead, .slowDown, .requestRefused: false
+            }
+        case .failure(let failure): return failure.code != .unknownFate
+        }
     }
 }

@@ -2,11 +2,12 @@ import APNSModel
 
 /// The bytes of a timeline row: numbers as variable-length integers relative to the entry before, texts once per row.
 ///
-/// Most entries of a row differ in little but the device, so that a push costs about twenty bytes.
+/// Most entries of a row differ in little but the device, and a push's id follows from the device and the seed of its
+/// flight, so that a push costs about fifteen bytes.
 package enum HistoryCoder {
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
-    package static func encode(_ entries: [HistoryEntry]) -> [UInt8] {
+    package static func encode(_ entries: [HistoryEntry], seed: UInt64 = 0) -> [UInt8] {
         var writer = Writer()
         var texts: [String: Int] = [:]
         var table: [String] = []
@@ -20,8 +21,11 @@ package enum HistoryCoder {
         var before = HistoryEntry(.stateSet, at: UnixTime(milliseconds: 0), revision: 0)
         for entry in entries {
             writer.unsigned(UInt64(entry.kind.rawValue))
-            let flags = (entry.carriesAlert ? 1 : 0) | (entry.device == nil ? 0 : 2) | (entry.pushID == nil ? 0 : 4)
-            writer.unsigned(UInt64(flags))
+            let follows = seed != 0 && entry.pushID != nil && entry.pushID == entry.device.map { .of($0, seed: seed) }
+            let flags: UInt64 =
+                (entry.carriesAlert ? 1 : 0) | (entry.device == nil ? 0 : 2) | (entry.pushID == nil ? 0 : 4)
+                | (follows ? 8 : 0)
+            writer.unsigned(flags)
             if let device = entry.device { writer.signed(device &- (before.device ?? 0)) }
             writer.signed(entry.at.milliseconds &- before.at.milliseconds)
             writer.signed(entry.revision &- before.revision)
@@ -31,13 +35,14 @@ package enum HistoryCoder {
             writer.unsigned(index(entry.reason?.stored))
             writer.unsigned(index(entry.outcome?.stored))
             writer.unsigned(index(entry.detail))
-            if let id = entry.pushID { writer.words(id.high, id.low) }
+            if let id = entry.pushID, !follows { writer.words(id.high, id.low) }
             let device = entry.device ?? before.device
             before = entry
             before.device = device
         }
         var head = Writer()
         head.bytes = [version]
+        head.unsigned(seed)
         head.unsigned(UInt64(entries.count))
         head.unsigned(UInt64(table.count))
         for text in table {
@@ -48,9 +53,10 @@ package enum HistoryCoder {
     }
 
     /// `nil` for bytes that this version did not write: a damaged row is reported by its reader, never guessed at.
-    package static func decode(_ bytes: [UInt8]) -> [HistoryEntry]? {
+    package static func decode(_ bytes: [UInt8]) -> (entries: [HistoryEntry], seed: UInt64)? {
         var reader = Reader(bytes: bytes)
-        guard reader.byte() == version, let count = reader.unsigned(), let texts = reader.unsigned(),
+        guard reader.byte() == version, let seed = reader.unsigned(), let count = reader.unsigned(),
+            let texts = reader.unsigned(),
             count <= UInt64(bytes.count), texts <= UInt64(bytes.count)
         else { return nil }
         var table: [String] = []
@@ -61,13 +67,13 @@ package enum HistoryCoder {
         var entries: [HistoryEntry] = []
         var before = HistoryEntry(.stateSet, at: UnixTime(milliseconds: 0), revision: 0)
         for _ in 0..<count {
-            guard let entry = reader.entry(after: before, table) else { return nil }
+            guard let entry = reader.entry(after: before, table, seed: seed) else { return nil }
             entries.append(entry)
             let device = entry.device ?? before.device
             before = entry
             before.device = device
         }
-        return reader.position == bytes.count ? entries : nil
+        return reader.position == bytes.count ? (entries, seed) : nil
     }
 
     private struct Writer {
@@ -135,7 +141,7 @@ package enum HistoryCoder {
             return String(decoding: bytes[position..<position + Int(length)], as: UTF8.self)
         }
 
-        mutating func entry(after before: HistoryEntry, _ table: [String]) -> HistoryEntry? {
+        mutating func entry(after before: HistoryEntry, _ table: [String], seed: UInt64) -> HistoryEntry? {
             func lookUp(_ index: UInt64) -> String? {
                 index == 0 ? nil : table[Int(index) - 1]
             }
@@ -153,7 +159,9 @@ package enum HistoryCoder {
                 max(reason, outcome, detail) <= UInt64(table.count)
             else { return nil }
             var id: PushID?
-            if flags & 4 != 0 {
+            if flags & 8 != 0 {
+                id = device.map { .of($0, seed: seed) }
+            } else if flags & 4 != 0 {
                 guard let high = word(), let low = word() else { return nil }
                 id = PushID(high: high, low: low)
             }

@@ -6,12 +6,17 @@ package struct HistoryRecord: Sendable, Equatable {
     package var at: UnixTime
     package var revision: Revision
     package var entries: [HistoryEntry]
+    /// What the ids of its pushes were made from; 0 where it holds none.
+    package var seed: UInt64
 
-    package init(activity: ActivityNumber, at: UnixTime, revision: Revision, entries: [HistoryEntry]) {
+    package init(
+        activity: ActivityNumber, at: UnixTime, revision: Revision, entries: [HistoryEntry], seed: UInt64 = 0
+    ) {
         self.activity = activity
         self.at = at
         self.revision = revision
         self.entries = entries
+        self.seed = seed
     }
 }
 

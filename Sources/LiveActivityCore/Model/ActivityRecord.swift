@@ -3,7 +3,7 @@ package import JSONText
 
 /// What should be shown: one row, whoever watches.
 package struct ActivityRecord: Sendable, Equatable {
-    package enum Phase: String, Sendable, CaseIterable {
+    package enum Phase: String, Sendable, CaseIterable, Codable {
         /// A phone reported a card of it before the backend spoke of it: there is nothing to show yet.
         case announced
         case active
@@ -47,9 +47,13 @@ package struct ActivityRecord: Sendable, Equatable {
     package var acceptedAt: UnixTime
     /// Until then a further change waits, so that changes in quick succession are one push.
     package var holdUntil: UnixTime = UnixTime(milliseconds: 0)
-    /// When a lane of this activity has something to do; `nil` sleeps.
+    /// Grows with everything that concerns all phones, a new revision above all: each lane goes around once for it.
+    package var lap: Int64 = 0
+    /// When the lanes are to be told of the newest lap; `nil`: they know.
     package var wakeAt: UnixTime?
     package var endedAt: UnixTime?
+    /// The greatest `sequence` that the backend gave in this run: what comes with none that is greater is late.
+    package var clientSequence: Int64?
 
     package init(
         number: ActivityNumber, app: BundleID, id: ActivityID, type: String, at now: UnixTime
@@ -88,8 +92,10 @@ package struct ActivityRecord: Sendable, Equatable {
         alertIDs = Array((alertIDs.filter { $0 != alert.id } + [alert.id]).suffix(Self.rememberedAlerts))
     }
 
-    /// Makes a lane look again at `time`, or earlier if that is due already.
-    package mutating func wake(at time: UnixTime) {
+    /// Makes every lane go around once, as soon as the coalescing window of the last change is over.
+    package mutating func beginLap(at now: UnixTime) {
+        lap += 1
+        let time = max(now, holdUntil)
         wakeAt = min(wakeAt ?? time, time)
     }
 }

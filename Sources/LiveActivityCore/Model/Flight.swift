@@ -22,15 +22,18 @@ package struct Flight: Sendable {
     }
 
     package var record: FlightRecord
+    package var lane: LaneKey
     package var fence: Int64
     package var desired: DesiredSituation
     package var content: ContentRecord
     package var seats: [Seat]
 
     package init(
-        record: FlightRecord, fence: Int64, desired: DesiredSituation, content: ContentRecord, seats: [Seat]
+        record: FlightRecord, lane: LaneKey, fence: Int64, desired: DesiredSituation, content: ContentRecord,
+        seats: [Seat]
     ) {
         self.record = record
+        self.lane = lane
         self.fence = fence
         self.desired = desired
         self.content = content

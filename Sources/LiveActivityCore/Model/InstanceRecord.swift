@@ -44,6 +44,8 @@ package struct InstanceRecord: Sendable, Equatable {
     package var tries: Int = 0
     /// Not before then: a retry, the end of a lease, the end of a wait.
     package var dueAt: UnixTime?
+    /// When a claim is to look at this phone by itself; `nil`: with the next lap of its lane.
+    package var lookAt: UnixTime?
     /// A revision APNs refused for a fault of ours: not sent again.
     package var parkedRevision: Revision = 0
     package var localID: LocalID?

@@ -15,6 +15,8 @@ package struct TypePolicy: Sendable, Equatable {
     package var staleAfter: Duration?
     /// One push of priority 10 per activity and phone in this time; a second goes out at once at priority 5.
     package var highPriorityInterval = Duration.seconds(60)
+    /// Our estimates of what a device's system lets through.
+    package var budgets = BudgetPolicy()
     /// States that need the person at once: a pointer into the content state and the values that count.
     package var highWhen: HighWhen?
     /// What a start says when the state brings no alert.

@@ -50,16 +50,22 @@ package struct PhoneSituation: Sendable, Equatable {
     package var pushToStartToken: DeviceTokenRecord?
     /// Another activity of this type has a start on this device whose card is not matched yet.
     package var hasOtherOpenStart: Bool
+    /// What the device was sent of what the system counts; `nil`: nothing yet.
+    package var highBudget: BudgetRecord?
+    package var startBudget: BudgetRecord?
 
     package init(
         instance: InstanceRecord, device: DeviceRecord, updateToken: UpdateTokenRecord? = nil,
-        pushToStartToken: DeviceTokenRecord? = nil, hasOtherOpenStart: Bool = false
+        pushToStartToken: DeviceTokenRecord? = nil, hasOtherOpenStart: Bool = false,
+        highBudget: BudgetRecord? = nil, startBudget: BudgetRecord? = nil
     ) {
         self.instance = instance
         self.device = device
         self.updateToken = updateToken
         self.pushToStartToken = pushToStartToken
         self.hasOtherOpenStart = hasOtherOpenStart
+        self.highBudget = highBudget
+        self.startBudget = startBudget
     }
 }
 

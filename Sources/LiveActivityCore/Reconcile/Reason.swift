@@ -32,6 +32,7 @@ package struct Reason: Sendable, Hashable {
         // Waits
         case requesting = "app-is-starting"
         case startGrace = "start-grace"
+        case startBudget = "start-budget"
         case starting = "start-in-flight"
         case retryLater = "retry-later"
         // Nothing to send
@@ -90,6 +91,7 @@ package struct Reason: Sendable, Hashable {
         case .earlierRun: "the activity was opened anew: the card of its earlier life is ended first"
         case .requesting: "the app said that it is about to start the card itself: waiting until \(argument(0))"
         case .startGrace: "the phone was in touch just now and may start the card itself: waiting until \(argument(0))"
+        case .startBudget: "our estimate of the starts this phone lets through is used up: the next at \(argument(0))"
         case .starting: "a start is on its way"
         case .retryLater: "the next attempt is at \(argument(0))"
         case .upToDate: "the phone was sent the newest state"

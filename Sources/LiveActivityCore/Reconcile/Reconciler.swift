@@ -132,6 +132,8 @@ package enum Reconciler {
         if phone.device.contactAt + recentContact > now, now < until {
             return .wait(until: until, Reason(.startGrace, until.description))
         }
+        let opens = desired.type.policy.budgets.start.opens(phone.startBudget, for: .alertOrEnd, now: now)
+        if opens > now { return .wait(until: opens, Reason(.startBudget, opens.description)) }
         return nil
     }
 
@@ -175,7 +177,8 @@ package enum Reconciler {
         return .send(
             PushPlan(
                 kind: .update, revision: activity.revision,
-                priority: wantsHigh && !isRepeat && highIsOpen(desired, instance, now) ? .high : .low,
+                priority: wantsHigh && !isRepeat && highIsOpen(desired, phone, alert > 0 ? .alertOrEnd : .ordinary, now)
+                    ? .high : .low,
                 alertRevision: alert,
                 expiresAt: expiry, reason: reason))
     }
@@ -201,7 +204,7 @@ package enum Reconciler {
         return .send(
             PushPlan(
                 kind: .end, revision: activity.revision,
-                priority: wantsHigh && highIsOpen(desired, instance, now) ? .high : .low,
+                priority: wantsHigh && highIsOpen(desired, phone, .alertOrEnd, now) ? .high : .low,
                 alertRevision: wasSent || !instance.isWanted ? 0 : dueAlert(desired, phone, now),
                 expiresAt: max(dismissal, now + .seconds(60)), reason: wasSent ? Reason(.endRepeated) : why))
     }
@@ -236,9 +239,13 @@ package enum Reconciler {
         return isParked(desired, phone) ? parkedReason(phone) : nil
     }
 
-    private static func highIsOpen(_ desired: DesiredSituation, _ instance: InstanceRecord, _ now: UnixTime) -> Bool {
-        guard let last = instance.lastHighAt else { return true }
-        return last + desired.type.policy.highPriorityInterval <= now
+    /// One high push a minute for each card, and no more than our estimate of what the device lets through.
+    private static func highIsOpen(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ use: BudgetLimit.Use, _ now: UnixTime
+    ) -> Bool {
+        let policy = desired.type.policy
+        if let last = phone.instance.lastHighAt, last + policy.highPriorityInterval > now { return false }
+        return policy.budgets.high(phone.device).opens(phone.highBudget, for: use, now: now) <= now
     }
 
     private static func isParked(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Bool {

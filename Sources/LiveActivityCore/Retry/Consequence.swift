@@ -25,6 +25,15 @@ package enum Consequence: Sendable, Equatable {
         package var kind: Kind
         package var retryAt: UnixTime
         package var reason: Reason
+
+        /// Where it is one phone's own matter: others do not wait with it, so that it may wait longer.
+        package func retryAt(ofPhone tries: Int, now: UnixTime, dice: Double) -> UnixTime {
+            switch kind {
+            case .notSent: now + Backoff.notSent
+            case .connection, .service: now + Backoff.service(tries: tries + 1, dice: dice)
+            case .halted: now + Backoff.halted
+            }
+        }
     }
 
     /// What the table may look at.

@@ -12,6 +12,7 @@ extension ActivityAnswer {
         self.init(
             revision: Int(reply.revision), changed: reply.changed, phase: reply.phase.rawValue, phones: tally.phones,
             reasons: reasons, more: total > tally.counted ? total - tally.counted : nil)
+        superseded = reply.isSuperseded ? true : nil
     }
 }
 
@@ -56,7 +57,7 @@ extension ActivityView {
             updatedAt: Instant(record.changedAt), counts: counts,
             devices: listed.map { DeviceView($0, outlook: outlook) },
             next: page.count > limit ? listed.last.map { PhonePage.cursor($0.device.key) } : nil)
-        reason = state.lane?.waitReason.map(LiveActivityAPI.Reason.init)
+        reason = state.waitReason.map(LiveActivityAPI.Reason.init)
         more = state.phones > counted.count ? state.phones - counted.count : nil
     }
 }

@@ -26,7 +26,7 @@ struct Outlook {
     init(_ state: ActivityState, app: AppSettings, now: UnixTime, since: UnixTime?) {
         self.now = now
         self.since = since
-        laneReason = state.lane?.waitReason
+        laneReason = state.waitReason
         if let type = app.types[state.record.type] {
             let content =
                 state.content
@@ -72,7 +72,7 @@ struct Outlook {
         switch code {
         case .starting: .start
         case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
-            .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace,
+            .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .startBudget,
             .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
             .notConfigured, .rescued, .tokenNewer, .otherEnvironment:
             .pending
@@ -109,16 +109,43 @@ struct Outlook {
                 counts[verdict.reason.code, default: 0] += 1
             }
         }
-        // The most frequent first; by name where equal, so that an answer is the same each time.
-        tally.reasons = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            .map { .init(reason: $0.key, count: $0.value) }
+        tally.reasons = Self.reasons(counts)
         return tally
+    }
+
+    /// The same of phones too many to look at one by one: by where they are in their life, as their lanes count them.
+    func tally(_ counts: LaneCounts) -> Tally {
+        var tally = Tally()
+        tally.counted = counts.total
+        var reasons: [LiveActivityCore.Reason.Code: Int] = [:]
+        tally.phones.update = counts.live
+        switch desired?.activity.start {
+        case .ifPossible where desired?.activity.phase == .active: tally.phones.start = counts.absent
+        case .appOnly:
+            tally.phones.pending = counts.absent
+            reasons[.appOnly] = counts.absent
+        case .ifPossible, .never, nil:
+            tally.phones.none = counts.absent
+            reasons[desired?.activity.phase == .active ? .startNever : .endedUnseen] = counts.absent
+        }
+        tally.phones.pending += counts.open
+        reasons[.startUnconfirmed] = counts.open
+        tally.phones.none += counts.over
+        reasons[.cardEnded] = counts.over
+        tally.reasons = Self.reasons(
+            Dictionary(uniqueKeysWithValues: reasons.filter { $0.value > 0 }.map { ($0.key.rawValue, $0.value) }))
+        return tally
+    }
+
+    /// The most frequent first; by name where equal, so that an answer is the same each time.
+    private static func reasons(_ counts: [String: Int]) -> [ActivityAnswer.ReasonCount] {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { .init(reason: $0.key, count: $0.value) }
     }
 }
 
-extension LaneRecord {
-    /// Why the lane waits. The reason of its last failure stays in the row after there was nothing left to send.
-    var waitReason: LiveActivityCore.Reason? { nextAt == nil ? nil : reason }
+extension ActivityState {
+    /// Why a lane waits. The reason of its last failure stays in the row after there was nothing left to send.
+    var waitReason: LiveActivityCore.Reason? { lanes.lazy.filter { $0.nextAt != nil }.compactMap(\.reason).first }
 }
 
 extension LiveActivityAPI.Reason {

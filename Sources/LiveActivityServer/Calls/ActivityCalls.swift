@@ -11,16 +11,37 @@ enum ActivityCalls {
     /// Answers 200 once it is durable, with what follows on how many phones; repeating it changes nothing.
     @Sendable static func set(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
-        let reply = try await call.commit(try call.decode(ActivityRequest.self).command(of: id, in: call))
-        return try await answer(reply, of: id, in: call)
+        let request = try call.decode(ActivityRequest.self)
+        var command = try request.command(of: id, in: call)
+        command.preconditions = try call.preconditions(sequence: request.sequence)
+        return try await write(command, of: id, in: call)
+    }
+
+    /// `PATCH /v1/activities/{activity}`: changes parts of it; what is absent stays as it stands.
+    @Sendable static func patch(_ call: Call) async throws(Problem) -> Answer {
+        let id: ActivityID = try call.id("activity")
+        let request = try call.decode(PatchRequest.self)
+        var command = try request.command(of: id, in: call)
+        command.preconditions = try call.preconditions(sequence: request.sequence)
+        return try await write(command, of: id, in: call)
     }
 
     /// `POST /v1/activities/{activity}/end`: ends it with a last state, and says when cards leave the lock screen.
     @Sendable static func end(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         let request = try call.decode(EndRequest.self, empty: .object([:]))
-        let reply = try await call.commit(try request.command(of: id, in: call))
-        return try await answer(reply, of: id, in: call)
+        var command = try request.command(of: id, in: call)
+        command.preconditions = try call.preconditions(sequence: request.sequence)
+        return try await write(command, of: id, in: call)
+    }
+
+    /// `DELETE /v1/activities/{activity}`: ends it now; cards leave the lock screen at once.
+    @Sendable static func delete(_ call: Call) async throws(Problem) -> Answer {
+        let id: ActivityID = try call.id("activity")
+        var command = EndActivity(
+            app: call.app.bundleID, id: id, state: nil, alert: nil, dismissal: .immediate, now: call.now)
+        command.preconditions = try call.preconditions(sequenceText: call.query["sequence"])
+        return try await write(command, of: id, in: call)
     }
 
     /// `GET /v1/activities/{activity}`: what should be shown, what is shown where, and why.
@@ -28,6 +49,7 @@ enum ActivityCalls {
         let id: ActivityID = try call.id("activity")
         let page = try PhonePage(call.query)
         let state = try await state(of: id, in: call)
+        try call.check(state.record)
         let counted = try await phones(of: state, after: -1, limit: call.services.limits.countedPhones, in: call)
         let shown: [PhoneSituation] =
             if let after = page.after {
@@ -36,7 +58,9 @@ enum ActivityCalls {
                 Array(counted.prefix(page.limit + 1))
             }
         let outlook = Outlook(state, app: call.app, now: call.now, since: nil)
-        return try Answer(ActivityView(state, counted: counted, page: shown, limit: page.limit, outlook: outlook))
+        return try Answer(
+            ActivityView(state, counted: counted, page: shown, limit: page.limit, outlook: outlook),
+            revision: state.record.revision)
     }
 
     /// `GET /v1/activities/{activity}/timeline`: what happened, oldest first.
@@ -59,7 +83,7 @@ enum ActivityCalls {
 
     // MARK: - Shared
 
-    private static func state(of id: ActivityID, in call: Call) async throws(Problem) -> ActivityState {
+    static func state(of id: ActivityID, in call: Call) async throws(Problem) -> ActivityState {
         let found = try await call.ask { () async throws(StorageError) in
             try await call.services.store.activity(call.app.bundleID, id)
         }
@@ -75,12 +99,37 @@ enum ActivityCalls {
         }
     }
 
-    private static func answer(
-        _ reply: SetDesiredState.Reply, of id: ActivityID, in call: Call
-    ) async throws(Problem) -> Answer {
-        let state = try await state(of: id, in: call)
+    /// What follows on the phones: on each of them, or, where they are more than one call looks at, by the counts that
+    /// are kept.
+    static func tally(of state: ActivityState, in call: Call) async throws(Problem) -> Outlook.Tally {
+        if state.phones > call.services.limits.countedPhones {
+            return Outlook(state, app: call.app, now: call.now, since: call.now).tally(state.counts)
+        }
         let counted = try await phones(of: state, after: -1, limit: call.services.limits.countedPhones, in: call)
-        let outlook = Outlook(state, app: call.app, now: call.now, since: call.now)
-        return try Answer(ActivityAnswer(reply, outlook.tally(counted), total: state.phones))
+        return Outlook(state, app: call.app, now: call.now, since: call.now).tally(counted)
+    }
+
+    private static func write<C: Command>(
+        _ command: C, of id: ActivityID, in call: Call
+    ) async throws(Problem) -> Answer where C.Reply == SetDesiredState.Reply {
+        if let dry = try DryRun(call) {
+            let preview = try await dry.preview(command, of: id, in: call)
+            var answer = ActivityAnswer(preview.reply, dry.tally(preview, call), total: preview.state.phones)
+            answer.dryRun = true
+            (answer.devices, answer.next) = dry.page(preview, call)
+            return try Answer(answer, revision: preview.reply.revision)
+        }
+        let done = try await call.commit(command)
+        let (reply, isReplayed) = (done.reply, done.isReplayed)
+        if call.isLine {
+            let short = BatchActivityAnswer(
+                revision: Int(reply.revision), changed: reply.changed, phase: reply.phase.rawValue,
+                superseded: reply.isSuperseded ? true : nil)
+            return try Answer(short, revision: reply.revision, isReplayed: isReplayed)
+        }
+        let state = try await state(of: id, in: call)
+        let tally = try await tally(of: state, in: call)
+        return try Answer(
+            ActivityAnswer(reply, tally, total: state.phones), revision: reply.revision, isReplayed: isReplayed)
     }
 }

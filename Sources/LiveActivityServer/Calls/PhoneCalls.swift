@@ -9,13 +9,14 @@ enum PhoneCalls {
     @Sendable static func register(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
         let command = try call.decode(DeviceRequest.self).command(of: device, in: call)
+        let isReplayed: Bool
         do throws(Problem) {
-            _ = try await call.commit(command)
+            isReplayed = try await call.commit(command).isReplayed
         } catch {
             // The same refusal as for other tokens, pointing at the field of this body.
             throw error.code == .deadToken ? error.pointing(at: "/deviceToken") : error
         }
-        return try await desiredStates(on: device, in: call)
+        return try await desiredStates(on: device, isReplayed: isReplayed, in: call)
     }
 
     /// `PUT /v1/devices/{device}/push-to-start-tokens/{type}`: the newest token that starts this type here.
@@ -26,9 +27,9 @@ enum PhoneCalls {
         guard let token: PushToStartToken = try Fields.token(request.token, at: "/token") else {
             throw .invalid("/token", "missing")
         }
-        _ = try await call.commit(
+        let done = try await call.commit(
             RegisterPushToStartToken(app: call.app, id: device, type: type.name, token: token, now: call.now))
-        return try await desiredStates(on: device, in: call)
+        return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
     }
 
     /// `PUT /v1/devices/{device}/instances/{localID}`: one card, as the phone knows it.
@@ -36,30 +37,36 @@ enum PhoneCalls {
         let device: DeviceID = try call.id("device")
         let localID: LocalID = try call.id("localID")
         let report = try call.decode(InstanceRequest.self).report(of: localID, in: call, at: "")
-        _ = try await call.commit(ReportCard(app: call.app, device: device, report: report, now: call.now))
-        return try await desiredStates(on: device, in: call)
+        let done = try await call.commit(ReportCard(app: call.app, device: device, report: report, now: call.now))
+        return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
     }
 
     /// `PUT /v1/devices/{device}/instances`: every card of the phone; what is not listed is not there.
     @Sendable static func reportInventory(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
-        _ = try await call.commit(try call.decode(InventoryRequest.self).command(of: device, in: call))
-        return try await desiredStates(on: device, in: call)
+        let done = try await call.commit(try call.decode(InventoryRequest.self).command(of: device, in: call))
+        return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
     }
 
     /// `DELETE /v1/devices/{device}`: the person signed out; from now on the phone only has its cards ended.
     @Sendable static func signOut(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
-        _ = try await call.commit(SignOutDevice(app: call.app.bundleID, id: device, now: call.now))
-        return try await desiredStates(on: device, in: call)
+        let done = try await call.commit(SignOutDevice(app: call.app.bundleID, id: device, now: call.now))
+        return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
     }
 
-    private static func desiredStates(on device: DeviceID, in call: Call) async throws(Problem) -> Answer {
+    /// What stands now, also for a call that is repeated: the newest state is what a phone is to show.
+    private static func desiredStates(
+        on device: DeviceID, isReplayed: Bool, in call: Call
+    ) async throws(Problem) -> Answer {
+        // Within a batch nobody hands it to the phone.
+        if call.isLine { return try Answer([String: String](), isReplayed: isReplayed) }
         let activities = try await call.ask { () async throws(StorageError) in
             try await call.services.store.activities(on: device, of: call.app.bundleID)
         }
         return try Answer(
-            DesiredStatesAnswer(activities: activities.compactMap { .init($0.state, $0.instance, app: call.app) }))
+            DesiredStatesAnswer(activities: activities.compactMap { .init($0.state, $0.instance, app: call.app) }),
+            isReplayed: isReplayed)
     }
 }
 

@@ -11,17 +11,9 @@ extension ActivityRequest {
         body.attributes = attributes
         try take(audience, into: &body)
         body.alert = try Fields.alert(alert, at: "/alert")
-        body.priority =
-            switch priority {
-            case .auto, nil: .auto
-            case .low: .low
-            case .high: .high
-            }
-        if let relevance, !relevance.isFinite {
-            throw .invalid("/relevance", "not a finite number", expected: "a finite number")
-        }
-        body.relevance = relevance
-        body.staleAt = try staleDate(now: call.now)
+        body.priority = priority?.wish ?? .auto
+        body.relevance = try Fields.relevance(relevance)
+        body.staleAt = try Fields.staleDate(staleAt, now: call.now)
         body.staleAfter = try Fields.duration(staleAfter, at: "/staleAfter")
         body.start = start.map { start in
             switch start {
@@ -39,17 +31,6 @@ extension ActivityRequest {
         }
         body.reopen = reopen ?? false
         return SetDesiredState(app: call.app.bundleID, id: activity, type: type, body: body, now: call.now)
-    }
-
-    private func staleDate(now: UnixTime) throws(Problem) -> UnixTime? {
-        guard let staleAt else { return nil }
-        let date = UnixTime(staleAt)
-        guard date > now else {
-            throw .invalid(
-                "/staleAt", "in the past: iOS would never present the card", expected: "a time after \(now)",
-                given: staleAt.description, fix: "leave it out, or give a later time")
-        }
-        return date
     }
 
     private func take(_ audience: Audience?, into body: inout SetDesiredState.Body) throws(Problem) {
@@ -78,6 +59,29 @@ extension ActivityRequest {
                 devices.insert(try Fields.id(text, at: "/audience/devices/\(index)"))
             }
             body.devices = .only(devices)
+        }
+    }
+}
+
+extension PatchRequest {
+    func command(of activity: ActivityID, in call: Call) throws(Problem) -> PatchActivity {
+        var body = PatchActivity.Body()
+        body.state = state ?? [:]
+        body.alert = try Fields.alert(alert, at: "/alert")
+        body.priority = priority?.wish
+        body.relevance = try Fields.relevance(relevance)
+        body.staleAt = try Fields.staleDate(staleAt, now: call.now)
+        body.staleAfter = try Fields.duration(staleAfter, at: "/staleAfter")
+        return PatchActivity(app: call.app, id: activity, body: body, now: call.now)
+    }
+}
+
+extension ActivityRequest.Priority {
+    fileprivate var wish: ActivityRecord.PriorityWish {
+        switch self {
+        case .auto: .auto
+        case .low: .low
+        case .high: .high
         }
     }
 }

@@ -40,6 +40,24 @@ enum Fields {
         return duration.duration
     }
 
+    static func relevance(_ relevance: Double?) throws(Problem) -> Double? {
+        if let relevance, !relevance.isFinite {
+            throw .invalid("/relevance", "not a finite number", expected: "a finite number")
+        }
+        return relevance
+    }
+
+    static func staleDate(_ instant: LiveActivityAPI.Instant?, now: UnixTime) throws(Problem) -> UnixTime? {
+        guard let instant else { return nil }
+        let date = UnixTime(instant)
+        guard date > now else {
+            throw .invalid(
+                "/staleAt", "in the past: iOS would never present the card", expected: "a time after \(now)",
+                given: instant.description, fix: "leave it out, or give a later time")
+        }
+        return date
+    }
+
     static func alert(_ alert: Alert?, at pointer: String) throws(Problem) -> SetDesiredState.AlertWish? {
         guard let alert else { return nil }
         var wish = SetDesiredState.AlertWish(

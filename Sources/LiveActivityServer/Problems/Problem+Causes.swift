@@ -73,6 +73,25 @@ extension Problem {
             self.init(
                 .deadToken, "APNs has refused this token, or it was replaced: it stays dead", pointer: "/token",
                 fix: "the app reads the token anew and reports the new one")
+        case .unknownType(let type):
+            self.init(
+                .unknownType, "the activity is of the type `\(type)`, which is no longer configured",
+                fix: "add the type to the configuration")
+        case .revisionDiffers(let id, let current):
+            self.init(differing: id, current)
+        case .idempotencyKeyReused:
+            self.init(
+                .idempotencyKeyReused, "within 24 hours this key came with another method, path or body",
+                fix: "a new call takes a new key; a repeated call is sent as it was")
+        case .sessionReplaced(let id):
+            self.init(
+                .sessionReplaced, "a newer replacement of the audience of `\(id)` took the place of this one",
+                fix: "begin again under a new `session`, if this is the newer one after all")
+        case .sessionClosed(let id):
+            self.init(
+                .sessionClosed,
+                "the last page of this replacement of the audience of `\(id)` came before, and this one names others",
+                fix: "use `add`, or begin again under a new `session`")
         case .activityNotNamed:
             self.init(
                 .activityNotNamed,
@@ -80,6 +99,15 @@ extension Problem {
                     + "and it matches no start that waits for its card", pointer: "/activity",
                 fix: "report `activity`, or the card's `attributes`")
         }
+    }
+
+    private init(differing id: ActivityID, _ current: Revision) {
+        self.init(
+            .revisionDiffers,
+            current == 0 ? "this app has no activity `\(id)`" : "the activity `\(id)` is at revision \(current)",
+            expected: Conditions.tag(current), fix: "read the activity, and decide anew from what it is now",
+            headers: current == 0 ? [:] : [.eTag: Conditions.tag(current)])
+        revision = Int(current)
     }
 
     private init(_ error: PayloadError) {

@@ -9,6 +9,7 @@ package struct Problem: Error, Sendable, Equatable {
         case invalidID = "invalid_id"
         case invalidPath = "invalid_path"
         case invalidQuery = "invalid_query"
+        case invalidHeader = "invalid_header"
         case keyMissing = "key_missing"
         case keyInvalid = "key_invalid"
         case scopeMissing = "scope_missing"
@@ -22,6 +23,9 @@ package struct Problem: Error, Sendable, Equatable {
         case typeDiffers = "type_differs"
         case attributesDiffer = "attributes_differ"
         case deadToken = "dead_token"
+        case sessionReplaced = "session_replaced"
+        case sessionClosed = "session_closed"
+        case revisionDiffers = "revision_differs"
         case bodyTooLarge = "body_too_large"
         case unsupportedMediaType = "unsupported_media_type"
         case invalidBody = "invalid_body"
@@ -30,6 +34,7 @@ package struct Problem: Error, Sendable, Equatable {
         case activityNotNamed = "activity_not_named"
         case payloadTooLarge = "payload_too_large"
         case audienceTooLarge = "audience_too_large"
+        case idempotencyKeyReused = "idempotency_key_reused"
         case typeMisconfigured = "type_misconfigured"
         case internalError = "internal_error"
         case storageUnavailable = "storage_unavailable"
@@ -40,16 +45,19 @@ package struct Problem: Error, Sendable, Equatable {
         /// The HTTP status of every answer with this code.
         package var status: Int {
             switch self {
-            case .invalidJSON, .invalidID, .invalidPath, .invalidQuery: 400
+            case .invalidJSON, .invalidID, .invalidPath, .invalidQuery, .invalidHeader: 400
             case .keyMissing, .keyInvalid: 401
             case .scopeMissing, .appNotConfigured: 403
             case .notFound, .unknownActivity, .unknownDevice: 404
             case .methodNotAllowed: 405
-            case .activityEnded, .noStateYet, .typeDiffers, .attributesDiffer, .deadToken: 409
+            case .activityEnded, .noStateYet, .typeDiffers, .attributesDiffer, .deadToken, .sessionReplaced,
+                .sessionClosed:
+                409
+            case .revisionDiffers: 412
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
             case .invalidBody, .unknownType, .activityIDConflict, .activityNotNamed,
-                .payloadTooLarge, .audienceTooLarge:
+                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused:
                 422
             case .typeMisconfigured, .internalError: 500
             case .storageUnavailable, .commitUnknown, .overloaded, .notReady: 503
@@ -62,6 +70,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .invalidJSON: "The body is not JSON"
             case .invalidID: "An id in the path is not allowed"
             case .invalidPath: "The path is not percent-encoded UTF-8"
+            case .invalidHeader: "A header is not allowed"
             case .invalidQuery: "A query parameter is not allowed"
             case .keyMissing: "An API key is needed"
             case .keyInvalid: "The API key is not valid"
@@ -76,6 +85,10 @@ package struct Problem: Error, Sendable, Equatable {
             case .typeDiffers: "The activity is of another type"
             case .attributesDiffer: "The activity has other attributes"
             case .deadToken: "The token is dead"
+            case .sessionReplaced: "A newer replacement of the audience has begun"
+            case .sessionClosed: "The replacement of the audience is complete"
+            case .revisionDiffers: "The activity is at another revision"
+            case .idempotencyKeyReused: "The idempotency key belongs to another call"
             case .bodyTooLarge: "The body is too large"
             case .unsupportedMediaType: "The body is not declared as JSON"
             case .invalidBody: "The body does not have the form of this call"
@@ -100,6 +113,8 @@ package struct Problem: Error, Sendable, Equatable {
     package var expected: String?
     package var given: String?
     package var fix: String?
+    /// The revision that an activity is at.
+    package var revision: Int?
     /// `Allow`, `WWW-Authenticate`, `Retry-After`.
     package var headers: HTTPFields = [:]
 
@@ -128,6 +143,6 @@ package struct Problem: Error, Sendable, Equatable {
         ProblemDetails(
             type: "/problems/\(code.rawValue)", title: code.title, status: code.status, detail: detail,
             code: code.rawValue, pointer: pointer, expected: expected, given: given, fix: fix,
-            instance: "/requests/\(requestID)")
+            instance: "/requests/\(requestID)", revision: revision)
     }
 }

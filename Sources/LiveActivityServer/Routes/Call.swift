@@ -16,6 +16,10 @@ struct Services: Sendable {
     let time: TimeSource
     let dice: @Sendable () -> UInt64
     let logger: Logger
+    /// What `GET /metrics` shows; `nil` when that is turned off.
+    let metrics: MetricsSources?
+    let httpMetrics: HTTPMetrics
+    let streams: StreamPlaces
 
     /// Asks the store; its faults become 503, and its own words go to the log only.
     func ask<Value>(_ question: () async throws(StorageError) -> Value) async throws(Problem) -> Value {
@@ -28,16 +32,20 @@ struct Services: Sendable {
     }
 }
 
-/// A call that was let in: whose it is, and what it says. The body is not read as JSON yet.
+/// A call that was let in: whose it is, and what it says.
 struct Call: Sendable {
     let services: Services
     let app: AppSettings
     let now: UnixTime
+    let route: Route
     /// Percent-decoded.
     let parameters: [String: String]
     let query: Query
-    let body: [UInt8]
-    let bodyLimit: Int
+    /// The body; `nil` for an empty one.
+    let json: JSONValue?
+    let conditions: Conditions
+    /// One of many writes of a batch or stream: answered without a look at the phones.
+    var isLine = false
 
     /// An id in the path.
     ///
@@ -54,17 +62,21 @@ struct Call: Sendable {
 
     /// The body as a type of the API; an empty one is refused unless `empty` says what it means.
     func decode<Body: Decodable>(_ type: Body.Type, empty: JSONValue? = nil) throws(Problem) -> Body {
-        let value: JSONValue
-        if body.isEmpty, let empty {
-            value = empty
-        } else {
-            let limits = JSONLimits(
-                bytes: bodyLimit, depth: services.limits.jsonDepth, members: services.limits.jsonValues)
-            do throws(JSONSyntaxError) { value = try JSONValue(parsing: body, limits: limits) } catch {
-                throw Problem(error)
-            }
-        }
+        guard let value = json ?? empty else { throw Problem(.invalidJSON, "this call needs a body", pointer: "") }
         do throws(JSONDecodingError) { return try value.decode(type) } catch { throw Problem(error) }
+    }
+
+    /// The bytes of a body as JSON; `nil` for none.
+    static func parse(
+        _ bytes: [UInt8], upTo limit: Int, _ limits: LiveActivityServer.Limits
+    ) throws(Problem)
+        -> JSONValue?
+    {
+        guard !bytes.isEmpty else { return nil }
+        let limits = JSONLimits(bytes: limit, depth: limits.jsonDepth, members: limits.jsonValues)
+        do throws(JSONSyntaxError) { return try JSONValue(parsing: bytes, limits: limits) } catch {
+            throw Problem(error)
+        }
     }
 
     /// A configured type.
@@ -79,8 +91,18 @@ struct Call: Sendable {
             fix: "use a configured type, or add this one to the configuration")
     }
 
-    /// Runs a command, durable when this returns.
-    func commit<C: Command>(_ command: C) async throws(Problem) -> C.Reply {
+    /// Runs a command, durable when this returns. With an idempotency key, the second time gives the first reply.
+    func commit<C: Command>(_ command: C) async throws(Problem) -> Committed<C.Reply> where C.Reply: IdempotentReply {
+        guard let key = conditions.key else {
+            return Committed(reply: try await result(of: command), isReplayed: false)
+        }
+        let once = Idempotent(
+            command, app: app.bundleID, hash: key.hash, digest: key.digest(of: self), now: now)
+        let answered = try await result(of: once)
+        return Committed(reply: answered.reply, isReplayed: answered.isReplayed)
+    }
+
+    private func result<C: Command>(of command: C) async throws(Problem) -> C.Reply {
         let store = services.store
         let result = try await ask { () async throws(StorageError) in try await store.commit(command) }
         do throws(Refusal) { return try result.get() } catch { throw Problem(error) }
@@ -92,16 +114,38 @@ struct Call: Sendable {
     }
 }
 
-/// What a call answers when it succeeds: always JSON.
+/// A reply, and whether an earlier call got it.
+struct Committed<Reply: Sendable>: Sendable {
+    let reply: Reply
+    let isReplayed: Bool
+}
+
+/// What a call answers when it succeeds: JSON, the metrics aside.
 struct Answer: Sendable {
     let body: JSONValue
+    let bytes: [UInt8]
+    let contentType: String
+    var headers: HTTPFields = [:]
+    var isReplayed = false
 
+    /// - Parameter revision: The activity's, for `ETag`.
     /// - Throws: `internal_error` when the value cannot be written, which is our bug.
-    init(_ value: some Encodable) throws(Problem) {
+    init(_ value: some Encodable, revision: Revision? = nil, isReplayed: Bool = false) throws(Problem) {
         do throws(JSONEncodingError) {
             body = try JSONValue(encoding: value)
+            bytes = body.bytes
+            contentType = "application/json"
         } catch {
             throw Problem(.internalError, "the answer cannot be written")
         }
+        headers[.eTag] = revision.map(Conditions.tag)
+        self.isReplayed = isReplayed
+        if isReplayed, let name = Conditions.replayed { headers[name] = "true" }
+    }
+
+    init(text: String, contentType: String) {
+        self.contentType = contentType
+        body = .string(text)
+        bytes = Array(text.utf8)
     }
 }

@@ -18,6 +18,18 @@ enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
+    /// Each of the parameters of a path.
+    static func decode(_ parameters: [String: Substring]) throws(Problem) -> [String: String] {
+        var decoded: [String: String] = [:]
+        for (name, text) in parameters {
+            guard let value = decode(text) else {
+                throw Problem(.invalidPath, "the `\(name)` in the path is not percent-encoded UTF-8")
+            }
+            decoded[name] = value
+        }
+        return decoded
+    }
+
     private static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -54,6 +66,18 @@ struct Query: Sendable {
     }
 
     subscript(name: String) -> String? { values[name] }
+
+    /// All of them, by name.
+    var sorted: [(key: String, value: String)] { values.sorted { $0.key < $1.key } }
+
+    /// - Throws: `invalid_query` for anything but `true` and `false`.
+    func flag(_ name: String) throws(Problem) -> Bool {
+        switch values[name] {
+        case nil, "false": return false
+        case "true": return true
+        default: throw Problem(.invalidQuery, "`\(name)` is `true` or `false`", expected: "true or false")
+        }
+    }
 
     /// How many to answer at most.
     func limit(default standard: Int, maximum: Int) throws(Problem) -> Int {

@@ -19,56 +19,106 @@ package struct Responder: HTTPResponder {
         var trace = Trace(requestID: String(services.dice(), radix: 16))
         let response: Response
         do {
-            let answer = try await answer(request, &trace)
-            response = Self.response(200, "application/json", answer.body.bytes, [:])
+            switch try await answer(request, &trace) {
+            case .whole(let answer):
+                response = Self.response(200, answer.contentType, answer.bytes, answer.headers)
+            case .lines(let body):
+                response = Response(
+                    status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
+            }
         } catch let problem as Problem {
             trace.code = problem.code
             response = Self.response(problem, requestID: trace.requestID)
+        } catch {
+            services.httpMetrics.answered(
+                request.method, route: trace.route, status: nil, after: services.time.monotonic() - started)
+            throw error
         }
-        services.logger.debug(
-            "request", metadata: trace.metadata(request, response, services.time.monotonic() - started))
+        let duration = services.time.monotonic() - started
+        services.httpMetrics.answered(
+            request.method, route: trace.route, status: response.status.code, after: duration)
+        services.logger.debug("request", metadata: trace.metadata(request, response, duration))
         return request.method == .head ? response.createHeadResponse() : response
     }
 
     // MARK: - Steps
 
     /// Throws `Problem`, or what the connection threw while the body was being read: nobody is there to be answered.
-    private func answer(_ request: Request, _ trace: inout Trace) async throws -> Answer {
-        let (route, encoded) = try Self.route(request)
+    private func answer(_ request: Request, _ trace: inout Trace) async throws -> Answered {
+        let (route, encoded) = try Self.route(request.method, request.uri.path)
         trace.route = route.path.description
         switch route.access {
         case .open(let handler):
             _ = try Query(request.uri.query, known: route.query)
-            return try await handler(services)
-        case .key(let scope, let handler):
+            return .whole(try await handler(services))
+        case .key(let scope, _), .lines(let scope):
             let key = try await authenticate(request)
             trace.key = key.id
             let app = try authorize(key, for: scope)
-            var parameters: [String: String] = [:]
-            for (name, text) in encoded {
-                guard let decoded = PercentEncoding.decode(text) else {
-                    throw Problem(.invalidPath, "the `\(name)` in the path is not percent-encoded UTF-8")
-                }
-                parameters[name] = decoded
-            }
+            let parameters = try PercentEncoding.decode(encoded)
             trace.parameters = parameters
             let query = try Query(request.uri.query, known: route.query)
+            let conditions = try Conditions(request.headers, for: route)
+            func call(_ json: JSONValue?) -> Call {
+                Call(
+                    services: services, app: app, now: services.time.wall(), route: route, parameters: parameters,
+                    query: query, json: json, conditions: conditions)
+            }
+            if let reader = try lines(of: route, request, key, call) {
+                return .lines(try stream(reader, request, trace.requestID))
+            }
+            guard case .key(_, let handler) = route.access else { throw Problem(.notFound, "no call has this path") }
             let limit = limit(of: route)
             let body = try await read(request, upTo: limit)
-            let call = Call(
-                services: services, app: app, now: services.time.wall(), parameters: parameters, query: query,
-                body: body, bodyLimit: limit)
-            return try await handler(call)
+            return .whole(try await handler(call(try Call.parse(body, upTo: limit, services.limits))))
         }
     }
 
-    private static func route(_ request: Request) throws(Problem) -> (Route, [String: Substring]) {
-        switch Route.match(request.method, request.uri.path) {
+    private enum Answered {
+        case whole(Answer)
+        case lines(ResponseBody)
+    }
+
+    /// What makes writes of the lines of this body; `nil` for a body that is one document.
+    private func lines(
+        of route: Route, _ request: Request, _ key: APIKeyRecord, _ call: (JSONValue?) -> Call
+    ) throws(Problem) -> (any LineReader)? {
+        let type = request.headers[.contentType]
+        switch route.access {
+        case .lines:
+            guard type.map({ Self.isLines($0) || Self.isJSON($0) }) ?? true else { throw Self.notLines }
+            return BatchReader(responder: self, key: key, context: call(nil))
+        case .key, .open:
+            guard route.takesPages, let type, Self.isLines(type) else { return nil }
+            return try PageReader(call: call(nil))
+        }
+    }
+
+    private func stream(
+        _ reader: any LineReader, _ request: Request, _ requestID: String
+    ) throws(Problem)
+        -> ResponseBody
+    {
+        guard let place = services.streams.take() else {
+            throw Problem(
+                .overloaded, "\(services.streams.maximum) streams are being read already; nothing was changed",
+                fix: "repeat the call later", headers: [.retryAfter: "1"])
+        }
+        let lines = LineStream(reader: reader, limits: services.limits, requestID: requestID)
+        let body = request.body
+        return ResponseBody { writer in
+            defer { withExtendedLifetime(place) {} }
+            try await lines.run(body, &writer)
+        }
+    }
+
+    static func route(_ method: HTTPRequest.Method, _ path: String) throws(Problem) -> (Route, [String: Substring]) {
+        switch Route.match(method, path) {
         case .found(let route, let parameters): return (route, parameters)
         case .otherMethods(let methods):
             let list = methods.map(\.rawValue).joined(separator: ", ")
             throw Problem(
-                .methodNotAllowed, "this path does not take \(Problem.quotable(request.method.rawValue))",
+                .methodNotAllowed, "this path does not take \(Problem.quotable(method.rawValue))",
                 expected: list, headers: [.allow: list])
         case .nothing:
             throw Problem(.notFound, "no call has this path", fix: "docs/api.md lists the calls")
@@ -79,7 +129,7 @@ package struct Responder: HTTPResponder {
         switch route.body {
         case .none: 0
         case .standard: services.limits.bodyBytes
-        case .inventory: services.limits.inventoryBytes
+        case .large: services.limits.inventoryBytes
         }
     }
 
@@ -104,9 +154,22 @@ package struct Responder: HTTPResponder {
 
     /// `application/json`, any `+json`, and `text/json`, with or without parameters.
     private static func isJSON(_ contentType: String) -> Bool {
-        let type = contentType.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+        let type = mediaType(contentType)
         return type == "application/json" || type == "text/json" || (type.contains("/") && type.hasSuffix("+json"))
     }
+
+    /// Newline-delimited JSON has no registered name; these are the usual ones.
+    private static func isLines(_ contentType: String) -> Bool {
+        ["application/x-ndjson", "application/ndjson", "application/jsonl"].contains(mediaType(contentType))
+    }
+
+    private static func mediaType(_ contentType: String) -> String {
+        contentType.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+    }
+
+    private static let notLines = Problem(
+        .unsupportedMediaType, "the body is declared as something else than lines of JSON",
+        expected: "application/x-ndjson", fix: "send `Content-Type: application/x-ndjson`, or none")
 
     // MARK: - Writing
 

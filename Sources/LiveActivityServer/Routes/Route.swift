@@ -9,15 +9,21 @@ package struct Route: Sendable {
         case open(@Sendable (Services) async throws(Problem) -> Answer)
         /// The holder of a key whose scope covers this one.
         case key(APIKeyRecord.Scope, @Sendable (Call) async throws(Problem) -> Answer)
+        /// The same; the body is read line by line, each a write that is answered by a line.
+        case lines(APIKeyRecord.Scope)
     }
 
     /// What body the call takes.
-    package enum Body: Sendable { case none, standard, inventory }
+    package enum Body: Sendable { case none, standard, large }
 
     package let method: HTTPRequest.Method
     package let path: PathPattern
     let access: Access
     package let body: Body
+    /// The call heeds `If-Match`.
+    let takesIfMatch: Bool
+    /// The call takes its body as lines too: pages of one and the same call.
+    let takesPages: Bool
     /// The query parameters the call knows; others are refused.
     package let query: [String]
 
@@ -25,16 +31,21 @@ package struct Route: Sendable {
     package var scope: APIKeyRecord.Scope? {
         switch access {
         case .open: nil
-        case .key(let scope, _): scope
+        case .key(let scope, _), .lines(let scope): scope
         }
     }
 
-    init(_ method: HTTPRequest.Method, _ path: String, body: Body = .none, query: [String] = [], _ access: Access) {
+    init(
+        _ method: HTTPRequest.Method, _ path: String, body: Body = .none, query: [String] = [],
+        takesIfMatch: Bool = false, takesPages: Bool = false, _ access: Access
+    ) {
         self.method = method
         self.path = PathPattern(path)
         self.access = access
         self.body = body
         self.query = query
+        self.takesIfMatch = takesIfMatch
+        self.takesPages = takesPages
     }
 }
 

@@ -2,11 +2,32 @@ import HTTPTypes
 import LiveActivityStorage
 
 extension Route {
+    /// What asks for a dry run, and for one page of its phones.
+    private static let dry = ["after", "dryRun", "limit"]
+
     /// Every call there is. `docs/api.md` explains them in this order.
     package static let all: [Route] = [
-        Route(.put, "/v1/activities/{activity}", body: .standard, .key(.backend, ActivityCalls.set)),
-        Route(.post, "/v1/activities/{activity}/end", body: .standard, .key(.backend, ActivityCalls.end)),
-        Route(.get, "/v1/activities/{activity}", query: ["after", "limit"], .key(.read, ActivityCalls.view)),
+        Route(
+            .put, "/v1/activities/{activity}", body: .standard, query: dry, takesIfMatch: true,
+            .key(.backend, ActivityCalls.set)),
+        Route(
+            .patch, "/v1/activities/{activity}", body: .standard, query: dry, takesIfMatch: true,
+            .key(.backend, ActivityCalls.patch)),
+        Route(
+            .post, "/v1/activities/{activity}/end", body: .standard, query: dry, takesIfMatch: true,
+            .key(.backend, ActivityCalls.end)),
+        Route(
+            .delete, "/v1/activities/{activity}", query: dry + ["sequence"], takesIfMatch: true,
+            .key(.backend, ActivityCalls.delete)),
+        Route(
+            .post, "/v1/activities/{activity}/audience", body: .large, query: dry, takesIfMatch: true,
+            takesPages: true, .key(.backend, AudienceCalls.change)),
+        Route(
+            .get, "/v1/activities", query: ["after", "limit", "phase", "type", "user"],
+            .key(.read, ListCalls.activities)),
+        Route(
+            .get, "/v1/activities/{activity}", query: ["after", "limit"], takesIfMatch: true,
+            .key(.read, ActivityCalls.view)),
         Route(
             .get, "/v1/activities/{activity}/timeline", query: ["after", "limit"], .key(.read, ActivityCalls.timeline)),
         Route(.put, "/v1/devices/{device}", body: .standard, .key(.device, PhoneCalls.register)),
@@ -14,9 +35,11 @@ extension Route {
             .put, "/v1/devices/{device}/push-to-start-tokens/{type}", body: .standard,
             .key(.device, PhoneCalls.registerPushToStartToken)),
         Route(.put, "/v1/devices/{device}/instances/{localID}", body: .standard, .key(.device, PhoneCalls.reportCard)),
-        Route(.put, "/v1/devices/{device}/instances", body: .inventory, .key(.device, PhoneCalls.reportInventory)),
+        Route(.put, "/v1/devices/{device}/instances", body: .large, .key(.device, PhoneCalls.reportInventory)),
         Route(.delete, "/v1/devices/{device}", .key(.device, PhoneCalls.signOut)),
+        Route(.post, "/v1/batch", body: .large, .lines(.device)),
         Route(.get, "/healthz", .open(HealthCalls.alive)),
         Route(.get, "/readyz", .open(HealthCalls.ready)),
+        Route(.get, "/metrics", .open(HealthCalls.metrics)),
     ]
 }

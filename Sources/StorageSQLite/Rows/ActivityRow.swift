@@ -4,79 +4,100 @@ import GRDB
 import JSONText
 import LiveActivityCore
 
-extension ActivityRecord {
-    static let columns = """
-        no, app, id, type, phase, run, run_started_at, rev, priority, relevance, stale_at, stale_after, start_mode,
-        devices, restart, alert, alert_ids, dismissal, changed_at, accepted_at, hold_until, wake_at, ended_at
-        """
+extension ActivityRecord: StoredRow {
+    static let table = "activity"
+    static let columns = [
+        "no", "app", "id", "type", "phase", "run", "run_started_at", "rev", "priority", "relevance", "stale_at",
+        "stale_after", "start_mode", "devices", "restart", "alert", "alert_ids", "dismissal", "changed_at",
+        "accepted_at", "hold_until", "lap", "wake_at", "ended_at", "client_seq",
+    ]
+    static let keyColumns = ["no"]
+    static let fixedColumns: Set<String> = ["app", "id"]
 
-    init(_ row: Row) throws {
-        let app = try decodeBundleID(row["app"], "activity")
-        self.init(
-            number: row["no"], app: app, id: ActivityID(stored: row["id"]), type: row["type"],
-            at: row["run_started_at"])
-        phase = try decodeCase(row["phase"], "activity", "phase")
-        run = row["run"]
-        revision = row["rev"]
-        priority = try decodeCase(row["priority"], "activity", "priority")
-        relevance = row["relevance"]
-        staleAt = row["stale_at"]
-        staleAfter = (row["stale_after"] as Int64?).map { .milliseconds($0) }
-        start = try decodeCase(row["start_mode"], "activity", "start_mode")
-        devices = try ActivityCoding.devices(row["devices"])
-        restart = try decodeCase(row["restart"], "activity", "restart")
-        alert = try (row["alert"] as String?).map(ActivityCoding.alert)
-        alertIDs = try (row["alert_ids"] as String?).map(ActivityCoding.alertIDs) ?? []
-        dismissal = try ActivityCoding.dismissal(row["dismissal"])
-        changedAt = row["changed_at"]
-        acceptedAt = row["accepted_at"]
-        holdUntil = row["hold_until"]
-        wakeAt = row["wake_at"]
-        endedAt = row["ended_at"]
+    init(_ row: inout RowReader) throws {
+        let number = row.int()
+        let app = try decodeBundleID(row.text(), Self.table)
+        let id = ActivityID(stored: row.text())
+        let type = row.text()
+        self.init(number: number, app: app, id: id, type: type, at: UnixTime(milliseconds: 0))
+        phase = try decodeCase(row.text(), Self.table, "phase")
+        run = Int(row.int())
+        runStartedAt = row.time()
+        revision = row.int()
+        priority = try decodeCase(row.text(), Self.table, "priority")
+        relevance = row.doubleOrNil()
+        staleAt = row.timeOrNil()
+        staleAfter = row.intOrNil().map { .milliseconds($0) }
+        start = try decodeCase(row.text(), Self.table, "start_mode")
+        devices = try ActivityCoding.devices(row.text())
+        restart = try decodeCase(row.text(), Self.table, "restart")
+        alert = try row.textOrNil().map(ActivityCoding.alert)
+        alertIDs = try row.textOrNil().map(ActivityCoding.alertIDs) ?? []
+        dismissal = try ActivityCoding.dismissal(row.text())
+        changedAt = row.time()
+        acceptedAt = row.time()
+        holdUntil = row.time()
+        lap = row.int()
+        wakeAt = row.timeOrNil()
+        endedAt = row.timeOrNil()
+        clientSequence = row.intOrNil()
     }
 
-    func write(_ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO activity (\(Self.columns))
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
-        try statement.execute(arguments: [
-            number, app.text, id.text, type, phase.rawValue, run, runStartedAt, revision, priority.rawValue, relevance,
-            staleAt, staleAfter?.columnValue, start.rawValue, ActivityCoding.text(devices), restart.rawValue,
-            alert.map(ActivityCoding.text), ActivityCoding.text(alertIDs), ActivityCoding.text(dismissal), changedAt,
-            acceptedAt, holdUntil, wakeAt,
-            endedAt,
-        ])
+    func bind(_ row: inout RowBinder) {
+        row.int(number)
+        row.text(app.text)
+        row.text(id.text)
+        row.text(type)
+        row.text(phase.rawValue)
+        row.int(Int64(run))
+        row.time(runStartedAt)
+        row.int(revision)
+        row.text(priority.rawValue)
+        row.double(relevance)
+        row.time(staleAt)
+        row.int(staleAfter?.wholeMilliseconds)
+        row.text(start.rawValue)
+        row.text(ActivityCoding.text(devices))
+        row.text(restart.rawValue)
+        row.text(alert.map(ActivityCoding.text))
+        row.text(ActivityCoding.text(alertIDs))
+        row.text(ActivityCoding.text(dismissal))
+        row.time(changedAt)
+        row.time(acceptedAt)
+        row.time(holdUntil)
+        row.int(lap)
+        row.time(wakeAt)
+        row.time(endedAt)
+        row.int(clientSequence)
     }
 }
 
-extension ContentRecord {
-    init(_ row: Row) throws {
+extension ContentRecord: StoredRow {
+    static let table = "content"
+    static let columns = ["activity", "rev", "state", "digest", "attributes", "attributes_digest"]
+    static let keyColumns = ["activity"]
+
+    init(_ row: inout RowReader) throws {
         self.init(
-            activity: row["activity"], revision: row["rev"], state: try Self.object(row, "state"),
-            digest: UInt64(bitPattern: row["digest"]), attributes: try Self.object(row, "attributes"),
-            attributesDigest: UInt64(bitPattern: row["attributes_digest"]))
+            activity: row.int(), revision: row.int(), state: try Self.object(row.blob(), "state"),
+            digest: UInt64(bitPattern: row.int()), attributes: try Self.object(row.blob(), "attributes"),
+            attributesDigest: UInt64(bitPattern: row.int()))
     }
 
-    func write(_ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO content (activity, rev, state, digest, attributes, attributes_digest)
-                VALUES (?, ?, ?, ?, ?, ?)
-                """)
-        try statement.execute(arguments: [
-            activity, revision, Data(state.bytes), Int64(bitPattern: digest), Data(attributes.bytes),
-            Int64(bitPattern: attributesDigest),
-        ])
+    func bind(_ row: inout RowBinder) {
+        row.int(activity)
+        row.int(revision)
+        row.blob(state.bytes)
+        row.int(Int64(bitPattern: digest))
+        row.blob(attributes.bytes)
+        row.int(Int64(bitPattern: attributesDigest))
     }
 
-    private static func object(_ row: Row, _ column: String) throws -> EncodedObject {
-        let data: Data = row[column]
+    private static func object(_ bytes: [UInt8], _ column: String) throws -> EncodedObject {
         do throws(JSONSyntaxError) {
-            return try EncodedObject(parsing: Array(data))
+            return try EncodedObject(parsing: bytes)
         } catch {
-            throw DamagedRow(table: "content", column: column)
+            throw DamagedRow(table: table, column: column)
         }
     }
 }
@@ -119,7 +140,7 @@ enum ActivityCoding {
         case .systemDefault: "default"
         case .immediate: "immediate"
         case .at(let time): String(time.milliseconds)
-        case .after(let duration): "+\(duration.columnValue)"
+        case .after(let duration): "+\(duration.wholeMilliseconds)"
         }
     }
 

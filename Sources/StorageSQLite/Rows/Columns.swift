@@ -1,25 +1,6 @@
-public import APNSModel
-public import GRDB
+import APNSModel
+import JSONText
 import LiveActivityCore
-
-extension UnixTime: DatabaseValueConvertible, SQLExpressible, StatementBinding {
-    /// Milliseconds since 1970.
-    public var databaseValue: DatabaseValue { milliseconds.databaseValue }
-
-    /// `nil` for a value that is not a whole number.
-    public static func fromDatabaseValue(_ value: DatabaseValue) -> UnixTime? {
-        Int64.fromDatabaseValue(value).map(UnixTime.init(milliseconds:))
-    }
-
-    /// Binds the milliseconds without a detour.
-    public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
-        milliseconds.bind(to: sqliteStatement, at: index)
-    }
-}
-
-extension Duration {
-    var columnValue: Int64 { wholeMilliseconds }
-}
 
 /// A row that does not hold what this version writes: reported, never guessed at.
 struct DamagedRow: Error, CustomStringConvertible {
@@ -35,6 +16,10 @@ func decodeCase<Value: RawRepresentable>(
 ) throws -> Value {
     guard let raw, let value = Value(rawValue: raw) else { throw DamagedRow(table: table, column: column) }
     return value
+}
+
+func decodeCase<Value: RawRepresentable<Int>>(_ raw: Int64, _ table: String, _ column: String) throws -> Value {
+    try decodeCase(Int(truncatingIfNeeded: raw), table, column)
 }
 
 /// The same for a column that may be empty.
@@ -53,6 +38,16 @@ func decodeReason(_ text: String?, _ table: String, _ column: String) throws -> 
 func decodeBundleID(_ text: String, _ table: String) throws -> BundleID {
     guard let id = BundleID(text) else { throw DamagedRow(table: table, column: "app") }
     return id
+}
+
+/// Pairs for `(SELECT value ->> 0, value ->> 1 FROM json_each(?))`.
+func jsonPairs(_ values: [(Int64, Int64)]) -> String {
+    "[" + values.map { "[\($0.0),\($0.1)]" }.joined(separator: ",") + "]"
+}
+
+/// Texts for `(SELECT value FROM json_each(?))`.
+func jsonTexts(_ values: [String]) -> String {
+    JSONValue.array(values.map(JSONValue.string)).text
 }
 
 /// A list for `IN (SELECT value FROM json_each(?))`: one statement whatever the count.

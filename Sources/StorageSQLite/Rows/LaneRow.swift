@@ -1,44 +1,82 @@
 import APNSModel
-import GRDB
 import LiveActivityCore
 
-extension LaneRecord {
-    init(_ row: Row) throws {
-        self.init(activity: row["activity"])
-        fromDevice = row["from_dk"]
-        toDevice = row["to_dk"]
-        position = row["pos"]
-        stop = row["stop"]
-        hasWrapped = row["wrapped"]
-        lapRevision = row["lap_rev"]
-        lapNextAt = row["lap_next_at"]
-        nextAt = row["next_at"]
-        fence = row["fence"]
-        tries = row["tries"]
-        reason = try decodeReason(row["reason"], "lane", "reason")
-        guard let node: Int64 = row["flight_node"] else { return }
-        guard let claimedAt: UnixTime = row["flight_claimed_at"], let leaseUntil: UnixTime = row["flight_lease_until"],
-            let from: DeviceKey = row["flight_from"], let to: DeviceKey = row["flight_to"],
-            let revision: Revision = row["flight_rev"], let timestamp: Int64 = row["flight_ts"],
-            let seed: Int64 = row["flight_seed"]
-        else { throw DamagedRow(table: "lane", column: "flight") }
+extension LaneRecord: StoredRow {
+    static let table = "lane"
+    static let columns = [
+        "activity", "from_dk", "to_dk", "pos", "stop", "wrapped", "lap", "look_at", "next_at", "fence", "tries",
+        "reason", "absent", "open", "live", "over", "flight_node", "flight_claimed_at", "flight_lease_until",
+        "flight_from", "flight_to", "flight_devices", "flight_rev", "flight_ts", "flight_seed",
+    ]
+    static let keyColumns = ["activity", "from_dk"]
+
+    init(_ row: inout RowReader) throws {
+        self.init(activity: row.int())
+        fromDevice = row.int()
+        toDevice = row.int()
+        position = row.int()
+        stop = row.int()
+        hasWrapped = row.bool()
+        lap = row.int()
+        lookAt = row.timeOrNil()
+        nextAt = row.timeOrNil()
+        fence = row.int()
+        tries = Int(row.int())
+        reason = try decodeReason(row.textOrNil(), Self.table, "reason")
+        counts.absent = Int(row.int())
+        counts.open = Int(row.int())
+        counts.live = Int(row.int())
+        counts.over = Int(row.int())
+        guard let node = row.intOrNil() else { return }
+        guard let claimedAt = row.timeOrNil(), let leaseUntil = row.timeOrNil(), let from = row.intOrNil(),
+            let to = row.intOrNil()
+        else { throw DamagedRow(table: Self.table, column: "flight") }
+        let devices = try row.blobOrNil().map(Self.devices)
+        guard let revision = row.intOrNil(), let timestamp = row.intOrNil(), let seed = row.intOrNil() else {
+            throw DamagedRow(table: Self.table, column: "flight")
+        }
         flight = FlightRecord(
             node: node, claimedAt: claimedAt, leaseUntil: leaseUntil, fromDevice: from, toDevice: to,
-            revision: revision, timestamp: timestamp, seed: UInt64(bitPattern: seed))
+            devices: devices, revision: revision, timestamp: timestamp, seed: UInt64(bitPattern: seed))
     }
 
-    func write(_ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO lane (activity, from_dk, to_dk, pos, stop, wrapped, lap_rev, lap_next_at,
-                    next_at, fence, tries, reason, flight_node, flight_claimed_at, flight_lease_until, flight_from,
-                    flight_to, flight_rev, flight_ts, flight_seed)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
-        try statement.execute(arguments: [
-            activity, fromDevice, toDevice, position, stop, hasWrapped, lapRevision, lapNextAt, nextAt, fence, tries,
-            reason?.stored, flight?.node, flight?.claimedAt, flight?.leaseUntil, flight?.fromDevice, flight?.toDevice,
-            flight?.revision, flight?.timestamp, flight.map { Int64(bitPattern: $0.seed) },
-        ])
+    func bind(_ row: inout RowBinder) {
+        row.int(activity)
+        row.int(fromDevice)
+        row.int(toDevice)
+        row.int(position)
+        row.int(stop)
+        row.bool(hasWrapped)
+        row.int(lap)
+        row.time(lookAt)
+        row.time(nextAt)
+        row.int(fence)
+        row.int(Int64(tries))
+        row.text(reason?.stored)
+        row.int(Int64(counts.absent))
+        row.int(Int64(counts.open))
+        row.int(Int64(counts.live))
+        row.int(Int64(counts.over))
+        row.int(flight?.node)
+        row.time(flight?.claimedAt)
+        row.time(flight?.leaseUntil)
+        row.int(flight?.fromDevice)
+        row.int(flight?.toDevice)
+        row.blob(flight?.devices.map(Self.bytes))
+        row.int(flight?.revision)
+        row.int(flight?.timestamp)
+        row.int(flight.map { Int64(bitPattern: $0.seed) })
+    }
+
+    /// Eight bytes each, the most significant first.
+    private static func bytes(_ devices: [DeviceKey]) -> [UInt8] {
+        devices.flatMap { device in withUnsafeBytes(of: device.bigEndian, Array.init) }
+    }
+
+    private static func devices(_ bytes: [UInt8]) throws -> [DeviceKey] {
+        guard bytes.count.isMultiple(of: 8) else { throw DamagedRow(table: table, column: "flight_devices") }
+        return stride(from: 0, to: bytes.count, by: 8).map { start in
+            bytes[start..<start + 8].reduce(0) { $0 << 8 | DeviceKey($1) }
+        }
     }
 }

@@ -1,65 +1,143 @@
 import APNSModel
-import GRDB
 import LiveActivityCore
 
-extension UpdateTokenRecord {
-    init(_ row: Row) throws {
+extension UpdateTokenRecord: StoredRow {
+    static let table = "update_token"
+    static let columns = ["activity", "dk", "gen", "env", "value", "seen_at", "dead_at"]
+    static let keyColumns = ["activity", "dk"]
+
+    init(_ row: inout RowReader) throws {
         self.init(
-            activity: row["activity"], device: row["dk"], generation: row["gen"],
-            environment: try decodeCase(row["env"], "update_token", "env"), value: TokenValue(stored: row["value"]),
-            firstSeenAt: row["seen_at"])
-        deadAt = row["dead_at"]
+            activity: row.int(), device: row.int(), generation: row.int(),
+            environment: try decodeCase(row.text(), Self.table, "env"), value: TokenValue(stored: row.text()),
+            firstSeenAt: row.time())
+        deadAt = row.timeOrNil()
     }
 
-    func write(_ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO update_token (activity, dk, gen, env, value, seen_at, dead_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                """)
-        try statement.execute(arguments: [
-            activity, device, generation, environment.rawValue, value.hex, firstSeenAt, deadAt,
-        ])
+    func bind(_ row: inout RowBinder) {
+        row.int(activity)
+        row.int(device)
+        row.int(generation)
+        row.text(environment.rawValue)
+        row.text(value.hex)
+        row.time(firstSeenAt)
+        row.time(deadAt)
     }
 }
 
-extension DeviceTokenRecord {
-    init(_ row: Row) throws {
+extension DeviceTokenRecord: StoredRow {
+    static let table = "device_token"
+    static let columns = ["dk", "kind", "type", "gen", "env", "value", "seen_at", "dead_at", "missed_starts"]
+    static let keyColumns = ["dk", "kind", "type"]
+
+    init(_ row: inout RowReader) throws {
         self.init(
-            device: row["dk"], kind: try decodeCase(row["kind"], "device_token", "kind"), type: row["type"],
-            generation: row["gen"], environment: try decodeCase(row["env"], "device_token", "env"),
-            value: TokenValue(stored: row["value"]), firstSeenAt: row["seen_at"])
-        deadAt = row["dead_at"]
-        missedStarts = row["missed_starts"]
+            device: row.int(), kind: try decodeCase(row.int(), Self.table, "kind"), type: row.text(),
+            generation: row.int(), environment: try decodeCase(row.text(), Self.table, "env"),
+            value: TokenValue(stored: row.text()), firstSeenAt: row.time())
+        deadAt = row.timeOrNil()
+        missedStarts = Int(row.int())
     }
 
-    func write(_ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO device_token (dk, kind, type, gen, env, value, seen_at, dead_at, missed_starts)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
-        try statement.execute(arguments: [
-            device, kind.rawValue, type, generation, environment.rawValue, value.hex, firstSeenAt, deadAt,
-            missedStarts,
-        ])
+    func bind(_ row: inout RowBinder) {
+        row.int(device)
+        row.int(Int64(kind.rawValue))
+        row.text(type)
+        row.int(generation)
+        row.text(environment.rawValue)
+        row.text(value.hex)
+        row.time(firstSeenAt)
+        row.time(deadAt)
+        row.int(Int64(missedStarts))
     }
 }
 
-extension TokenOwnerRecord {
-    init(_ row: Row) throws {
+extension TokenOwnerRecord: StoredRow {
+    static let table = "token_owner"
+    static let columns = ["value", "kind", "dk", "activity", "seen_at", "dead_at"]
+    static let keyColumns = ["value"]
+
+    init(_ row: inout RowReader) throws {
         self.init(
-            value: TokenValue(stored: row["value"]), kind: try decodeCase(row["kind"], "token_owner", "kind"),
-            device: row["dk"], activity: row["activity"], firstSeenAt: row["seen_at"])
-        deadAt = row["dead_at"]
+            value: TokenValue(stored: row.text()), kind: try decodeCase(row.int(), Self.table, "kind"),
+            device: row.int(), activity: row.int(), firstSeenAt: row.time())
+        deadAt = row.timeOrNil()
     }
 
-    func write(_ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO token_owner (value, kind, dk, activity, seen_at, dead_at)
-                VALUES (?, ?, ?, ?, ?, ?)
-                """)
-        try statement.execute(arguments: [value.hex, kind.rawValue, device, activity, firstSeenAt, deadAt])
+    func bind(_ row: inout RowBinder) {
+        row.text(value.hex)
+        row.int(Int64(kind.rawValue))
+        row.int(device)
+        row.int(activity)
+        row.time(firstSeenAt)
+        row.time(deadAt)
+    }
+}
+
+/// A person's number.
+struct UserRow: StoredRow {
+    static let table = "user"
+    static let columns = ["no", "app", "id"]
+    static let keyColumns = ["no"]
+    static let fixedColumns: Set<String> = ["app", "id"]
+
+    let number: UserNumber
+    let app: BundleID
+    let id: UserID
+
+    init(number: UserNumber, app: BundleID, id: UserID) {
+        self.number = number
+        self.app = app
+        self.id = id
+    }
+
+    init(_ row: inout RowReader) throws {
+        number = row.int()
+        app = try decodeBundleID(row.text(), Self.table)
+        id = UserID(stored: row.text())
+    }
+
+    func bind(_ row: inout RowBinder) {
+        row.int(number)
+        row.text(app.text)
+        row.text(id.text)
+    }
+}
+
+/// A timeline row: all that one flight or one change has to say.
+struct HistoryRow: StoredRow {
+    static let table = "history"
+    static let columns = ["activity", "seq", "at", "rev", "n", "body"]
+    static let keyColumns = ["activity", "seq"]
+
+    let sequence: Int64
+    let record: HistoryRecord
+    let body: [UInt8]
+
+    init(sequence: Int64, record: HistoryRecord) {
+        self.sequence = sequence
+        self.record = record
+        body = HistoryCoder.encode(record.entries, seed: record.seed)
+    }
+
+    init(_ row: inout RowReader) throws {
+        let activity = row.int()
+        sequence = row.int()
+        let (at, revision) = (row.time(), row.int())
+        _ = row.int()
+        body = row.blob()
+        guard let (entries, seed) = HistoryCoder.decode(body) else {
+            throw DamagedRow(table: Self.table, column: "body")
+        }
+        record = HistoryRecord(activity: activity, at: at, revision: revision, entries: entries, seed: seed)
+    }
+
+    func bind(_ row: inout RowBinder) {
+        row.int(record.activity)
+        row.int(sequence)
+        row.time(record.at)
+        row.int(record.revision)
+        row.int(Int64(record.entries.count))
+        row.blob(body)
     }
 }

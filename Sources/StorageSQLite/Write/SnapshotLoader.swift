@@ -1,275 +1,334 @@
 import APNSModel
-import GRDB
+import Foundation
 import LiveActivityCore
 
-/// Loads what a command needs to see, one statement per table and key, inside the writer's transaction.
+/// Loads what a group of commands needs to see, inside the writer's transaction: all of it together, one statement per
+/// table, whatever their number.
 struct SnapshotLoader {
-    let db: Database
-    private(set) var snapshot = Snapshot()
+    let sql: Statements
+    var snapshot = Snapshot()
+    /// What is still to be fetched, found out by what was fetched.
+    var wanted = Wanted()
 
-    init(_ db: Database) {
-        self.db = db
+    struct Wanted {
+        var activities: Set<ActivityNumber> = []
+        /// Devices with their tokens.
+        var devices: Set<DeviceKey> = []
+        /// Instances with their update tokens.
+        var phones: Set<Snapshot.PhoneKey> = []
+        /// Instances without.
+        var instances: Set<Snapshot.PhoneKey> = []
+        /// Devices of activities with all that the reconciler looks at.
+        var situations: [ActivityNumber: [DeviceKey]] = [:]
     }
 
-    static func snapshot(of keys: [SnapshotKey], _ db: Database) throws -> Snapshot {
-        var loader = Self(db)
-        for key in keys { try loader.load(key) }
-        loader.snapshot.nextActivityNumber =
-            try (Int64.fetchOne(db.cachedStatement(sql: "SELECT max(no) FROM activity")) ?? 0) + 1
-        loader.snapshot.nextUserNumber =
-            try (Int64.fetchOne(db.cachedStatement(sql: "SELECT max(no) FROM user")) ?? 0) + 1
+    init(_ sql: Statements) {
+        self.sql = sql
+    }
+
+    static func snapshot(of keys: [SnapshotKey], _ sql: Statements) throws -> Snapshot {
+        var loader = Self(sql)
+        try loader.load(keys)
         return loader.snapshot
     }
 
-    private mutating func load(_ key: SnapshotKey) throws {
-        switch key {
-        case .activity(let app, let id):
-            _ = try activity(app, id)
-        case .phones(let number, let devices):
-            try activities("SELECT ? AS value", [number])
-            try phones(of: number, "i.dk IN (SELECT value FROM json_each(?))", [jsonList(devices)])
-        case .members(let app, let id):
-            guard let number = try activity(app, id) else { return }
-            try members("activity = ?", [number])
-            try self.devices(
-                "user IN (SELECT user FROM member WHERE activity = ?)", [number], instancesOf: number)
-        case .users(let app, let ids, let activity):
-            let number = try activity.flatMap { try self.activity(app, $0) }
-            for id in ids {
-                guard let user = try self.user(app, id) else { continue }
-                try devices("user = ?", [user], instancesOf: number)
+    mutating func load(_ keys: [SnapshotKey]) throws {
+        try resolve(keys)
+        try fetchActivities(wanted.activities)
+        try fetchDevices(wanted.devices)
+        try fetchInstances(wanted.phones.union(wanted.instances))
+        try fetchUpdateTokens(wanted.phones)
+        try PhoneLoader(sql: sql).complete(wanted.situations, &snapshot)
+        for case .due(let due) in keys { try DueLoader.load(due, sql, &snapshot) }
+        snapshot.nextActivityNumber = (try sql.number("SELECT max(no) FROM activity") ?? 0) + 1
+        snapshot.nextUserNumber = (try sql.number("SELECT max(no) FROM user") ?? 0) + 1
+    }
+
+    // MARK: - What the keys name
+
+    private mutating func resolve(_ keys: [SnapshotKey]) throws {
+        try resolveActivities(keys)
+        try resolveUsers(keys)
+        try resolveDevices(keys)
+        try resolveOwners(keys)
+        try resolveAudiences(keys)
+        try fetchIdempotency(keys)
+        for key in keys {
+            switch key {
+            case .instances(let activity, let devices):
+                wanted.activities.insert(activity)
+                wanted.instances.formUnion(devices.map { .init(activity, $0) })
+            case .phones(let activity, let devices):
+                wanted.activities.insert(activity)
+                wanted.instances.formUnion(devices.map { .init(activity, $0) })
+                wanted.situations[activity, default: []] += devices
+            case .activity, .members, .users, .device, .activitiesOf, .owners, .audience, .audiencePage, .idempotency,
+                .due:
+                break
             }
-        case .device(let app, let id):
-            try device(app, id)
-        case .activitiesOf(let app, let id):
-            guard let user = try self.user(app, id) else { return }
-            try activities("SELECT activity AS value FROM member WHERE user = ?", [user])
-            try members("user = ?", [user])
-            try instances(
-                """
-                i.activity IN (SELECT activity FROM member WHERE user = ?)
-                    AND i.dk IN (SELECT dk FROM device WHERE user = ?)
-                """, [user, user])
-        case .owners(let values):
-            for value in values { try owner(value) }
-        case .due(let time, let lanes, let phones, let node):
-            try due(at: time, lanes: lanes, phones: phones, node: node)
         }
     }
 
-    // MARK: - Activities
-
-    private mutating func activity(_ app: BundleID, _ id: ActivityID) throws -> ActivityNumber? {
-        let statement = try db.cachedStatement(sql: "SELECT no FROM activity WHERE app = ? AND id = ?")
-        guard let number = try Int64.fetchOne(statement, arguments: [app.text, id.text]) else { return nil }
-        try activities("SELECT ? AS value", [number])
-        return number
-    }
-
-    /// Activities with content and lanes, by a query that gives their numbers as `value`.
-    private mutating func activities(_ numbers: String, _ arguments: StatementArguments) throws {
-        let rows = try db.cachedStatement(
-            sql: "SELECT \(ActivityRecord.columns) FROM activity WHERE no IN (\(numbers))")
-        for row in try Row.fetchAll(rows, arguments: arguments) {
-            let record = try ActivityRecord(row)
-            snapshot.activities[record.number] = record
-            snapshot.activityNumbers[.init(record.app, record.id)] = record.number
+    private mutating func resolveActivities(_ keys: [SnapshotKey]) throws {
+        var ids: Set<Snapshot.AppID<ActivityID>> = []
+        for key in keys {
+            switch key {
+            case .activity(let app, let id), .members(let app, let id), .users(let app, _, let id?),
+                .audience(let app, let id, _), .audiencePage(let app, let id, _, _, _):
+                ids.insert(.init(app, id))
+            default: break
+            }
         }
-        let contents = try db.cachedStatement(sql: "SELECT * FROM content WHERE activity IN (\(numbers))")
-        for row in try Row.fetchAll(contents, arguments: arguments) {
-            let record = try ContentRecord(row)
-            snapshot.contents[record.activity] = record
+        for (key, number) in try numbers(of: ids, "activity", "no") {
+            snapshot.activityNumbers[key] = number
+            wanted.activities.insert(number)
         }
-        let lanes = try db.cachedStatement(sql: "SELECT * FROM lane WHERE activity IN (\(numbers))")
-        for row in try Row.fetchAll(lanes, arguments: arguments) {
-            let record = try LaneRecord(row)
-            snapshot.lanes[record.activity] = record
+        var whole: Set<ActivityNumber> = []
+        for case .members(let app, let id) in keys {
+            if let number = snapshot.activityNumbers[.init(app, id)] { whole.insert(number) }
         }
-    }
-
-    private mutating func members(_ condition: String, _ arguments: StatementArguments) throws {
-        let statement = try db.cachedStatement(sql: "SELECT activity, user FROM member WHERE \(condition)")
-        for row in try Row.fetchAll(statement, arguments: arguments) {
-            snapshot.members[row["activity"], default: []].insert(row["user"])
+        guard !whole.isEmpty else { return }
+        for number in whole { snapshot.members[number] = [] }
+        try sql.query(
+            "SELECT activity, user, mark FROM member WHERE activity IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(whole.sorted()))]
+        ) { row in note(.init(row.int(), row.int()), mark: row.int()) }
+        let members = whole.map { ($0, snapshot.members[$0] ?? []) }
+        let devices = try devices(of: members.reduce(into: []) { $0.formUnion($1.1) })
+        for (number, users) in members {
+            for user in users {
+                for device in devices[user] ?? [] { wanted.phones.insert(.init(number, device)) }
+            }
         }
     }
 
-    // MARK: - People and devices
-
-    private mutating func user(_ app: BundleID, _ id: UserID) throws -> UserNumber? {
-        let statement = try db.cachedStatement(sql: "SELECT no FROM user WHERE app = ? AND id = ?")
-        guard let number = try Int64.fetchOne(statement, arguments: [app.text, id.text]) else { return nil }
-        snapshot.users[.init(app, id)] = number
-        return number
+    private mutating func resolveUsers(_ keys: [SnapshotKey]) throws {
+        var ids: Set<Snapshot.AppID<UserID>> = []
+        for key in keys {
+            switch key {
+            case .users(let app, let users, _), .audience(let app, _, let users):
+                ids.formUnion(users.map { .init(app, $0) })
+            case .activitiesOf(let app, let user): ids.insert(.init(app, user))
+            default: break
+            }
+        }
+        guard !ids.isEmpty else { return }
+        for (key, number) in try numbers(of: ids, "user", "no") { snapshot.users[key] = number }
+        let devices = try devices(of: Set(snapshot.users.values))
+        for key in keys {
+            let (app, users, id): (BundleID, [UserID], ActivityID)
+            switch key {
+            case .users(let itsApp, let named, let activity?), .audience(let itsApp, let activity, let named):
+                (app, users, id) = (itsApp, named, activity)
+            default: continue
+            }
+            guard let activity = snapshot.activityNumbers[.init(app, id)] else { continue }
+            for user in users {
+                guard let number = snapshot.users[.init(app, user)] else { continue }
+                for device in devices[number] ?? [] { wanted.phones.insert(.init(activity, device)) }
+            }
+        }
+        var people: Set<UserNumber> = []
+        for case .activitiesOf(let app, let user) in keys {
+            if let number = snapshot.users[.init(app, user)] { people.insert(number) }
+        }
+        guard !people.isEmpty else { return }
+        try sql.query(
+            "SELECT activity, user FROM member WHERE user IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(people.sorted()))]
+        ) { row in
+            let (activity, user) = (row.int(), row.int())
+            snapshot.members[activity, default: []].insert(user)
+            wanted.activities.insert(activity)
+            for device in devices[user] ?? [] { wanted.phones.insert(.init(activity, device)) }
+        }
     }
 
-    private mutating func devices(
-        _ condition: String, _ arguments: StatementArguments, instancesOf activity: ActivityNumber? = nil
-    ) throws {
-        let statement = try db.cachedStatement(sql: "SELECT * FROM device WHERE \(condition)")
-        for row in try Row.fetchAll(statement, arguments: arguments) {
-            let record = try DeviceRecord(row)
-            snapshot.devices[record.key] = record
-            snapshot.deviceKeys[.init(record.app, record.id)] = record.key
+    private mutating func resolveDevices(_ keys: [SnapshotKey]) throws {
+        var ids: Set<Snapshot.AppID<DeviceID>> = []
+        for case .device(let app, let id) in keys { ids.insert(.init(app, id)) }
+        guard !ids.isEmpty else { return }
+        var found: Set<DeviceKey> = []
+        for (key, number) in try numbers(of: ids, "device", "dk") {
+            snapshot.deviceKeys[key] = number
+            found.insert(number)
         }
-        try deviceTokens("dk IN (SELECT dk FROM device WHERE \(condition))", arguments)
-        if let activity {
-            try instances(
-                "i.activity = ? AND i.dk IN (SELECT dk FROM device WHERE \(condition))", [activity] + arguments)
+        guard !found.isEmpty else { return }
+        wanted.devices.formUnion(found)
+        let list = jsonList(found.sorted())
+        try sql.query(
+            "SELECT activity, dk FROM instance WHERE dk IN (SELECT value FROM json_each(?))", [.text(list)]
+        ) { row in
+            let (activity, device) = (row.int(), row.int())
+            wanted.activities.insert(activity)
+            wanted.phones.insert(.init(activity, device))
         }
-    }
-
-    private mutating func deviceTokens(_ condition: String, _ arguments: StatementArguments) throws {
-        let statement = try db.cachedStatement(sql: "SELECT * FROM device_token WHERE \(condition)")
-        for row in try Row.fetchAll(statement, arguments: arguments) {
-            let record = try DeviceTokenRecord(row)
-            snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
-        }
-    }
-
-    private mutating func device(_ app: BundleID, _ id: DeviceID) throws {
-        let statement = try db.cachedStatement(sql: "SELECT dk FROM device WHERE app = ? AND id = ?")
-        guard let key = try DeviceKey.fetchOne(statement, arguments: [app.text, id.text]) else { return }
-        try devices("dk = ?", [key])
-        try activities("SELECT activity AS value FROM instance WHERE dk = ?", [key])
-        try instances("i.dk = ?", [key])
-        let tombstones = try db.cachedStatement(sql: "SELECT * FROM tombstone WHERE dk = ?")
-        for row in try Row.fetchAll(tombstones, arguments: [key]) {
-            let record = try TombstoneRecord(row)
+        try sql.query(
+            "SELECT \(TombstoneRecord.list) FROM tombstone WHERE dk IN (SELECT value FROM json_each(?))", [.text(list)]
+        ) { row in
+            let record = try TombstoneRecord(&row)
             snapshot.tombstones[.init(record.device, record.localID)] = record
         }
     }
 
-    private mutating func owner(_ value: TokenValue) throws {
-        let statement = try db.cachedStatement(sql: "SELECT * FROM token_owner WHERE value = ?")
-        guard let row = try Row.fetchOne(statement, arguments: [value.hex]) else { return }
-        let record = try TokenOwnerRecord(row)
-        snapshot.owners[value] = record
-        // The card or the device it belonged to may lose it to another.
-        switch record.kind {
-        case .update:
-            let statement = try db.cachedStatement(
-                sql: "SELECT * FROM update_token WHERE activity = ? AND dk = ? AND value = ?")
-            guard
-                let row = try Row.fetchOne(statement, arguments: [record.activity, record.device, value.hex])
-            else { return }
-            snapshot.updateTokens[.init(record.activity, record.device)] = try UpdateTokenRecord(row)
-        case .device, .pushToStart: try deviceTokens("dk = ? AND value = ?", [record.device, value.hex])
+    /// The card or the device that a value belonged to may lose it to another.
+    private mutating func resolveOwners(_ keys: [SnapshotKey]) throws {
+        var values: Set<String> = []
+        for case .owners(let tokens) in keys { values.formUnion(tokens.map(\.hex)) }
+        guard !values.isEmpty else { return }
+        var cards: [(Snapshot.PhoneKey, TokenValue)] = []
+        var devices: [DeviceKey: Set<TokenValue>] = [:]
+        try sql.query(
+            """
+            SELECT \(TokenOwnerRecord.list) FROM token_owner
+            WHERE value IN (SELECT value FROM json_each(?))
+            """, [.text(jsonTexts(values.sorted()))]
+        ) { row in
+            let record = try TokenOwnerRecord(&row)
+            snapshot.owners[record.value] = record
+            switch record.kind {
+            case .update: cards.append((.init(record.activity, record.device), record.value))
+            case .device, .pushToStart: devices[record.device, default: []].insert(record.value)
+            }
+        }
+        try fetchUpdateTokens(Set(cards.map(\.0)))
+        for (key, value) in cards where snapshot.updateTokens[key]?.value != value { snapshot.updateTokens[key] = nil }
+        try fetchDeviceTokens(Set(devices.keys)) { devices[$0.device]?.contains($0.value) == true }
+    }
+
+    // MARK: - Rows
+
+    /// The numbers of what others named, in one statement.
+    private func numbers<ID: ForeignIDKind>(
+        of ids: Set<Snapshot.AppID<ForeignID<ID>>>, _ table: String, _ column: String
+    ) throws -> [(Snapshot.AppID<ForeignID<ID>>, Int64)] {
+        guard !ids.isEmpty else { return [] }
+        var found: [(Snapshot.AppID<ForeignID<ID>>, Int64)] = []
+        let byApp = Dictionary(grouping: ids, by: \.app)
+        for (app, keys) in byApp {
+            try sql.query(
+                """
+                SELECT t.id, t.\(column) FROM json_each(?1) j CROSS JOIN \(table) t
+                ON t.app = ?2 AND t.id = j.value
+                """, [.text(jsonTexts(keys.map(\.id.text).sorted())), .text(app.text)]
+            ) { row in found.append((.init(app, ForeignID(stored: row.text())), row.int())) }
+        }
+        return found
+    }
+
+    /// The devices of people, which are then wanted with their tokens.
+    mutating func devices(of users: Set<UserNumber>) throws -> [UserNumber: [DeviceKey]] {
+        guard !users.isEmpty else { return [:] }
+        var found: [UserNumber: [DeviceKey]] = [:]
+        try sql.query(
+            "SELECT user, dk FROM device WHERE user IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(users.sorted()))]
+        ) { row in
+            let (user, device) = (row.int(), row.int())
+            found[user, default: []].append(device)
+            wanted.devices.insert(device)
+        }
+        return found
+    }
+
+    private mutating func fetchActivities(_ numbers: Set<ActivityNumber>) throws {
+        try Self.fetchActivities(numbers, sql, &snapshot)
+    }
+
+    /// Activities with content and lanes.
+    static func fetchActivities(_ numbers: Set<ActivityNumber>, _ sql: Statements, _ snapshot: inout Snapshot) throws {
+        guard !numbers.isEmpty else { return }
+        let list = Statements.Argument.text(jsonList(numbers.sorted()))
+        try sql.query(
+            "SELECT \(ActivityRecord.list) FROM activity WHERE no IN (SELECT value FROM json_each(?))", [list]
+        ) { row in
+            let record = try ActivityRecord(&row)
+            snapshot.activities[record.number] = record
+            snapshot.activityNumbers[.init(record.app, record.id)] = record.number
+        }
+        try sql.query(
+            "SELECT \(ContentRecord.list) FROM content WHERE activity IN (SELECT value FROM json_each(?))", [list]
+        ) { row in
+            let record = try ContentRecord(&row)
+            snapshot.contents[record.activity] = record
+        }
+        try sql.query(
+            """
+            SELECT \(LaneRecord.list) FROM lane WHERE activity IN (SELECT value FROM json_each(?))
+            ORDER BY activity, from_dk
+            """, [list]
+        ) { row in
+            let record = try LaneRecord(&row)
+            snapshot.lanes[record.activity, default: []].append(record)
         }
     }
 
-    // MARK: - Phones
+    private mutating func fetchDevices(_ keys: Set<DeviceKey>) throws {
+        guard !keys.isEmpty else { return }
+        try sql.query(
+            "SELECT \(DeviceRecord.list) FROM device WHERE dk IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(keys.sorted()))]
+        ) { row in
+            let record = try DeviceRecord(&row)
+            snapshot.devices[record.key] = record
+            snapshot.deviceKeys[.init(record.app, record.id)] = record.key
+        }
+        try fetchDeviceTokens(keys) { _ in true }
+    }
 
-    private mutating func instances(_ condition: String, _ arguments: StatementArguments) throws {
-        let statement = try db.cachedStatement(sql: "SELECT i.* FROM instance i WHERE \(condition)")
-        for row in try Row.fetchAll(statement, arguments: arguments) {
-            let record = try InstanceRecord(row)
+    private mutating func fetchDeviceTokens(
+        _ keys: Set<DeviceKey>, where isWanted: (DeviceTokenRecord) -> Bool
+    ) throws {
+        guard !keys.isEmpty else { return }
+        try sql.query(
+            "SELECT \(DeviceTokenRecord.list) FROM device_token WHERE dk IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(keys.sorted()))]
+        ) { row in
+            let record = try DeviceTokenRecord(&row)
+            if isWanted(record) { snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record }
+        }
+    }
+
+    private mutating func fetchInstances(_ keys: Set<Snapshot.PhoneKey>) throws {
+        try Self.fetch(InstanceRecord.self, keys, sql) { record in
             snapshot.instances[.init(record.activity, record.device)] = record
         }
-        let tokens = try db.cachedStatement(
-            sql: """
-                SELECT t.* FROM update_token t JOIN instance i ON i.activity = t.activity AND i.dk = t.dk
-                WHERE \(condition)
-                """)
-        for row in try Row.fetchAll(tokens, arguments: arguments) {
-            let record = try UpdateTokenRecord(row)
+    }
+
+    private mutating func fetchUpdateTokens(_ keys: Set<Snapshot.PhoneKey>) throws {
+        try Self.fetch(UpdateTokenRecord.self, keys, sql) { record in
             snapshot.updateTokens[.init(record.activity, record.device)] = record
         }
     }
 
-    /// Instances of one activity with everything the reconciler looks at.
-    private mutating func phones(
-        of activity: ActivityNumber, _ condition: String, _ arguments: StatementArguments
+    /// Phones of one activity beyond which they are asked for by themselves.
+    private static let manyPhones = 16
+
+    /// Rows by activity and device: those of an activity with many in a statement of their own, all others in one.
+    static func fetch<Row: StoredRow>(
+        _ type: Row.Type, _ keys: Set<Snapshot.PhoneKey>, _ sql: Statements, _ take: (Row) -> Void
     ) throws {
-        // Bound, not written into the text: every text is a statement that stays prepared.
-        let here = "i.activity = ? AND \(condition)"
-        let arguments = [activity] + arguments
-        try instances(here, arguments)
-        let devices = try db.cachedStatement(
-            sql: "SELECT d.* FROM device d JOIN instance i ON i.dk = d.dk WHERE \(here)")
-        for row in try Row.fetchAll(devices, arguments: arguments) {
-            let record = try DeviceRecord(row)
-            snapshot.devices[record.key] = record
-            snapshot.deviceKeys[.init(record.app, record.id)] = record.key
-        }
-        let tokens = try db.cachedStatement(
-            sql: "SELECT t.* FROM device_token t JOIN instance i ON i.dk = t.dk WHERE t.kind = 2 AND \(here)")
-        for row in try Row.fetchAll(tokens, arguments: arguments) {
-            let record = try DeviceTokenRecord(row)
-            snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
-        }
-    }
-
-    // MARK: - Due work
-
-    private mutating func due(at time: UnixTime, lanes: Int, phones: Int, node: Int64) throws {
-        let statement = try db.cachedStatement(
-            sql: "SELECT no FROM activity WHERE wake_at <= ? ORDER BY wake_at, no LIMIT ?")
-        // What a process that is gone had on its way comes first, though its lease may run on.
-        let lost = try db.cachedStatement(
-            sql: """
-                SELECT DISTINCT activity FROM lane INDEXED BY lane_in_flight
-                WHERE flight_node IS NOT NULL AND flight_node <> ? LIMIT ?
-                """)
-        let abandoned = try Int64.fetchAll(lost, arguments: [node, lanes])
-        let due = try Int64.fetchAll(statement, arguments: [time, lanes])
-        let numbers = (abandoned + due.filter { !abandoned.contains($0) }).prefix(lanes)
-        try activities("SELECT value FROM json_each(?)", [jsonList(numbers)])
-        var room = phones
-        for number in numbers {
-            guard room > 0, let activity = snapshot.activities[number] else { break }
-            snapshot.due.append(number)
-            let lane = snapshot.lanes[number] ?? LaneRecord(activity: number)
-            if let flight = lane.flight {
-                guard lane.isAbandoned(now: time, node: node) else { continue }
-                try page(of: number, [flight.fromDevice..<flight.toDevice + 1], limit: .max)
-            } else {
-                try page(of: number, lane.inLap(for: activity.revision).stretches, limit: min(room, max(1, phones / 2)))
-                try openStarts(besides: number)
+        guard !keys.isEmpty else { return }
+        var few: [Snapshot.PhoneKey] = []
+        for (activity, phones) in Dictionary(grouping: keys, by: \.activity) {
+            guard phones.count > manyPhones else {
+                few += phones
+                continue
             }
-            room -= snapshot.pages[number]?.devices.count ?? 0
+            try sql.query(
+                """
+                SELECT \(Row.list) FROM \(Row.table)
+                WHERE activity = ? AND dk IN (SELECT value FROM json_each(?))
+                """, [.int(activity), .text(jsonList(phones.map(\.device).sorted()))]
+            ) { row in take(try Row(&row)) }
         }
-    }
-
-    private mutating func page(of activity: ActivityNumber, _ stretches: [Range<DeviceKey>], limit: Int) throws {
-        var devices: [DeviceKey] = []
-        for stretch in stretches {
-            let statement = try db.cachedStatement(
-                sql: "SELECT dk FROM instance WHERE activity = ? AND dk >= ? AND dk < ? ORDER BY dk LIMIT ?")
-            // One more than there is room for tells whether the page is all there is.
-            let room = min(limit, 1 << 40) - devices.count
-            let found = try Int64.fetchAll(
-                statement, arguments: [activity, stretch.lowerBound, stretch.upperBound, room + 1])
-            let taken = found.prefix(room)
-            if let first = taken.first, let last = taken.last {
-                try phones(of: activity, "i.dk BETWEEN ? AND ?", [first, last])
-            }
-            devices += taken
-            if found.count > room {
-                snapshot.pages[activity] = Snapshot.Page(devices: devices, isComplete: false)
-                return
-            }
-        }
-        snapshot.pages[activity] = Snapshot.Page(devices: devices, isComplete: true)
-    }
-
-    /// Devices of the page that have an unmatched start of another activity which its card could not be told from.
-    private mutating func openStarts(besides activity: ActivityNumber) throws {
-        guard let record = snapshot.activities[activity], let content = snapshot.contents[activity],
-            let page = snapshot.pages[activity], let first = page.devices.min(), let last = page.devices.max()
-        else { return }
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT DISTINCT i.dk FROM instance i INDEXED BY open_start
-                JOIN activity a ON a.no = i.activity JOIN content c ON c.activity = i.activity
-                WHERE i.state IN (2, 3) AND i.local_id IS NULL AND i.dk BETWEEN ? AND ? AND i.activity <> ?
-                    AND a.type = ? AND a.app = ? AND c.attributes_digest = ?
-                """)
-        let devices = try Int64.fetchAll(
-            statement,
-            arguments: [
-                first, last, activity, record.type, record.app.text, Int64(bitPattern: content.attributesDigest),
-            ])
-        for device in devices { snapshot.otherOpenStarts.insert(.init(activity, device)) }
+        guard !few.isEmpty else { return }
+        let pairs = "[" + few.sorted().map { "[\($0.activity),\($0.device)]" }.joined(separator: ",") + "]"
+        try sql.query(
+            """
+            SELECT \(Row.list(of: "t")) FROM json_each(?) j CROSS JOIN \(Row.table) t
+            ON t.activity = j.value ->> 0 AND t.dk = j.value ->> 1
+            """, [.text(pairs)]
+        ) { row in take(try Row(&row)) }
     }
 }

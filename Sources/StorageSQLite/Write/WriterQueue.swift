@@ -6,26 +6,52 @@ import LiveActivityStorage
 import Synchronization
 
 /// One thread that writes: whatever waits when it is free becomes one transaction, so that many writers share one sync
-/// of the disk.
+/// of the disk and one statement for each table.
 final class WriterQueue: Sendable {
-    /// One command, and what to tell its caller.
+    /// Something to write, and what to tell who asked for it.
     struct Job: Sendable {
+        enum Work: Sendable {
+            /// Loaded, run and written together with others.
+            case command(keys: [SnapshotKey], run: @Sendable (inout Draft) -> Done)
+            /// Runs statements of its own, in a transaction of its own.
+            case statements(@Sendable (Statements) throws -> Done)
+        }
+
         let rank: CommandRank
-        /// Loads, decides and writes inside the transaction. Gives what to say once the commit stands.
-        let perform: @Sendable (Database) throws -> Done
+        let weight: Int
+        let isAlone: Bool
+        let work: Work
         let fail: @Sendable (StorageError) -> Void
+        /// The number of groups that went before it came.
+        fileprivate(set) var arrival = 0
+
+        init(
+            rank: CommandRank, weight: Int = 1, isAlone: Bool = false, work: Work,
+            fail: @escaping @Sendable (StorageError) -> Void
+        ) {
+            self.rank = rank
+            self.weight = weight
+            if case .statements = work { self.isAlone = true } else { self.isAlone = isAlone }
+            self.work = work
+            self.fail = fail
+        }
     }
 
-    struct Done {
-        let makesWorkDue: Bool
+    struct Done: Sendable {
+        var wakes = false
         let reply: @Sendable () -> Void
     }
 
     static let maximumWaiting = 10_000
     static let maximumGroup = 1000
+    /// The sum of weights that one transaction takes: some milliseconds of writing.
+    static let maximumWeight = 2000
+    /// After so many groups what waits is ranked one higher, so that nothing starves.
+    static let ageing = 2
 
     private struct State {
         var jobs: [Job] = []
+        var groups = 0
         var isClosed = false
     }
 
@@ -33,10 +59,17 @@ final class WriterQueue: Sendable {
     private let signal = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let pool: DatabasePool
+    private let counters: StoreCounters
+    private let faultPoints: FaultPoints
     private let onWorkDue: @Sendable () -> Void
 
-    init(_ pool: DatabasePool, onWorkDue: @escaping @Sendable () -> Void) {
+    init(
+        _ pool: DatabasePool, _ counters: StoreCounters, faultPoints: FaultPoints = FaultPoints(),
+        onWorkDue: @escaping @Sendable () -> Void
+    ) {
+        self.faultPoints = faultPoints
         self.pool = pool
+        self.counters = counters
         self.onWorkDue = onWorkDue
         let thread = Thread { [self] in
             run()
@@ -50,6 +83,8 @@ final class WriterQueue: Sendable {
         let refusal: StorageError? = state.withLock { state in
             if state.isClosed { return .closed }
             if state.jobs.count >= Self.maximumWaiting { return .overloaded }
+            var job = job
+            job.arrival = state.groups
             state.jobs.append(job)
             return nil
         }
@@ -78,42 +113,114 @@ final class WriterQueue: Sendable {
                 if isClosed { return }
                 continue
             }
-            commit(group)
+            write(group)
         }
     }
 
-    /// What waits, at most a group's worth, what callers wait for before what they do not.
+    /// What waits, a group's worth at most: what callers wait for before what they do not, and what has waited long
+    /// before either.
     private func takeGroup() -> ([Job], Bool) {
         state.withLock { state in
-            let order = state.jobs.indices.sorted { (state.jobs[$0].rank, $0) < (state.jobs[$1].rank, $1) }
-            let taken = Set(order.prefix(Self.maximumGroup))
-            let group = order.prefix(Self.maximumGroup).map { state.jobs[$0] }
-            let rest = state.jobs.indices.filter { !taken.contains($0) }.map { state.jobs[$0] }
-            state.jobs = rest
-            if !rest.isEmpty { signal.signal() }
+            let groups = state.groups
+            func urgency(_ job: Job) -> Int { job.rank.rawValue * Self.ageing - (groups - job.arrival) }
+            let order = state.jobs.indices.map { (urgency: urgency(state.jobs[$0]), index: $0) }.sorted { $0 < $1 }
+            var taken: [Int] = []
+            var weight = 0
+            for (_, index) in order {
+                let job = state.jobs[index]
+                if taken.isEmpty {
+                    taken = [index]
+                    weight = job.weight
+                    if job.isAlone { break }
+                    continue
+                }
+                guard !job.isAlone else { continue }
+                guard taken.count < Self.maximumGroup, weight + job.weight <= Self.maximumWeight else { break }
+                taken.append(index)
+                weight += job.weight
+            }
+            guard !taken.isEmpty else { return ([], state.isClosed) }
+            state.groups += 1
+            let group = taken.map { state.jobs[$0] }
+            if taken.count == state.jobs.count {
+                state.jobs.removeAll(keepingCapacity: true)
+            } else {
+                let isTaken = Set(taken)
+                state.jobs = state.jobs.indices.filter { !isTaken.contains($0) }.map { state.jobs[$0] }
+                signal.signal()
+            }
             return (group, state.isClosed)
         }
     }
 
-    private func commit(_ group: [Job]) {
+    // MARK: - Writing
+
+    private func write(_ group: [Job]) {
+        do throws(Failure) {
+            try commit(group)
+        } catch .damaged where group.count > 1 {
+            // A row that cannot be read must not fail those that have nothing to do with it.
+            for job in group { write([job]) }
+        } catch {
+            for job in group { job.fail(error.storageError) }
+        }
+    }
+
+    private enum Failure: Error {
+        case damaged(DamagedRow)
+        case failed(String)
+        case commitUnknown(String)
+
+        var storageError: StorageError {
+            switch self {
+            case .damaged(let row): .failed(row.description)
+            case .failed(let detail): .failed(detail)
+            case .commitUnknown(let detail): .commitUnknown(detail)
+            }
+        }
+    }
+
+    private func commit(_ group: [Job]) throws(Failure) {
         var done: [Done] = []
         var isCommitting = false
+        let ranks = Set(group.map(\.rank)).sorted()
         do {
             try pool.writeWithoutTransaction { db in
+                let transaction = counters.begin(db)
                 try db.inTransaction(.immediate) {
-                    for job in group { done.append(try job.perform(db)) }
+                    let sql = Statements(db: db)
+                    if case .statements(let perform)? = group.first?.work {
+                        done = [try perform(sql)]
+                    } else {
+                        done = try Self.run(group, sql)
+                    }
+                    for rank in ranks { faultPoints.reach(.beforeCommit(of: rank)) }
                     isCommitting = true
                     return .commit
                 }
+                counters.committed(transaction, db, ranks: group.lazy.map(\.rank))
             }
+        } catch let row as DamagedRow {
+            throw .damaged(row)
         } catch {
-            let detail = Self.words(error)
-            let failure: StorageError = isCommitting ? .commitUnknown(detail) : .failed(detail)
-            for job in group { job.fail(failure) }
-            return
+            throw isCommitting ? .commitUnknown(Self.words(error)) : .failed(Self.words(error))
         }
+        for rank in ranks { faultPoints.reach(.afterCommit(of: rank)) }
         for item in done { item.reply() }
-        if done.contains(where: \.makesWorkDue) { onWorkDue() }
+        if done.contains(where: \.wakes) { onWorkDue() }
+    }
+
+    /// Loads what all of them need, runs them one after another on what those before left, writes what has changed.
+    private static func run(_ group: [Job], _ sql: Statements) throws -> [Done] {
+        var keys: [SnapshotKey] = []
+        for case .command(let own, _) in group.lazy.map(\.work) { keys += own }
+        var draft = Draft(try SnapshotLoader.snapshot(of: keys, sql))
+        var done: [Done] = []
+        for case .command(_, let run) in group.lazy.map(\.work) { done.append(run(&draft)) }
+        try draft.write(sql)
+        // A claim knows itself what is due next.
+        if draft.makesWorkDue, group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].wakes = true }
+        return done
     }
 
     /// Without the statement's arguments: they may hold tokens.

@@ -18,7 +18,8 @@ struct Simulate: AsyncParsableCommand {
         discussion: """
             Writes into --directory what a server needs to use it in place of Apple: simulator-ca.pem, a provider key \
             (.p8), and an islet.yaml to begin with. Prints one line of JSON with its ports. Phones are made and acted \
-            on through the control API: `curl http://127.0.0.1:PORT/v1/simulator`.
+            on through the control API: `curl http://127.0.0.1:PORT/v1/simulator`. It also orders faults, and makes \
+            crowds of up to a million light phones for load; docs/simulator.md describes it.
             """)
 
     @Option(help: "The port of APNs; 0 takes a free one.") var port = 2197
@@ -29,6 +30,7 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "The bundle id of the app in the islet.yaml that is written.") var app = "com.example.pizza"
     @Option(help: "The policy's startGrace in the islet.yaml that is written.") var startGrace = "15s"
     @Option(help: "Tokens, ids and chances follow from it.") var seed: UInt64 = 1
+    @Option(help: "Pushes a token takes in a minute before 429; without it, any number.") var tokenRate: Int?
 
     func validate() throws {
         for (option, port) in [("--port", port), ("--control-port", controlPort)] where !(0...65_535).contains(port) {
@@ -41,6 +43,7 @@ struct Simulate: AsyncParsableCommand {
         guard BundleID(app) != nil else {
             throw ValidationError("`\(app)` is not a bundle id such as com.example.pizza")
         }
+        guard tokenRate ?? 1 > 0 else { throw ValidationError("--token-rate is at least 1") }
         guard APIDuration(startGrace) != nil else {
             throw ValidationError("--start-grace is a duration such as 15s, not `\(startGrace)`")
         }
@@ -66,6 +69,7 @@ struct Simulate: AsyncParsableCommand {
         configuration.keys = [key]
         configuration.activityTypes = [InstalledActivityType(OrderTrackingAttributes.self)]
         configuration.seed = seed
+        configuration.pushesPerTokenAndMinute = tokenRate
         let keyPath = backendKeyFile ?? folder.appendingPathComponent("api-key").path
         let caller = JSONCaller(backend) {
             FileManager.default.contents(atPath: keyPath).map {

@@ -5,6 +5,7 @@ import LiveActivityAPI
 struct ConfigurationFile: Decodable {
     var listen: String?
     var storage: String?
+    var metrics: Bool?
     var apps: [App]
 
     struct App: Decodable {
@@ -60,13 +61,4 @@ struct ConfigurationFile: Decodable {
         var body: AlertText?
         var sound: String?
     }
-}
-
-/// What is wrong with a configuration: where, and what to do.
-struct ConfigurationError: Error, CustomStringConvertible {
-    let file: String
-    let pointer: String
-    let problem: String
-
-    var description: String { pointer.isEmpty ? "\(file): \(problem)" : "\(file): \(pointer): \(problem)" }
 }

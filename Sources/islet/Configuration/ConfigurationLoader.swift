@@ -7,23 +7,64 @@ enum ConfigurationLoader {
     static let environmentPrefix = "ISLET_"
     static let maximumBytes = 1 << 20
 
+    /// How often a key that cannot be read is set aside, so that what is wrong besides it is found too.
+    private static let maximumRepairs = 100
+
+    /// What a configuration means, and all that is wrong with it.
+    struct Examination {
+        /// `nil` when there are problems.
+        var settings: Settings?
+        var problems: [ConfigurationError] = []
+        /// The variables that set a key, by the key's pointer.
+        var variables: [String: String] = [:]
+        /// The text of the file, if there is one.
+        var text: String?
+    }
+
     static func load(
         _ path: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ConfigurationError) -> Settings {
-        var value = try read(path)
-        let variables = try overlay(environment, on: &value)
-        do throws(ConfigurationError) {
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            return try SettingsBuilder(file: path, folder: folder, environment: environment)
-                .settings(of: decode(value, file: path))
-        } catch {
-            // Whoever set it by a variable looks in vain for it in the file.
-            guard let variable = variables[error.pointer] else { throw error }
-            throw ConfigurationError(file: variable, pointer: error.pointer, problem: error.problem)
+        let examination = examine(path, environment: environment)
+        if let problem = examination.problems.first { throw problem }
+        guard let settings = examination.settings else {
+            throw ConfigurationError(file: path, pointer: "", problem: "it cannot be read")
         }
+        return settings
     }
 
-    private static func read(_ path: String) throws(ConfigurationError) -> JSONValue {
+    static func examine(
+        _ path: String, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> Examination {
+        var examination = Examination()
+        do throws(ConfigurationError) {
+            let text = try read(path)
+            examination.text = text
+            var value = try YAMLText.value(of: text, file: path)
+            examination.variables = try overlay(environment, on: &value)
+            let (file, problems) = decode(value, file: path)
+            examination.problems = problems
+            if let file {
+                let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+                let builder = SettingsBuilder(file: path, folder: folder, environment: environment)
+                let settings = builder.settings(of: file)
+                // What was set aside is missed where it stood; that is not a problem of its own.
+                let known = Set(problems.map(\.pointer))
+                examination.problems += builder.problems.all.filter { !known.contains($0.pointer) }
+                if examination.problems.isEmpty { examination.settings = settings }
+            }
+        } catch {
+            examination.problems.append(error)
+        }
+        // Whoever set it by a variable looks in vain for it in the file.
+        let variables = examination.variables
+        examination.problems = examination.problems.map { problem in
+            guard let variable = variables[problem.pointer] else { return problem }
+            return ConfigurationError(file: variable, pointer: problem.pointer, problem: problem.problem)
+        }
+        return examination
+    }
+
+    private static func read(_ path: String) throws(ConfigurationError) -> String {
         func problem(_ text: String) -> ConfigurationError {
             ConfigurationError(file: path, pointer: "", problem: text)
         }
@@ -37,21 +78,36 @@ enum ConfigurationLoader {
         guard data.count <= maximumBytes, let text = String(data: data, encoding: .utf8) else {
             throw problem("it is not UTF-8 text of at most 1 MiB")
         }
-        return try YAMLText.value(of: text, file: path)
+        return text
     }
 
-    private static func decode(_ value: JSONValue, file: String) throws(ConfigurationError) -> ConfigurationFile {
-        do throws(JSONDecodingError) {
-            return try value.decode(ConfigurationFile.self)
-        } catch {
-            let pointer = error.pointer.description
-            var words = error.description
-            if !pointer.isEmpty { words = String(words.dropFirst(pointer.count + ": ".count)) }
-            if error.code == .wrongType, error.expected == "string", value[error.pointer]?.isPlainWord == true {
-                words += "; put it in quotes, so that it is text"
+    /// The file's values, with what cannot be one of them set aside; `nil` when nothing is left to look at.
+    private static func decode(_ value: JSONValue, file: String) -> (ConfigurationFile?, [ConfigurationError]) {
+        var value = value
+        var problems: [ConfigurationError] = []
+        for _ in 0..<maximumRepairs {
+            do throws(JSONDecodingError) {
+                return (try value.decode(ConfigurationFile.self), problems)
+            } catch {
+                let pointer = error.pointer.description
+                // A key that was set aside and is missed now has been spoken of.
+                if problems.contains(where: { $0.pointer == pointer }) { return (nil, problems) }
+                problems.append(ConfigurationError(file: file, pointer: pointer, problem: words(error, in: value)))
+                guard error.code != .missing, let rest = value.removing(error.pointer) else { return (nil, problems) }
+                value = rest
             }
-            throw ConfigurationError(file: file, pointer: pointer, problem: words)
         }
+        return (nil, problems)
+    }
+
+    private static func words(_ error: JSONDecodingError, in value: JSONValue) -> String {
+        let pointer = error.pointer.description
+        var words = error.description
+        if !pointer.isEmpty { words = String(words.dropFirst(pointer.count + ": ".count)) }
+        if error.code == .wrongType, error.expected == "string", value[error.pointer]?.isPlainWord == true {
+            words += "; put it in quotes, so that it is text"
+        }
+        return words
     }
 
     /// Which variable set what, by pointer.
@@ -87,6 +143,17 @@ enum ConfigurationLoader {
 }
 
 extension JSONValue {
+    /// Without a member of an object; `nil` when the pointer names none.
+    fileprivate func removing(_ pointer: JSONPointer) -> JSONValue? {
+        guard let name = pointer.tokens.last else { return nil }
+        let parent = JSONPointer(tokens: Array(pointer.tokens.dropLast()))
+        guard var object = self[parent]?.object, object[name] != nil else { return nil }
+        object[name] = nil
+        var copy = self
+        guard (try? copy.set(.object(object), at: parent)) != nil else { return nil }
+        return copy
+    }
+
     /// What YAML reads from a plain word that is no text.
     fileprivate var isPlainWord: Bool {
         switch self {

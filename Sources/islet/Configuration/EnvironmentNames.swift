@@ -15,33 +15,22 @@ enum EnvironmentNames {
         case object([String: Shape])
         case list(Shape)
 
-        static let text = leaf(.text)
-        static let scalar = leaf(.scalar)
+        init(_ keys: [ConfigurationKey]) {
+            self = .object(Dictionary(keys.map { ($0.name, Shape($0.shape)) }, uniquingKeysWith: { first, _ in first }))
+        }
+
+        private init(_ shape: ConfigurationKey.Shape) {
+            switch shape {
+            case .text: self = .leaf(.text)
+            case .scalar: self = .leaf(.scalar)
+            case .scalars: self = .list(.leaf(.scalar))
+            case .object(let keys): self = Shape(keys)
+            case .objects(let keys): self = .list(Shape(keys))
+            }
+        }
     }
 
-    private static let key = Shape.object([
-        "keyFile": .text, "keyEnvironment": .text, "keyID": .text, "teamID": .text, "endpoint": .text,
-        "trustRoots": .text, "certificateFile": .text,
-    ])
-
-    private static let policy = Shape.object([
-        "coalescingWindow": .scalar, "startGrace": .scalar, "startWindow": .scalar, "startStaleAfter": .scalar,
-        "staleAfter": .scalar, "highPriorityInterval": .scalar, "reusable": .scalar, "start": .text, "restart": .text,
-        "highWhen": .object(["pointer": .text, "values": .list(.scalar)]),
-        "startAlert": .object(["title": .text, "body": .text, "sound": .text]),
-    ])
-
-    private static let file = Shape.object([
-        "listen": .text, "storage": .text,
-        "apps": .list(
-            .object([
-                "bundleID": .text, "apns": .object(["sandbox": key, "production": key]),
-                "activities": .list(
-                    .object([
-                        "type": .text, "attributesType": .text, "activityIDAttribute": .text, "policy": policy,
-                    ])),
-            ])),
-    ])
+    private static let file = Shape(ConfigurationKey.file)
 
     /// `nil` for a name that is no key's, such as that of a secret.
     static func key(of name: String) -> (pointer: JSONPointer, kind: Kind)? {

@@ -10,6 +10,8 @@ struct Settings {
     var host: String
     var port: Int
     var databasePath: String
+    /// `GET /metrics` answers.
+    var metrics: Bool
     var apps: [AppSettings]
     var routes: [APNSClient.Route]
     /// The keys by app and environment, for the commands that sign something.
@@ -20,218 +22,14 @@ struct Settings {
         var environment: APNSEnvironment
         var key: ProviderKey
         var route: APNSClient.Route
-    }
-}
+        /// Where in the configuration it stands.
+        var place: String
+        var source: Source
 
-/// Turns a configuration file into settings, and says what is wrong with it and where.
-struct SettingsBuilder {
-    let file: String
-    let folder: String
-    let environment: [String: String]
-
-    func settings(of configuration: ConfigurationFile) throws(ConfigurationError) -> Settings {
-        let (host, port) = try address(configuration.listen ?? "127.0.0.1:8080")
-        guard !configuration.apps.isEmpty else { throw problem("/apps", "at least one app is needed") }
-        var apps: [AppSettings] = []
-        var keys: [Settings.KeySettings] = []
-        for (index, app) in configuration.apps.enumerated() {
-            let place = "/apps/\(index)"
-            guard let bundleID = BundleID(app.bundleID) else {
-                throw problem("\(place)/bundleID", "`\(app.bundleID)` is not a bundle id such as com.acme.pizza")
-            }
-            guard !apps.contains(where: { $0.bundleID == bundleID }) else {
-                throw problem("\(place)/bundleID", "`\(bundleID)` is configured twice")
-            }
-            var environments: Set<APNSEnvironment> = []
-            for (environment, key) in [(APNSEnvironment.sandbox, app.apns.sandbox), (.production, app.apns.production)]
-            {
-                guard let key else { continue }
-                environments.insert(environment)
-                keys.append(try self.key(key, "\(place)/apns/\(environment.rawValue)", bundleID, environment))
-            }
-            guard !environments.isEmpty else {
-                throw problem("\(place)/apns", "a key for `sandbox` or `production` is needed")
-            }
-            var types: [ActivityType] = []
-            for (number, activity) in app.activities.enumerated() {
-                let type = try self.type(activity, "\(place)/activities/\(number)")
-                guard !types.contains(where: { $0.name == type.name }) else {
-                    throw problem("\(place)/activities/\(number)/type", "`\(type.name)` is configured twice")
-                }
-                types.append(type)
-            }
-            guard !types.isEmpty else { throw problem("\(place)/activities", "at least one activity type is needed") }
-            apps.append(AppSettings(bundleID: bundleID, types: types, environments: environments))
-        }
-        return Settings(
-            host: host, port: port, databasePath: try database(configuration.storage ?? "sqlite:islet.db"), apps: apps,
-            routes: keys.map(\.route), keys: keys)
-    }
-
-    private func problem(_ pointer: String, _ text: String) -> ConfigurationError {
-        ConfigurationError(file: file, pointer: pointer, problem: text)
-    }
-
-    private func address(_ listen: String) throws(ConfigurationError) -> (String, Int) {
-        let wrong = problem(
-            "/listen", "`\(listen)` is not host:port such as 127.0.0.1:8080 or [::1]:8080 (port 0 takes a free one)")
-        guard let colon = listen.lastIndex(of: ":") else { throw wrong }
-        let digits = listen[listen.index(after: colon)...]
-        guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = Int(digits),
-            (0...65_535).contains(port)
-        else { throw wrong }
-        var host = listen[..<colon]
-        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-        if isBracketed { host = host.dropFirst().dropLast() }
-        // Without brackets nobody can tell where the address ends and the port begins.
-        guard isBracketed == host.contains(":"), !host.contains(where: { "[]/ ".contains($0) }) else { throw wrong }
-        guard !host.isEmpty else { throw problem("/listen", "`\(listen)` names no host") }
-        return (String(host), port)
-    }
-
-    private func database(_ storage: String) throws(ConfigurationError) -> String {
-        guard storage.hasPrefix("sqlite:"), storage.count > "sqlite:".count else {
-            throw problem("/storage", "`\(storage)` is not sqlite:path, the one engine there is today")
-        }
-        return resolve(String(storage.dropFirst("sqlite:".count)))
-    }
-
-    /// Paths are relative to the configuration's folder.
-    private func resolve(_ path: String) -> String {
-        path.hasPrefix("/") ? path : URL(fileURLWithPath: folder).appendingPathComponent(path).path
-    }
-
-    // MARK: - Keys
-
-    private func key(
-        _ key: ConfigurationFile.Key, _ place: String, _ app: BundleID, _ environment: APNSEnvironment
-    ) throws(ConfigurationError) -> Settings.KeySettings {
-        if key.certificateFile != nil {
-            throw problem(
-                "\(place)/certificateFile",
-                "Apple takes no certificate for Live Activities, only a token key: give keyFile, keyID and teamID")
-        }
-        guard let keyID = key.keyID else { throw problem("\(place)/keyID", "missing: the ten characters of the key") }
-        guard let teamID = key.teamID else {
-            throw problem("\(place)/teamID", "missing: the ten characters of the team")
-        }
-        let text = try secret(key, place)
-        let provider: ProviderKey
-        do throws(ProviderKeyError) {
-            provider = try ProviderKey(keyID: keyID, teamID: teamID, p8: text)
-        } catch {
-            throw problem(place, error.description)
-        }
-        do throws(APNSClientError) {
-            let endpoint = try key.endpoint.map { text throws(APNSClientError) in try APNSClient.Endpoint(text) }
-            let roots: APNSClient.TrustRoots = key.trustRoots.map { .file(resolve($0)) } ?? .system
-            let route = APNSClient.Route(
-                bundleID: app, environment: environment, key: provider,
-                endpoint: endpoint ?? .apple(environment), trustRoots: roots)
-            return Settings.KeySettings(app: app, environment: environment, key: provider, route: route)
-        } catch {
-            throw problem("\(place)/endpoint", error.description)
-        }
-    }
-
-    private func secret(_ key: ConfigurationFile.Key, _ place: String) throws(ConfigurationError) -> String {
-        switch (key.keyFile, key.keyEnvironment) {
-        case (let path?, nil):
-            // Nothing of it is quoted: it is the key itself.
-            guard !path.contains("-----BEGIN"), !path.contains(where: \.isNewline) else {
-                throw problem("\(place)/keyFile", "give the path of the .p8 file, not its text")
-            }
-            guard let data = FileManager.default.contents(atPath: resolve(path)) else {
-                throw problem("\(place)/keyFile", "`\(path)` cannot be read")
-            }
-            return String(decoding: data, as: UTF8.self)
-        case (nil, let name?):
-            guard Self.isVariable(name) else {
-                throw problem("\(place)/keyEnvironment", "give the name of an environment variable, not the key itself")
-            }
-            guard let text = environment[name], !text.isEmpty else {
-                throw problem("\(place)/keyEnvironment", "the environment variable \(name) is not set")
-            }
-            return text
-        default:
-            throw problem(place, "give the .p8 key either as keyFile or as keyEnvironment")
-        }
-    }
-
-    /// Shorter than a line of a key file too, which may consist of the same characters.
-    private static func isVariable(_ name: String) -> Bool {
-        (1...60).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
-                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20)
-            }
-    }
-
-    // MARK: - Types
-
-    private func type(
-        _ activity: ConfigurationFile.Activity, _ place: String
-    ) throws(ConfigurationError) -> ActivityType {
-        guard !activity.type.isEmpty, activity.type.utf8.count <= 128 else {
-            throw problem("\(place)/type", "a type's name has 1 to 128 bytes")
-        }
-        guard !activity.attributesType.isEmpty, activity.attributesType.utf8.count <= 256 else {
-            throw problem("\(place)/attributesType", "the Swift name of the app's ActivityAttributes type is needed")
-        }
-        let pointer = try activity.activityIDAttribute.map { text throws(ConfigurationError) in
-            try self.pointer(text, "\(place)/activityIDAttribute")
-        }
-        let policy = try self.policy(activity.policy, "\(place)/policy")
-        guard policy.start != .ifPossible || policy.startAlert != nil else {
-            throw problem(
-                "\(place)/policy/startAlert",
-                "missing: APNs accepts a start without an alert and the phone drops it in silence; give `title` and "
-                    + "`body`, or set `start` to appOnly")
-        }
-        return ActivityType(
-            name: activity.type, attributesType: activity.attributesType, activityIDAttribute: pointer, policy: policy)
-    }
-
-    private func policy(_ given: ConfigurationFile.Policy?, _ place: String) throws(ConfigurationError) -> TypePolicy {
-        var policy = TypePolicy()
-        guard let given else { return policy }
-        policy.coalescingWindow = given.coalescingWindow?.duration ?? policy.coalescingWindow
-        guard policy.coalescingWindow >= .seconds(1) else {
-            throw problem("\(place)/coalescingWindow", "at least 1s: the timestamps of pushes have whole seconds")
-        }
-        policy.startGrace = given.startGrace?.duration ?? policy.startGrace
-        policy.startWindow = given.startWindow?.duration ?? policy.startWindow
-        policy.startStaleAfter = given.startStaleAfter?.duration ?? policy.startStaleAfter
-        policy.staleAfter = given.staleAfter?.duration
-        policy.highPriorityInterval = given.highPriorityInterval?.duration ?? policy.highPriorityInterval
-        policy.isReusable = given.reusable ?? false
-        if let start = given.start { policy.start = ActivityRecord.StartMode(rawValue: start.rawValue) ?? policy.start }
-        if let restart = given.restart {
-            policy.restart = ActivityRecord.Restart(rawValue: restart.rawValue) ?? policy.restart
-        }
-        if let rule = given.highWhen {
-            policy.highWhen = TypePolicy.HighWhen(
-                pointer: try pointer(rule.pointer, "\(place)/highWhen/pointer"), values: rule.values)
-        }
-        if let alert = given.startAlert {
-            policy.startAlert = PushAlert(
-                title: text(alert.title), body: alert.body.map(text), sound: alert.sound)
-        }
-        return policy
-    }
-
-    private func pointer(_ text: String, _ place: String) throws(ConfigurationError) -> JSONPointer {
-        do throws(JSONPointerError) {
-            return try JSONPointer(text)
-        } catch {
-            throw problem(place, error.detail)
-        }
-    }
-
-    private func text(_ text: AlertText) -> PushAlert.Text {
-        switch text {
-        case .text(let text): .text(text)
-        case .localized(let key, let arguments): .localized(key: key, arguments: arguments)
+        /// Where the text of the `.p8` file comes from.
+        enum Source: Equatable {
+            case file(String)
+            case variable(String)
         }
     }
 }

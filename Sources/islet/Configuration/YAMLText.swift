@@ -74,3 +74,31 @@ enum YAMLText {
         }
     }
 }
+
+extension YAMLText {
+    /// The line that a pointer's value stands in; of the deepest part of it that is there.
+    static func line(of pointer: JSONPointer, in text: String) -> Int? {
+        guard let parser = try? Parser(yaml: text) else { return nil }
+        return withExtendedLifetime(parser) {
+            guard let root = try? parser.singleRoot() else { return nil }
+            var node: Node = root
+            var line: Int?
+            for token in pointer.tokens {
+                switch node {
+                case .mapping(let mapping):
+                    guard let (key, value) = mapping.first(where: { $0.key.scalar?.string == token }) else {
+                        return line
+                    }
+                    line = key.mark?.line ?? line
+                    node = value
+                case .sequence(let sequence):
+                    guard let index = Int(token), sequence.indices.contains(index) else { return line }
+                    node = sequence[index]
+                    line = node.mark?.line ?? line
+                case .scalar, .alias: return line
+                }
+            }
+            return line
+        }
+    }
+}

@@ -4,43 +4,36 @@ import Synchronization
 /// Another process of this executable, whose first line of output is awaited, and which is stopped at the end.
 final class ChildProcess: Sendable {
     private let process: Mutex<Process>
-    /// What it prints, a line at a time.
-    private let lines: AsyncStream<String>
+    /// What it prints.
+    private let output: URL
     let name: String
+    /// The system's number of it.
+    let identifier: Int32
 
     /// How long a stopped process may take before it is killed.
     private static let stopGrace = Duration.seconds(10)
 
     /// - Throws: When it cannot be started.
-    init(_ name: String, executable: URL, arguments: [String], log: URL) throws {
+    init(
+        _ name: String, executable: URL, arguments: [String], environment: [String: String] = [:], log: URL
+    ) throws {
         self.name = name
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
+        if !environment.isEmpty {
+            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        }
         process.standardInput = FileHandle.nullDevice
         try Data().write(to: log)
         process.standardError = try FileHandle(forWritingTo: log)
-        let output = Pipe()
-        process.standardOutput = output
-        let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(64))
-        lines = stream
-        let partial = Mutex(Data())
-        output.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard !data.isEmpty else {
-                handle.readabilityHandler = nil
-                continuation.finish()
-                return
-            }
-            partial.withLock { buffer in
-                buffer.append(data)
-                while let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
-                    continuation.yield(String(decoding: buffer[buffer.startIndex..<end], as: UTF8.self))
-                    buffer.removeSubrange(buffer.startIndex...end)
-                }
-            }
-        }
+        // A file, not a pipe: Foundation's watching of a pipe whose writer is killed brings the process down at times.
+        output = log.deletingPathExtension().appendingPathExtension("out")
+        guard FileManager.default.createFile(atPath: output.path, contents: nil, attributes: [.posixPermissions: 0o600])
+        else { throw DemoFailure("\(output.path) cannot be written") }
+        process.standardOutput = try FileHandle(forWritingTo: output)
         try process.run()
+        identifier = process.processIdentifier
         self.process = Mutex(process)
     }
 
@@ -48,21 +41,18 @@ final class ChildProcess: Sendable {
     ///
     /// - Throws: `DemoFailure` when it ends, or does not print one in time.
     func firstLine(within limit: Duration) async throws -> String {
-        try await withThrowingTaskGroup(of: String?.self) { group in
-            group.addTask { [lines] in
-                for await line in lines { return line }
-                return nil
+        let line = Mutex("")
+        try await Waiting.until("the \(name) is up", within: limit) {
+            let wasRunning = self.isRunning
+            let text = FileManager.default.contents(atPath: self.output.path) ?? Data()
+            if let end = text.firstIndex(of: UInt8(ascii: "\n")) {
+                line.withLock { $0 = String(decoding: text[..<end], as: UTF8.self) }
+                return true
             }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let line = try await group.next() ?? nil else {
-                throw DemoFailure("the \(name) did not start")
-            }
-            return line
+            guard wasRunning else { throw DemoFailure("the \(self.name) did not start") }
+            return false
         }
+        return line.withLock(\.self)
     }
 
     /// Waits for its end.
@@ -70,6 +60,8 @@ final class ChildProcess: Sendable {
         try await Waiting.until("the \(name) ends", within: limit) { self.process.withLock { !$0.isRunning } }
         return process.withLock { $0.terminationStatus }
     }
+
+    var isRunning: Bool { process.withLock { $0.isRunning } }
 
     /// Ends it as a power cut does: without a last word.
     func kill() {

@@ -18,21 +18,34 @@ final class DemoStage: Sendable {
     static let bundleID = "com.example.pizza"
     private static let startLimit = Duration.seconds(20)
 
-    /// Starts both in a directory of their own.
+    /// Starts both in a directory of their own. When something fails, none of them goes on.
     init(directory: URL, startGrace: String, executable: URL) async throws {
         self.directory = directory
         self.executable = executable
         let port = try Self.freePort()
         isletAddress = "http://127.0.0.1:\(port)"
         let keyFile = directory.appendingPathComponent("api-key")
-        simulator = try ChildProcess(
+        let simulator = try ChildProcess(
             "simulator", executable: executable,
             arguments: [
                 "simulate", "--port", "0", "--control-port", "0", "--directory", directory.path, "--backend",
                 isletAddress, "--backend-key-file", keyFile.path, "--app", Self.bundleID, "--start-grace", startGrace,
             ], log: directory.appendingPathComponent("simulator.log"))
-        let ports = try JSONValue(parsing: try await simulator.firstLine(within: Self.startLimit)).object ?? [:]
-        control = JSONCaller(ports["control"]?.string ?? "")
+        self.simulator = simulator
+        do {
+            let ports = try JSONValue(parsing: try await simulator.firstLine(within: Self.startLimit)).object ?? [:]
+            let key = try await Self.makeKey(executable, directory, keyFile)
+            control = JSONCaller(ports["control"]?.string ?? "")
+            self.key = key
+            islet = JSONCaller(isletAddress) { key }
+            server = Mutex(try await Self.startServer(executable, directory, within: Self.startLimit))
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+    }
+
+    private static func makeKey(_ executable: URL, _ directory: URL, _ file: URL) async throws -> String {
         let config = directory.appendingPathComponent("islet.yaml").path
         let maker = try ChildProcess(
             "key maker", executable: executable,
@@ -40,32 +53,55 @@ final class DemoStage: Sendable {
             log: directory.appendingPathComponent("keys.log"))
         let key = try await maker.firstLine(within: Self.startLimit)
         guard try await maker.exitCode(within: Self.startLimit) == 0 else { throw DemoFailure("no key was made") }
-        self.key = key
         guard
             FileManager.default.createFile(
-                atPath: keyFile.path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw DemoFailure("the key could not be written to \(keyFile.path)") }
-        islet = JSONCaller(isletAddress) { key }
-        server = Mutex(try await Self.startServer(executable, directory))
+                atPath: file.path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw DemoFailure("the key could not be written to \(file.path)") }
+        return key
     }
 
-    private static func startServer(_ executable: URL, _ directory: URL) async throws -> ChildProcess {
+    private static func startServer(
+        _ executable: URL, _ directory: URL, _ environment: [String: String] = [:],
+        within limit: Duration
+    ) async throws -> ChildProcess {
         let server = try ChildProcess(
             "server", executable: executable,
             arguments: ["serve", "--config", directory.appendingPathComponent("islet.yaml").path],
-            log: directory.appendingPathComponent("server.log"))
-        _ = try await server.firstLine(within: startLimit)
+            environment: environment, log: directory.appendingPathComponent("server.log"))
+        do {
+            _ = try await server.firstLine(within: limit)
+        } catch {
+            await server.stop()
+            throw error
+        }
         return server
     }
 
-    /// Kills the server without a last word and starts it anew on the same database.
-    func crashServer() async throws {
+    /// Kills the server without a last word, unless it has died already, and starts it anew on the same database.
+    ///
+    /// - Parameter environment: What the new one finds in its environment besides.
+    func crashServer(environment: [String: String] = [:]) async throws {
         let old = server.withLock(\.self)
         old.kill()
         _ = try await old.exitCode(within: Self.startLimit)
-        let new = try await Self.startServer(executable, directory)
+        try await startServer(environment, within: Self.startLimit)
+    }
+
+    var isServerRunning: Bool { server.withLock(\.self).isRunning }
+
+    /// Stops the server in order.
+    func stopServer() async {
+        await server.withLock(\.self).stop()
+    }
+
+    /// Starts another server on the same database.
+    func startServer(_ environment: [String: String] = [:], within limit: Duration) async throws {
+        let new = try await Self.startServer(executable, directory, environment, within: limit)
         server.withLock { $0 = new }
     }
+
+    /// The server that runs now.
+    var serverProcess: Int32 { server.withLock(\.identifier) }
 
     func close() async {
         await server.withLock(\.self).stop()

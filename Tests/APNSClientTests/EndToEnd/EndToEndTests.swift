@@ -5,60 +5,7 @@ import NIOHTTP2
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct EndToEndTests {
-    private func push(
-        _ number: Int = 1, within seconds: Double = 20, bundleID: String = "com.example.pizza"
-    ) throws -> Push {
-        let now = APNSClient.liveTime.monotonic()
-        let deadline = now + .milliseconds(Int(seconds * 1_000))
-        return Push(try Make.request(number, bundleID: bundleID), sendBefore: deadline, answerBy: deadline)
-    }
-
-    private func route(_ server: TestServer, roots: [UInt8]? = nil) throws -> APNSClient.Route {
-        APNSClient.Route(
-            bundleID: try Make.bundleID(), environment: .sandbox, key: try Make.key(),
-            endpoint: try APNSClient.Endpoint("https://127.0.0.1:\(server.port)"),
-            trustRoots: .pem(roots ?? server.authority.rootPEM))
-    }
-
-    private func withClient(
-        _ server: TestServer, roots: [UInt8]? = nil, options: APNSClient.Options = APNSClient.Options(),
-        _ body: (APNSClient) async throws -> Void
-    ) async throws {
-        let client = try APNSClient(routes: [route(server, roots: roots)], options: options)
-        do {
-            try await body(client)
-        } catch {
-            await client.shutdown(within: .zero)
-            throw error
-        }
-        await client.shutdown(within: .seconds(5))
-    }
-
-    private func sendAll(_ client: APNSClient, _ pushes: [Push]) async -> Outcomes {
-        let outcomes = Outcomes()
-        client.submit(pushes) { index, result in outcomes.record(index, result) }
-        await outcomes.wait(for: pushes.count)
-        return outcomes
-    }
-
-    private func failure(_ client: APNSClient, _ push: Push) async -> PushFailure? {
-        do throws(PushFailure) {
-            _ = try await client.send(push)
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    private func sendForStatus(_ client: APNSClient, _ number: Int) async throws -> Int {
-        try await client.send(push(number)).status
-    }
-
-    private func failureCode(_ client: APNSClient, _ number: Int) async throws -> PushFailure.Code? {
-        await failure(client, try push(number))?.code
-    }
-
+@Suite(.timeLimit(.minutes(2))) struct EndToEndTests: Sending {
     @Test func `a push gets its answer, and the server saw all of it`() async throws {
         try await TestServer.run { _ in
             [.answer(200, [("apns-unique-id", "u-1"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT")])]
@@ -99,7 +46,7 @@ import Testing
                 let answers = outcomes.each.compactMap { try? $0.get() }
                 #expect(answers.filter { $0.status == 200 }.count == 9_900)
                 #expect(answers.filter { $0.reason == .known(.badDeviceToken) }.count == 100)
-                #expect(server.connections == 1)
+                #expect((1...2).contains(server.connections))
                 #expect(Set(server.requests.compactMap { $0.headers[":path"] }).count == 10_000)
             }
         }
@@ -151,12 +98,12 @@ import Testing
                 let outcomes = await sendAll(client, try (1...500).map { try push($0, within: 30) })
                 #expect(outcomes.areCompleteOnce)
                 #expect(outcomes.each.allSatisfy { (try? $0.get().status) == 200 })
-                #expect(server.connections == 2)
+                #expect(server.connections >= 2)
             }
         }
     }
 
-    @Test func `a refused stream is sent again, once`() async throws {
+    @Test func `a refused stream is sent again, a few times`() async throws {
         try await TestServer.run { request in
             request.number == 1 || request.number > 2 ? [.reset(.refusedStream)] : [.answer(200)]
         } body: { server in
@@ -165,7 +112,8 @@ import Testing
                 #expect(first == 200)
                 let second = try await failureCode(client, 2)
                 #expect(second == .refusedByPeer)
-                #expect(server.requests.count == 4)
+                // The first push twice; the second once and then as often as it is sent again.
+                #expect(server.requests.count == 2 + 1 + 4)
             }
         }
     }
@@ -176,7 +124,7 @@ import Testing
             [.answer(200)]
         } body: { server in
             try await withClient(server, roots: other.rootPEM) { client in
-                let failure = try #require(await failure(client, try push(1, within: 4)))
+                let failure = try #require(await connectFailure(client))
                 #expect(failure.code == .cannotConnect)
                 #expect(failure.detail.contains("TLS") && failure.detail.contains("trust"))
                 #expect(client.status.first?.lastError?.contains("TLS") == true)
@@ -190,7 +138,7 @@ import Testing
             [.answer(200)]
         } body: { server in
             try await withClient(server) { client in
-                let failure = try #require(await failure(client, try push(1, within: 4)))
+                let failure = try #require(await connectFailure(client))
                 #expect(failure.code == .cannotConnect)
                 #expect(failure.detail.contains("HTTP/2"))
             }
@@ -209,16 +157,18 @@ import Testing
                 bundleID: Make.bundleID(), environment: .sandbox, key: Make.key(),
                 endpoint: APNSClient.Endpoint(host: "127.0.0.1", port: port.withLock { $0 }))
         ])
-        let failure = await failure(client, try push(1, within: 2))
-        #expect(failure?.code == .cannotConnect)
+        let failure = try await connectFailure(client)
+        #expect(failure?.code == .cannotConnect && failure?.detail.contains("no connection to") == true)
         await client.shutdown(within: .zero)
     }
 
     @Test func `one stream at a time is enough`() async throws {
+        var options = APNSClient.Options()
+        options.maximumConnections = 1
         try await TestServer.run(streams: 1) { _ in
             [.answer(200)]
         } body: { server in
-            try await withClient(server) { client in
+            try await withClient(server, options: options) { client in
                 let outcomes = await sendAll(client, try (1...300).map { try push($0) })
                 #expect(outcomes.each.allSatisfy { (try? $0.get().status) == 200 })
                 #expect(server.mostOpenStreams == 1)

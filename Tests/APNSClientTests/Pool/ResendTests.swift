@@ -20,7 +20,6 @@ import Testing
     }
 
     static let again = [
-        Case(testDescription: "a refused stream", outcome: .refused("x"), reason: .refusedByPeer, effect: .none),
         Case(
             testDescription: "IdleTimeout", outcome: answer(400, .idleTimeout), reason: .newConnection, effect: .replace
         ),
@@ -45,6 +44,22 @@ import Testing
         #expect(attempt.resent == example.reason)
         guard case .complete = try resend(example.outcome, example.reason).fate else { throw Make.Missing() }
         guard case .complete = try resend(example.outcome, [], at: 10).fate else { throw Make.Missing() }
+    }
+
+    @Test func `what the peer did not process is sent again a few times, in time`() throws {
+        let push = try Make.push(1, sendBefore: Make.time(10), answerBy: Make.time(20))
+        var attempt = Attempt(pending: PendingPush(push, index: 0) { _, _ in })
+        func resend(at now: Double) -> Resend {
+            Resend(Settlement(attempt: attempt, streamID: 1, outcome: .refused("x")), now: Make.time(now))
+        }
+        for _ in 0..<Attempt.maximumRefusals {
+            guard case .complete(.failure) = resend(at: 10).fate else { throw Make.Missing() }
+            guard case .again(let next) = resend(at: 9).fate else { throw Make.Missing() }
+            #expect(next.wasResent && resend(at: 9).effect == .none)
+            attempt = next
+        }
+        guard case .complete(.failure(let failure)) = resend(at: 9).fate else { throw Make.Missing() }
+        #expect(failure == PushFailure(.refusedByPeer, "x"))
     }
 
     @Test func `a fresh token that is called expired does not replace another connection`() throws {

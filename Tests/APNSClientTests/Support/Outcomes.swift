@@ -36,5 +36,15 @@ final class Outcomes: Sendable {
 
     var each: [Result<PushAnswer, PushFailure>] { all.values.flatMap { $0 } }
 
+    var accepted: Int { each.count { (try? $0.get().status) == 200 } }
+
+    var failures: [PushFailure] {
+        each.compactMap { result in
+            if case .failure(let failure) = result { failure } else { nil }
+        }
+    }
+
+    var failureCodes: [PushFailure.Code] { failures.map(\.code) }
+
     var areCompleteOnce: Bool { all.values.allSatisfy { $0.count == 1 } }
 }

@@ -53,10 +53,10 @@ enum Make {
     }
 
     static func push(
-        _ number: Int = 1, fill: Int = 10, sendBefore: MonotonicTime = Make.time(1_000),
+        _ number: Int = 1, priority: PushPriority = .high, fill: Int = 10, sendBefore: MonotonicTime = Make.time(1_000),
         answerBy: MonotonicTime = Make.time(1_000)
     ) throws -> Push {
-        Push(try request(number, fill: fill), sendBefore: sendBefore, answerBy: answerBy)
+        Push(try request(number, priority: priority, fill: fill), sendBefore: sendBefore, answerBy: answerBy)
     }
 
     struct Missing: Error {}

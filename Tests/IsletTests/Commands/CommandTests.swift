@@ -91,7 +91,7 @@ import Testing
             ["simulate"],
             [
                 "--port", "--control-port", "--directory", "--backend", "--backend-key-file", "--app", "--start-grace",
-                "--seed",
+                "--seed", "--token-rate",
             ]
         ),
         (["keys"], ["create", "list", "revoke"]), (["keys", "create"], ["--config", "--app", "--scope"]),
@@ -104,7 +104,17 @@ import Testing
             ]
         ),
         (["token"], ["--config", "--app", "--environment"]),
-        ([], ["serve", "demo", "simulate", "keys", "send", "token", "--version"]),
+        (["config"], ["check", "reference"]), (["config", "check"], ["--config"]),
+        (["doctor"], ["--config", "--app", "--environment", "--offline", "--json"]),
+        (["backup"], ["--config", "<target>", "--overwrite"]),
+        (["restore"], ["--config", "<source>", "--starts-are-known"]),
+        (
+            [],
+            [
+                "serve", "demo", "simulate", "keys", "send", "token", "config", "doctor", "backup", "restore",
+                "--version",
+            ]
+        ),
     ])
     func `help names everything a command takes`(_ command: [String], _ options: [String]) async throws {
         let run = try await Execution.of(command + ["--help"], in: try folder())
@@ -118,6 +128,7 @@ import Testing
         (["simulate", "--port", "5", "--control-port", "5"], "--port and --control-port are the same"),
         (["simulate", "--backend", "localhost:8080"], "--backend is http://host:port, not `localhost:8080`"),
         (["simulate", "--app", "no id"], "`no id` is not a bundle id such as com.example.pizza"),
+        (["simulate", "--token-rate", "0"], "--token-rate is at least 1"),
         (["simulate", "--start-grace", "soon"], "--start-grace is a duration such as 15s, not `soon`"),
         (["serve", "--port", "1"], "Unknown option '--port'"),
     ])

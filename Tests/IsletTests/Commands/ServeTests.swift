@@ -42,6 +42,12 @@ import Testing
         expectRefusal(try await Execution.of(["serve"], in: try folder(yaml)), words)
     }
 
+    @Test(arguments: ["settle", "settle.after-commit:0", "settle.after-commit:x", "settle.after-commit:1:2"])
+    func `a fault point that does not exist is refused in one line`(_ text: String) async throws {
+        let run = try await Execution.of(["serve"], in: try folder(), environment: ["ISLET_FAULT_POINT": text])
+        expectRefusal(run, "ISLET_FAULT_POINT is POINT or POINT:COUNT, where POINT is one of write.before-commit,")
+    }
+
     @Test func `a database that another server holds, and a port that it has, are refused with what to do`()
         async throws
     {

@@ -53,7 +53,7 @@ struct EnvironmentTests {
     @Test func `the variables and the file know the same keys`() throws {
         let document = try JSONValue(
             parsing: #"""
-                {"listen": "", "storage": "", "apps": [{
+                {"listen": "", "storage": "", "metrics": true, "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
                   "activities": [{

@@ -3,6 +3,7 @@ enum FullFile {
     static let yaml = """
         listen: "[::1]:9090"
         storage: sqlite:data/state.db
+        metrics: false
         apps:
           - bundleID: com.acme.pizza
             apns:

@@ -11,7 +11,9 @@ struct Execution: Sendable {
     private static let limit = Duration.seconds(60)
 
     /// Runs it to its end.
-    static func of(_ arguments: [String], in folder: Folder) async throws -> Execution {
+    static func of(
+        _ arguments: [String], in folder: Folder, environment: [String: String] = [:]
+    ) async throws -> Execution {
         let id = UUID().uuidString
         let output = try folder.write("", to: "\(id).out")
         let errors = try folder.write("", to: "\(id).err")
@@ -19,6 +21,7 @@ struct Execution: Sendable {
         process.executableURL = try executable
         process.arguments = arguments
         process.currentDirectoryURL = folder.url
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle(forWritingAtPath: output)
         process.standardError = FileHandle(forWritingAtPath: errors)

@@ -43,7 +43,7 @@ struct DeliveryTests {
         #expect(try scene.settle(flight) { _ in Self.accepted }.accepted == 1)
         let instance = try scene.instance()
         #expect(instance.sentRevision == 2 && instance.timestamp == flight.seats.first?.timestamp)
-        #expect(try scene.activity().wakeAt == nil && scene.lane().flight == nil)
+        #expect(try scene.lane().nextAt == nil && scene.lane().flight == nil)
     }
 
     @Test func `410 buries the card, and one older than the token's registration does not`() throws {
@@ -111,7 +111,7 @@ struct DeliveryTests {
         try scene.put("a", 2)
         let flight = try #require(try scene.claim().flights.first)
         try scene.settle(flight) { _ in row.outcome }
-        #expect(scene.store.lastChanges.instances.isEmpty && scene.store.lastChanges.lanes == [1])
+        #expect(scene.store.lastChanges.instances.isEmpty && scene.store.lastChanges.lanes == [LaneKey(1, 0)])
         #expect(try scene.lane().reason != nil)
         scene.wait(.milliseconds(Int64(row.seconds * 1000) - 1))
         try scene.put("a", 3)

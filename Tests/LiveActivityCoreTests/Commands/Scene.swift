@@ -153,7 +153,7 @@ struct Scene {
 
     func lane(_ id: String = "a") throws -> LaneRecord {
         let number = try activity(id).number
-        return store.rows.lanes[number] ?? LaneRecord(activity: number)
+        return store.rows.lanes[number]?.first ?? LaneRecord(activity: number)
     }
 
     func instance(_ device: String = "phone", of id: String = "a") throws -> InstanceRecord {

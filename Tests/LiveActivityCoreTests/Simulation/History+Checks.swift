@@ -58,7 +58,9 @@ extension History {
                 check(phone, instance, activity, id, newest: newest)
             }
         }
-        if scene.store.rows.lanes.values.contains(where: { $0.flight != nil }) { violate("a flight stays open") }
+        if scene.store.rows.lanes.values.joined().contains(where: { $0.flight != nil }) {
+            violate("a flight stays open")
+        }
     }
 
     private mutating func check(

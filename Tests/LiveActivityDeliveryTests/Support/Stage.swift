@@ -3,6 +3,7 @@ import Foundation
 import JSONText
 import LiveActivityCore
 import LiveActivityDelivery
+import LiveActivityServer
 import LiveActivityStorage
 import Logging
 import ServiceLifecycle
@@ -16,16 +17,20 @@ final class Stage: Sendable {
     let clock: SteppedClock
     let sender: ScriptedSender
     let logs = LogRecorder()
+    let metrics = MetricsRegistry()
     private let app = Sample.app(Sample.type { $0.start = .appOnly })
     private let limits: Dispatcher.Limits
+    private let faultPoints: FaultPoints
     private let node: Int64
+    private let running = Mutex<Dispatcher?>(nil)
 
     init(
         path: String, _ sender: ScriptedSender = ScriptedSender(), clock: SteppedClock = SteppedClock(),
-        node: Int64 = 1,
+        node: Int64 = 1, faultPoints: FaultPoints = FaultPoints(),
         _ change: (inout Dispatcher.Limits) -> Void = { _ in }
     ) throws {
-        store = WatchedStore(try SQLiteStore(path: path))
+        store = WatchedStore(try SQLiteStore(path: path, faultPoints: faultPoints))
+        self.faultPoints = faultPoints
         self.sender = sender
         self.clock = clock
         self.node = node
@@ -39,7 +44,9 @@ final class Stage: Sendable {
         let dice = Mutex(SeededDice(seed: 11))
         let dispatcher = Dispatcher(
             store: store, sender: sender, apps: [app], time: clock.timeSource, clock: clock, node: node,
-            dice: { dice.withLock { $0.next() } }, limits: limits, logger: logs.logger)
+            dice: { dice.withLock { $0.next() } }, limits: limits, faultPoints: faultPoints,
+            metrics: DeliveryMetrics(factory: metrics), logger: logs.logger)
+        running.withLock { $0 = dispatcher }
         let services = ServiceGroup(
             services: [dispatcher], logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -55,6 +62,9 @@ final class Stage: Sendable {
             try await group.waitForAll()
         }
     }
+
+    /// The routes that are not well.
+    var troubledRoutes: [PushRoute: CircuitBoard.Status] { running.withLock(\.self)?.troubledRoutes ?? [:] }
 
     /// Thrown by a body: the process dies.
     struct Crash: Error {}
@@ -73,10 +83,12 @@ final class Stage: Sendable {
         ).get()
     }
 
-    func register(_ phone: Int = 1, startToken: String? = nil) async throws {
+    func register(
+        _ phone: Int = 1, startToken: String? = nil, environment: APNSEnvironment = .production
+    ) async throws {
         var body = RegisterDevice.Body(user: Sample.user("ann"))
         body.osVersion = OSVersion(18, 0)
-        body.environment = .production
+        body.environment = environment
         _ = try await store.commit(
             RegisterDevice(app: app, id: device(phone), body: body, now: clock.wall, freshKey: DeviceKey(phone))
         ).get()
@@ -111,7 +123,7 @@ final class Stage: Sendable {
     }
 
     func lane() async throws -> LaneRecord? {
-        try await store.inner.activity(app.bundleID, Sample.activityID("a"))?.lane
+        try await store.inner.activity(app.bundleID, Sample.activityID("a"))?.lanes.first
     }
 
     /// The steps of the states that were sent, in order.

@@ -37,7 +37,7 @@ final class WatchedStore: WorkStore {
         let (fails, onClaim) = state.withLock { state in
             let fails =
                 switch command.rank {
-                case .claim: state.failsClaims
+                case .claim, .prune: state.failsClaims
                 case .settle: state.failsSettlements
                 case .write: false
                 }
@@ -49,7 +49,7 @@ final class WatchedStore: WorkStore {
         let reply = try await inner.commit(command)
         state.withLock { state in
             switch command.rank {
-            case .claim: state.claims += 1
+            case .claim, .prune: state.claims += 1
             case .settle: state.settlements += 1
             case .write: break
             }

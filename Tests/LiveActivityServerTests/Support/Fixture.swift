@@ -158,7 +158,7 @@ let quiet: Logger = {
 }()
 
 func withServer(
-    logger: Logger = quiet, limits: LiveActivityServer.Limits = .init(),
+    logger: Logger = quiet, limits: LiveActivityServer.Limits = .init(), hasMetrics: Bool = true,
     _ body: @escaping @Sendable (Fixture) async throws -> Void
 ) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "islet-server-\(UUID().uuidString)")
@@ -180,6 +180,16 @@ func withServer(
     let otherApp = try await key(.backend, bakery)
     var configuration = LiveActivityServer.Configuration(apps: [pizza, bakery])
     configuration.limits = limits
+    if hasMetrics {
+        var apns = ConnectionReading(.sandbox)
+        apns.connections = 1
+        apns.streamLimit = 1000
+        apns.clockSkew = .milliseconds(-1500)
+        let reading = apns
+        configuration.metrics = MetricsSources(
+            registry: MetricsRegistry(), version: "1.2.3", startedAt: UnixTime(seconds: 1_799_999_000)
+        ) { [reading] }
+    }
     let numbers = Mutex(SeededDice(seed: 2))
     let server = LiveActivityServer(
         configuration: configuration, store: store, time: clock.source, dice: { numbers.withLock { $0.next() } },

@@ -46,6 +46,24 @@ struct Pair {
         return try? expected.get()
     }
 
+    /// The same, after a preview that must have told what comes of it.
+    mutating func runAsPreviewed<C: Command>(
+        _ name: String, _ command: C, of activity: ActivityID, in app: BundleID
+    ) async throws where C.Reply: Equatable {
+        let all = PhoneStretch(after: -1, limit: 100)
+        let preview = try await engine.preview(command, of: activity, in: app, phones: [all])
+        let reply = try await run(name, command)
+        guard let told = try? preview.get() else {
+            guard reply == nil else { throw Difference(description: "step \(steps), \(name): the preview refused") }
+            return
+        }
+        let state = try await engine.activity(app, activity)
+        let phones = try await engine.phones(of: told.state.record.number, after: -1, limit: 100)
+        guard told.reply == reply, told.state == state, told.phones == [phones] else {
+            throw Difference(description: "step \(steps), \(name): previewed \(told) | is \(phones)")
+        }
+    }
+
     @discardableResult
     mutating func run<C: Command>(_ name: String, _ command: C) async throws -> C.Reply? where C.Reply: Equatable {
         try await run(name, command, ==)
@@ -54,7 +72,8 @@ struct Pair {
 
 extension Flight {
     func isSame(as other: Flight) -> Bool {
-        record == other.record && fence == other.fence && desired == other.desired && content == other.content
+        record == other.record && lane == other.lane && fence == other.fence && desired == other.desired
+            && content == other.content
             && seats.count == other.seats.count && zip(seats, other.seats).allSatisfy { $0.isSame(as: $1) }
     }
 }

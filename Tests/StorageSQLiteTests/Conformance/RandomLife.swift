@@ -13,8 +13,8 @@ struct RandomLife {
     private let apps: [AppSettings]
     private var sequence: Int64 = 0
 
-    private static let activities = ["a", "b", "c", "11111111-aaaa-4bbb-8ccc-222222222222"]
-    private static let users = ["ann", "bob", "cat"]
+    static let activities = ["a", "b", "c", "11111111-aaaa-4bbb-8ccc-222222222222"]
+    static let users = ["ann", "bob", "cat"]
     private static let devices = ["d1", "d2", "d3", "d4", "d5"]
     private static let cards = (1...8).map { "card-\($0)" }
 
@@ -38,7 +38,9 @@ struct RandomLife {
 
     private mutating func act() async throws {
         switch dice.roll(100) {
-        case 0..<16: try await put()
+        case 0..<10: try await put()
+        case 10..<13: try await patch()
+        case 13..<16: try await audience()
         case 16..<20: try await end()
         case 20..<32: try await register()
         case 32..<40: try await registerStart()
@@ -56,12 +58,12 @@ struct RandomLife {
         }
     }
 
-    private mutating func app() -> AppSettings { apps[dice.chance(85) ? 0 : 1] }
+    mutating func app() -> AppSettings { apps[dice.chance(85) ? 0 : 1] }
     private mutating func type(_ app: AppSettings) -> ActivityType {
         app.types[dice.chance(80) ? "order" : "ride"] ?? Sample.type()
     }
     /// Few values of any kind, so that phones take each other's.
-    private mutating func word(_ kind: String) -> String { "\(kind)-\(dice.roll(7))" }
+    mutating func word(_ kind: String) -> String { "\(kind)-\(dice.roll(7))" }
     private mutating func attributes() -> JSONObject { ["shop": .string(dice.pick(["here", "there"]))] }
 
     // MARK: - Backend
@@ -90,8 +92,13 @@ struct RandomLife {
         body.start = dice.chance(15) ? dice.pick([.ifPossible, .appOnly, .never]) : nil
         body.restart = dice.chance(30) ? dice.pick(ActivityRecord.Restart.allCases) : nil
         body.reopen = dice.chance(60)
-        try await pair.run(
-            "put \(id)", SetDesiredState(app: app.bundleID, id: id, type: type(app), body: body, now: now))
+        var command = SetDesiredState(app: app.bundleID, id: id, type: type(app), body: body, now: now)
+        command.preconditions = preconditions()
+        if dice.chance(30) {
+            try await pair.run("put \(id)", keyed(command), Self.isSame)
+        } else {
+            try await pair.run("put \(id)", command)
+        }
     }
 
     private mutating func end() async throws {

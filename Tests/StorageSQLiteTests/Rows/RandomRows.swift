@@ -67,8 +67,10 @@ struct RandomRows {
         row.changedAt = time()
         row.acceptedAt = time()
         row.holdUntil = time()
+        row.lap = self.number()
         row.wakeAt = maybe { $0.time() }
         row.endedAt = maybe { $0.time() }
+        row.clientSequence = maybe { Int64($0.dice.next() >> 1) }
         return row
     }
 
@@ -83,8 +85,8 @@ struct RandomRows {
         row.position = self.number()
         row.stop = self.number()
         row.hasWrapped = dice.chance(50)
-        row.lapRevision = self.number()
-        row.lapNextAt = maybe { $0.time() }
+        row.lap = self.number()
+        row.lookAt = maybe { $0.time() }
         row.nextAt = maybe { $0.time() }
         row.fence = self.number()
         row.tries = count()
@@ -92,7 +94,9 @@ struct RandomRows {
         row.flight = maybe { rows in
             FlightRecord(
                 node: rows.number(), claimedAt: rows.time(), leaseUntil: rows.time(), fromDevice: rows.number(),
-                toDevice: rows.number(), revision: rows.number(), timestamp: rows.number(), seed: rows.dice.next())
+                toDevice: rows.number(),
+                devices: rows.maybe { rows in (0..<rows.dice.roll(5)).map { _ in rows.number() } },
+                revision: rows.number(), timestamp: rows.number(), seed: rows.dice.next())
         }
         return row
     }
@@ -128,6 +132,7 @@ struct RandomRows {
         row.tokenGeneration = number()
         row.tries = count()
         row.dueAt = maybe { $0.time() }
+        row.lookAt = maybe { $0.time() }
         row.parkedRevision = number()
         row.localID = maybe { Sample.local($0.text()) }
         row.startedAt = maybe { $0.time() }

@@ -52,7 +52,7 @@ struct RoundTripTests {
     ) async throws {
         try await withStore { store in
             _ = try await store.commit(PutRows { draft in Self.scene(&draft) }).get()
-            try await store.write { db in try db.execute(sql: change) }
+            _ = try await store.write { sql in try sql.execute(change) }
             var command = PutRows { _ in }
             command.keys = [.phones(1, devices: [7])]
             let error = await #expect(throws: StorageError.self) { _ = try await store.commit(command) }
@@ -67,7 +67,7 @@ struct RoundTripTests {
                 entries: [HistoryEntry(.stateSet, at: Sample.now, revision: 1)])
             _ = try await store.commit(PutRows { draft in draft.record(record) }).get()
             #expect(try await store.history(of: 1, after: 0, limit: 9).map(\.record) == [record])
-            try await store.write { db in try db.execute(sql: "UPDATE history SET body = x'00'") }
+            _ = try await store.write { sql in try sql.execute("UPDATE history SET body = x'00'") }
             await #expect(throws: StorageError.self) { _ = try await store.history(of: 1, after: 0, limit: 9) }
         }
     }

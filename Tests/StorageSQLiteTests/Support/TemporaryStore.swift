@@ -48,49 +48,43 @@ struct AllRows: Sendable {
     var history: [ActivityNumber: [HistoryRecord]] = [:]
 
     init(_ store: SQLiteStore) async throws {
-        self = try await store.pool.read { db in try Self(db) }
+        self = try await store.query { sql in try Self(sql) }
     }
 
-    private init(_ db: Database) throws {
-        func all<Record>(_ table: String, _ make: (Row) throws -> Record) throws -> [Record] {
-            try Row.fetchAll(db, sql: "SELECT * FROM \(table)").map(make)
+    private init(_ sql: Statements) throws {
+        func all<Row: StoredRow>(_ type: Row.Type, orderedBy order: String = "1, 2") throws -> [Row] {
+            var rows: [Row] = []
+            try sql.query("SELECT \(Row.list) FROM \(Row.table) ORDER BY \(order)") { rows.append(try Row(&$0)) }
+            return rows
         }
-        for record in try all("activity", ActivityRecord.init) {
+        for record in try all(ActivityRecord.self) {
             rows.activities[record.number] = record
             rows.activityNumbers[.init(record.app, record.id)] = record.number
         }
-        for record in try all("content", ContentRecord.init) { rows.contents[record.activity] = record }
-        for record in try all("lane", LaneRecord.init) { rows.lanes[record.activity] = record }
-        for row in try Row.fetchAll(db, sql: "SELECT * FROM user") {
-            rows.users[.init(try decodeBundleID(row["app"], "user"), UserID(stored: row["id"]))] = row["no"]
-        }
-        for record in try all("device", DeviceRecord.init) {
+        for record in try all(ContentRecord.self) { rows.contents[record.activity] = record }
+        for record in try all(LaneRecord.self) { rows.place(record) }
+        for row in try all(UserRow.self) { rows.users[.init(row.app, row.id)] = row.number }
+        for record in try all(DeviceRecord.self) {
             rows.devices[record.key] = record
             rows.deviceKeys[.init(record.app, record.id)] = record.key
         }
-        for record in try all("device_token", DeviceTokenRecord.init) {
+        for record in try all(DeviceTokenRecord.self) {
             rows.deviceTokens[.init(record.device, record.kind, record.type)] = record
         }
-        for record in try all("instance", InstanceRecord.init) {
-            rows.instances[.init(record.activity, record.device)] = record
-        }
-        for record in try all("update_token", UpdateTokenRecord.init) {
+        for record in try all(InstanceRecord.self) { rows.instances[.init(record.activity, record.device)] = record }
+        for record in try all(UpdateTokenRecord.self) {
             rows.updateTokens[.init(record.activity, record.device)] = record
         }
-        for row in try Row.fetchAll(db, sql: "SELECT * FROM member") {
-            rows.members[row["activity"], default: []].insert(row["user"])
+        for row in try all(MemberRow.self) {
+            rows.members[row.key.activity, default: []].insert(row.key.user)
+            if row.mark != 0 { rows.memberMarks[row.key] = row.mark }
         }
-        for record in try all("tombstone", TombstoneRecord.init) {
-            rows.tombstones[.init(record.device, record.localID)] = record
-        }
-        for record in try all("token_owner", TokenOwnerRecord.init) { rows.owners[record.value] = record }
-        for row in try Row.fetchAll(db, sql: "SELECT * FROM history ORDER BY activity, seq") {
-            let body: Data = row["body"]
-            let record = HistoryRecord(
-                activity: row["activity"], at: row["at"], revision: row["rev"],
-                entries: HistoryCoder.decode(Array(body)) ?? [])
-            history[record.activity, default: []].append(record)
-        }
+        for record in try all(AudienceRecord.self) { rows.audiences[record.activity] = record }
+        for record in try all(IdempotencyRecord.self) { rows.idempotency[.init(record.app, record.hash)] = record }
+        for record in try all(TombstoneRecord.self) { rows.tombstones[.init(record.device, record.localID)] = record }
+        for record in try all(TokenOwnerRecord.self) { rows.owners[record.value] = record }
+        for record in try all(BudgetRecord.self) { rows.budgets[record.key] = record }
+        for row in try all(HistoryRow.self) { history[row.record.activity, default: []].append(row.record) }
     }
 }
 
@@ -114,5 +108,8 @@ extension Snapshot {
             + differing("update token", updateTokens, other.updateTokens)
             + differing("members", members.filter { !$0.value.isEmpty }, other.members.filter { !$0.value.isEmpty })
             + differing("tombstone", tombstones, other.tombstones) + differing("owner", owners, other.owners)
+            + differing("budget", budgets, other.budgets) + differing("audience", audiences, other.audiences)
+            + differing("member mark", memberMarks, other.memberMarks)
+            + differing("idempotency", idempotency, other.idempotency)
     }
 }

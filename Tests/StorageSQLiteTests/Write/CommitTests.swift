@@ -74,7 +74,7 @@ struct CommitTests {
                     }
                 }
                 // Ann was not loaded, so that she is made once more: a command that forgot a key.
-                let broken = PutRows(rank: .claim) { _ = $0.user(Sample.bundleID, Sample.user("ann")) }
+                let broken = PutRows(rank: .settle) { _ = $0.user(Sample.bundleID, Sample.user("ann")) }
                 group.addTask {
                     do throws(StorageError) { _ = try await store.commit(broken) } catch {
                         failures.note(error)
@@ -113,11 +113,9 @@ struct CommitTests {
             try await store.whileBlocked(until: WriterQueue.maximumWaiting) { _ in
                 for _ in 0..<WriterQueue.maximumWaiting + 7 {
                     store.queue.submit(
-                        WriterQueue.Job(rank: .write) { _ in
-                            WriterQueue.Done(makesWorkDue: false) {}
-                        } fail: { error in
-                            refused.note(error)
-                        })
+                        WriterQueue.Job(
+                            rank: .write, work: .command(keys: []) { _ in WriterQueue.Done {} },
+                            fail: { error in refused.note(error) }))
                 }
             }
             #expect(refused.all == Array(repeating: .overloaded, count: 7))
@@ -162,6 +160,10 @@ struct CommitTests {
             }
             await wakeUps.next()
             #expect(try await store.nextWakeAt() == Sample.now + .seconds(1))
+            // A claim that gives a lane another time tells whoever claimed nothing new.
+            let time = Sample.now + .seconds(1)
+            _ = try await store.commit(ClaimWork(now: time, node: 1, apps: [:], seed: 1))
+            #expect(try await store.nextWakeAt() == Sample.now + .seconds(2))
             store.close()
             // Nothing but the end is left.
             #expect(await wakeUps.next() == nil)
@@ -182,12 +184,13 @@ extension SQLiteStore {
         let gate = DispatchSemaphore(value: 0)
         let hasBegun = DispatchSemaphore(value: 0)
         queue.submit(
-            WriterQueue.Job(rank: .write) { _ in
-                hasBegun.signal()
-                gate.wait()
-                return WriterQueue.Done(makesWorkDue: false) {}
-            } fail: { _ in
-            })
+            WriterQueue.Job(
+                rank: .write,
+                work: .statements { _ in
+                    hasBegun.signal()
+                    gate.wait()
+                    return WriterQueue.Done {}
+                }, fail: { _ in }))
         hasBegun.wait()
         return gate
     }

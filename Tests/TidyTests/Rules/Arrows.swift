@@ -10,7 +10,7 @@ enum Arrows {
         "LiveActivityAPI": ["JSONText"],
         "LiveActivityStorage": ["LiveActivityCore", "APNSModel"],
         "StorageSQLite": [
-            "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB",
+            "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB", "GRDBSQLite",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
         "APNSClient": nio.union([
@@ -18,13 +18,13 @@ enum Arrows {
             "Synchronization", "Glibc", "Musl", "Darwin",
         ]),
         "LiveActivityDelivery": [
-            "LiveActivityCore", "LiveActivityStorage", "APNSModel", "ServiceLifecycle", "Logging",
+            "LiveActivityCore", "LiveActivityStorage", "APNSModel", "ServiceLifecycle", "Logging", "CoreMetrics",
             "Synchronization",
         ],
         "LiveActivityServer": [
             "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", "Hummingbird",
             "HummingbirdCore",
-            "HTTPTypes", "NIOCore", "ServiceLifecycle", "Logging", "Crypto",
+            "HTTPTypes", "NIOCore", "ServiceLifecycle", "Logging", "CoreMetrics", "Crypto",
             "Foundation", "Synchronization",
         ],
         "APNSSimulator": nio.union([

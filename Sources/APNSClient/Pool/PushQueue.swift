@@ -1,0 +1,134 @@
+import APNSModel
+import NIOCore
+
+/// The pushes that wait for one key and endpoint: pure, a line for each priority.
+///
+/// High ones leave first; while low ones wait beside them, one in `lowPriorityTurn` is low, so that none starves.
+/// Within a line the order is that of arrival, for a push that comes back too. Each line has its own limit: no flood of
+/// low ones takes the place of high ones.
+struct PushQueue {
+    struct Limits: Hashable, Sendable {
+        /// How many may wait in each line.
+        var waiting: Int
+        /// One in so many, while both lines wait.
+        var lowPriorityTurn: Int
+    }
+
+    let limits: Limits
+    private var high = Line()
+    private var low = Line()
+    /// How many high ones left since a low one did, while low ones waited.
+    private var passedOver = 0
+    private var nextOrder: UInt64 = 0
+
+    init(_ limits: Limits) {
+        self.limits = limits
+    }
+
+    var isEmpty: Bool { high.entries.isEmpty && low.entries.isEmpty }
+    var count: Int { high.entries.count + low.entries.count }
+
+    /// Takes a push at the end of its line; `false` when that is full.
+    mutating func append(_ attempt: Attempt) -> Bool {
+        var attempt = attempt
+        attempt.order = nextOrder
+        let isTaken =
+            switch attempt.push.request.priority {
+            case .high: high.append(attempt, limit: limits.waiting)
+            case .low: low.append(attempt, limit: limits.waiting)
+            }
+        if isTaken { nextOrder += 1 }
+        return isTaken
+    }
+
+    /// Takes pushes back to where they stood. The limit does not hold for them, since they were within it before; there
+    /// are never more than open streams.
+    mutating func giveBack(_ attempts: [Attempt]) {
+        high.giveBack(attempts.filter { $0.push.request.priority == .high })
+        low.giveBack(attempts.filter { $0.push.request.priority != .high })
+    }
+
+    /// The push that leaves next.
+    var next: Attempt? { takesLow ? low.entries.first?.attempt : high.entries.first?.attempt }
+
+    /// Takes the push that leaves next.
+    mutating func removeNext() -> Attempt? {
+        guard takesLow else {
+            passedOver = low.entries.isEmpty ? 0 : passedOver + 1
+            return high.entries.popFirst()?.attempt
+        }
+        passedOver = 0
+        return low.entries.popFirst()?.attempt
+    }
+
+    private var takesLow: Bool {
+        if low.entries.isEmpty { return false }
+        return high.entries.isEmpty || passedOver >= limits.lowPriorityTurn - 1
+    }
+
+    /// Takes out what must not leave any more.
+    mutating func removeEnded(_ now: MonotonicTime) -> [Attempt] {
+        high.removeEnded(now) + low.removeEnded(now)
+    }
+
+    mutating func removeAll() -> [Attempt] {
+        defer { (high, low) = (Line(), Line()) }
+        return high.entries.map(\.attempt) + low.entries.map(\.attempt)
+    }
+}
+
+extension PushQueue {
+    /// The pushes of one priority, in the order of their arrival.
+    private struct Line {
+        /// The time lies beside the push, so that looking for what is over touches nothing else.
+        struct Entry {
+            let attempt: Attempt
+            let sendBefore: MonotonicTime
+
+            init(_ attempt: Attempt) {
+                self.attempt = attempt
+                sendBefore = attempt.push.sendBefore
+            }
+        }
+
+        private static let never = MonotonicTime(nanoseconds: .max)
+
+        var entries = CircularBuffer<Entry>()
+        /// The time of no push is over before this instant.
+        private var earliestEnd = never
+
+        mutating func append(_ attempt: Attempt, limit: Int) -> Bool {
+            guard entries.count < limit else { return false }
+            let entry = Entry(attempt)
+            entries.append(entry)
+            earliestEnd = min(earliestEnd, entry.sendBefore)
+            return true
+        }
+
+        mutating func giveBack(_ attempts: [Attempt]) {
+            var returned = attempts.map(Entry.init)
+            guard let last = attempts.map(\.order).max() else { return }
+            while let first = entries.first, first.attempt.order < last { returned.append(entries.removeFirst()) }
+            returned.sort { $0.attempt.order > $1.attempt.order }
+            for entry in returned {
+                entries.prepend(entry)
+                earliestEnd = min(earliestEnd, entry.sendBefore)
+            }
+        }
+
+        mutating func removeEnded(_ now: MonotonicTime) -> [Attempt] {
+            guard now >= earliestEnd else { return [] }
+            earliestEnd = Self.never
+            var ended: [Attempt] = []
+            for entry in entries {
+                if entry.sendBefore <= now {
+                    ended.append(entry.attempt)
+                } else {
+                    earliestEnd = min(earliestEnd, entry.sendBefore)
+                }
+            }
+            if !ended.isEmpty { entries.removeAll { $0.sendBefore <= now } }
+            return ended
+        }
+    }
+}

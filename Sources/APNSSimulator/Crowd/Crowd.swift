@@ -1,0 +1,180 @@
+internal import APNSModel
+
+/// What of a push matters to a member of a crowd.
+struct CrowdPush: Sendable {
+    var kind: CrowdTokens.Kind
+    var event: String?
+    var priority: Int
+    /// In seconds since 1970; `nil` when there is none that a phone would take.
+    var timestamp: UInt32?
+    var state: ContentDigest?
+    /// Whether a start has all that a phone needs for a card.
+    var canStart = false
+}
+
+/// What somebody waits for: both, when both are given.
+struct CrowdWait: Sendable {
+    var pushes = 0
+    var state: ContentDigest?
+    var members = 0
+}
+
+/// All members of a crowd as flat arrays, 17 bytes each. Pure.
+struct Crowd: Sendable {
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let started = Flags(rawValue: 1)
+        static let ended = Flags(rawValue: 2)
+    }
+
+    private struct Waiting {
+        let number: Int
+        let wait: CrowdWait
+        /// Members that hold the wanted state now.
+        var holding: Int
+
+        func isOver(accepted: Int) -> Bool {
+            accepted >= wait.pushes && (wait.state == nil || holding >= wait.members)
+        }
+    }
+
+    let specification: CrowdSpecification
+    private(set) var totals: CrowdTotals
+    private var timestamps: [UInt32]
+    /// Zero before the first card.
+    private(set) var states: [UInt64]
+    private var counts: [UInt32]
+    private var flags: [Flags]
+    private var waits: [Waiting] = []
+
+    /// The most that may wait at once.
+    static let waiters = 64
+
+    init(_ specification: CrowdSpecification) {
+        self.specification = specification
+        let count = specification.count
+        totals = CrowdTotals(members: count)
+        timestamps = Array(repeating: 0, count: count)
+        states = Array(repeating: 0, count: count)
+        counts = Array(repeating: 0, count: count)
+        flags = Array(repeating: [], count: count)
+    }
+
+    func member(_ index: Int) -> CrowdMember? {
+        guard counts.indices.contains(index) else { return nil }
+        let hasCard = !flags[index].isEmpty
+        return CrowdMember(
+            accepted: Int(counts[index]), isRunning: flags[index] == .started, hasEnded: flags[index].contains(.ended),
+            timestamp: hasCard ? Int(timestamps[index]) : nil,
+            digest: states[index] == 0 ? nil : ContentDigest(word: states[index]))
+    }
+
+    // MARK: Pushes
+
+    mutating func refuse() {
+        totals.refused += 1
+    }
+
+    /// A push that APNs took; the index is a member's. Answers whose wait is over.
+    mutating func receive(_ push: CrowdPush, member: Int) -> [Int] {
+        totals.accepted += 1
+        totals.acceptedByPriority[push.priority, default: 0] += 1
+        if counts[member] == 0 { totals.reached += 1 }
+        if counts[member] < .max { counts[member] += 1 }
+        apply(push, to: member)
+        return takeOver()
+    }
+
+    private mutating func apply(_ push: CrowdPush, to member: Int) {
+        switch (push.kind, push.event) {
+        case (.device, _): totals.notifications += 1
+        case (.pushToStart, "start"): start(push, member)
+        case (.update, "update"): update(push, member)
+        case (.update, "end"): end(push, member)
+        case (.pushToStart, _), (.update, _): totals.dropped += 1
+        }
+    }
+
+    private mutating func start(_ push: CrowdPush, _ member: Int) {
+        guard push.canStart, let timestamp = push.timestamp, let state = push.state else {
+            totals.dropped += 1
+            return
+        }
+        totals.starts += 1
+        // Which of two cards a later update changes is of no interest any more: there should not be two.
+        guard flags[member] != .started else {
+            totals.secondCards += 1
+            return
+        }
+        run(member)
+        show(state, timestamp, member)
+    }
+
+    private mutating func update(_ push: CrowdPush, _ member: Int) {
+        guard let timestamp = push.timestamp, let state = push.state, !flags[member].contains(.ended) else {
+            totals.dropped += 1
+            return
+        }
+        guard timestamp > timestamps[member] else {
+            totals.staleIgnored += 1
+            return
+        }
+        totals.updates += 1
+        run(member)
+        show(state, timestamp, member)
+    }
+
+    private mutating func end(_ push: CrowdPush, _ member: Int) {
+        guard let timestamp = push.timestamp, !flags[member].contains(.ended) else {
+            totals.dropped += 1
+            return
+        }
+        totals.ends += 1
+        if flags[member] == .started { totals.running -= 1 }
+        flags[member] = [.started, .ended]
+        // An end with an old timestamp ends, but does not bring an old state back.
+        if let state = push.state, timestamp >= timestamps[member] { show(state, timestamp, member) }
+    }
+
+    /// An update or end of a card that no push started is of one that the app started.
+    private mutating func run(_ member: Int) {
+        if flags[member] != .started { totals.running += 1 }
+        flags[member] = .started
+    }
+
+    private mutating func show(_ state: ContentDigest, _ timestamp: UInt32, _ member: Int) {
+        timestamps[member] = timestamp
+        let old = states[member]
+        guard old != state.word else { return }
+        states[member] = state.word
+        for index in waits.indices {
+            if waits[index].wait.state?.word == old { waits[index].holding -= 1 }
+            if waits[index].wait.state == state { waits[index].holding += 1 }
+        }
+    }
+
+    // MARK: Waits
+
+    /// Whether there was room for it. It is over with the next push at the earliest, or is in `takeOver` at once.
+    mutating func add(_ number: Int, _ wait: CrowdWait) -> Bool {
+        guard waits.count < Self.waiters else { return false }
+        let holding = wait.state.map { state in states.count { $0 == state.word } } ?? 0
+        waits.append(Waiting(number: number, wait: wait, holding: holding))
+        return true
+    }
+
+    mutating func removeWait(_ number: Int) {
+        waits.removeAll { $0.number == number }
+    }
+
+    /// The waits that are over now; they are told once.
+    mutating func takeOver() -> [Int] {
+        let accepted = totals.accepted
+        guard waits.contains(where: { $0.isOver(accepted: accepted) }) else { return [] }
+        let over = waits.filter { $0.isOver(accepted: accepted) }.map(\.number)
+        waits.removeAll { $0.isOver(accepted: accepted) }
+        return over
+    }
+
+    var waiting: [Int] { waits.map(\.number) }
+}

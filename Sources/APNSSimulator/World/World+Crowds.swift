@@ -1,0 +1,71 @@
+internal import APNSModel
+internal import JSONText
+
+extension World {
+    // MARK: Crowds
+
+    mutating func add(_ crowd: CrowdSpecification) throws(SimulatorError) {
+        // A crowd's name is as plain as a phone's.
+        guard PhoneID(crowd.name) != nil else {
+            throw SimulatorError(.badValue, "a name has 1 to 128 letters, digits, `-`, `_`, `.` or `:`")
+        }
+        guard crowd.count > 0 else { throw SimulatorError(.badValue, "a crowd has a member at least") }
+        guard crowds[crowd.name] == nil else {
+            throw SimulatorError(.crowdExists, "there is a crowd `\(crowd.name)` already")
+        }
+        let members = crowds.values.reduce(0) { $0 + $1.specification.count }
+        guard crowds.count < Limits.crowds, crowd.count <= limits.crowdMembers - members else {
+            throw SimulatorError(
+                .tooManyPhones,
+                "at most \(Limits.crowds) crowds, with at most \(limits.crowdMembers) members in all of them")
+        }
+        crowds[crowd.name] = Crowd(crowd)
+        directory.crowds.add(crowd)
+    }
+
+    mutating func removeCrowd(_ name: String) throws(SimulatorError) {
+        let crowd = try self.crowd(name)
+        directory.crowds.remove(name)
+        crowds[name] = nil
+        effects += crowd.waiting.map { .waitLost($0) }
+    }
+
+    func crowd(_ name: String) throws(SimulatorError) -> Crowd {
+        guard let crowd = crowds[name] else { throw SimulatorError(.unknownCrowd, "there is no crowd `\(name)`") }
+        return crowd
+    }
+
+    mutating func wait(_ number: Int, _ wait: CrowdWait, in name: String) throws(SimulatorError) {
+        _ = try crowd(name)
+        guard crowds[name]?.add(number, wait) == true else {
+            throw SimulatorError(.actionRefused, "\(Crowd.waiters) wait for this crowd already")
+        }
+        effects += crowds[name]?.takeOver().map { .waitOver($0) } ?? []
+    }
+
+    mutating func endWait(_ number: Int, in name: String) {
+        crowds[name]?.removeWait(number)
+    }
+
+    // MARK: Pushes
+
+    mutating func deliver(
+        _ arrival: PushArrival, priority: Int, to member: Int, of entry: CrowdDirectory.Entry, now: UnixTime
+    ) {
+        let aps = arrival.body?["aps"]?.object ?? [:]
+        var push = CrowdPush(kind: entry.kind, event: aps["event"]?.string, priority: priority)
+        if let seconds = aps["timestamp"]?.double, (0...Double(UInt32.max)).contains(seconds),
+            UnixTime(seconds: Int64(seconds)) <= now + DeviceLimits().timestampAhead
+        {
+            push.timestamp = UInt32(seconds)
+        }
+        push.state = arrival.stateDigest ?? aps["content-state"]?.object.map { ContentDigest($0) }
+        if push.event == "start" {
+            push.canStart =
+                aps["attributes"]?.object != nil && ShownAlert(activity: aps, at: now) != nil
+                && aps["attributes-type"]?.string == crowds[entry.crowd]?.specification.attributesType
+        }
+        let over = crowds[entry.crowd]?.receive(push, member: member) ?? []
+        if !over.isEmpty { effects += over.map { .waitOver($0) } }
+    }
+}

@@ -1,0 +1,15 @@
+extension JSONObject {
+    /// This object with a merge patch applied (RFC 7396): objects are merged, `null` removes a member, any other value
+    /// takes the place of what was there.
+    package func merged(with patch: JSONObject) -> JSONObject {
+        var result = self
+        for (key, value) in patch {
+            switch value {
+            case .null: result[key] = nil
+            case .object(let inner): result[key] = .object((result[key]?.object ?? [:]).merged(with: inner))
+            case .bool, .number, .string, .array: result[key] = value
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,37 @@
+package import APNSModel
+
+/// The one place that decides when a claim looks at a phone by itself, after news of it.
+package enum Lanes {
+    /// - Parameter type: As configured; `nil` when the command does not know it, and the claim has to decide.
+    package static func review(
+        _ key: Snapshot.PhoneKey, _ type: ActivityType?, now: UnixTime, _ draft: inout Draft
+    ) {
+        guard var instance = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
+        else { return }
+        instance.lookAt = lookAt(instance, activity, type, now: now, draft)
+        draft.put(instance)
+    }
+
+    /// When to look at a phone that stands like this: now if something is to be sent, later if it waits.
+    static func lookAt(
+        _ instance: InstanceRecord, _ activity: ActivityRecord, _ type: ActivityType?, now: UnixTime, _ draft: Draft
+    ) -> UnixTime? {
+        guard activity.phase != .announced else { return nil }
+        // By far the most frequent case, and the cheapest to tell.
+        if instance.state == .live, activity.phase == .active, instance.isWanted, instance.run == activity.run,
+            instance.heldRevision >= activity.revision
+        {
+            return nil
+        }
+        let key = Snapshot.PhoneKey(instance.activity, instance.device)
+        guard let type, let content = draft.snapshot.contents[activity.number],
+            var phone = draft.phone(key, type: activity.type)
+        else { return now }
+        phone.instance = instance
+        switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
+        case .send: return now
+        case .wait(let until, _): return until
+        case .nothing: return nil
+        }
+    }
+}

@@ -1,0 +1,199 @@
+package import APNSModel
+
+/// Rows as they stand, by their keys.
+package struct Snapshot: Sendable {
+    package struct AppID<ID: Sendable & Hashable>: Sendable, Hashable {
+        package let app: BundleID
+        package let id: ID
+        package init(_ app: BundleID, _ id: ID) {
+            self.app = app
+            self.id = id
+        }
+    }
+    package struct PhoneKey: Sendable, Hashable, Comparable {
+        package let activity: ActivityNumber
+        package let device: DeviceKey
+        package init(_ activity: ActivityNumber, _ device: DeviceKey) {
+            self.activity = activity
+            self.device = device
+        }
+        package static func < (left: Self, right: Self) -> Bool {
+            (left.activity, left.device) < (right.activity, right.device)
+        }
+    }
+    package struct DeviceTokenKey: Sendable, Hashable, Comparable {
+        package let device: DeviceKey
+        package let kind: DeviceTokenRecord.Kind
+        package let type: String
+        package init(_ device: DeviceKey, _ kind: DeviceTokenRecord.Kind, _ type: String) {
+            self.device = device
+            self.kind = kind
+            self.type = type
+        }
+        package static func < (left: Self, right: Self) -> Bool {
+            (left.device, left.kind.rawValue, left.type) < (right.device, right.kind.rawValue, right.type)
+        }
+    }
+    package struct TombstoneKey: Sendable, Hashable, Comparable {
+        package let device: DeviceKey
+        package let localID: LocalID
+        package init(_ device: DeviceKey, _ localID: LocalID) {
+            self.device = device
+            self.localID = localID
+        }
+        package static func < (left: Self, right: Self) -> Bool {
+            (left.device, left.localID) < (right.device, right.localID)
+        }
+    }
+    /// One person in one activity's audience.
+    package struct MemberKey: Sendable, Hashable, Comparable {
+        package let activity: ActivityNumber
+        package let user: UserNumber
+        package init(_ activity: ActivityNumber, _ user: UserNumber) {
+            self.activity = activity
+            self.user = user
+        }
+        package static func < (left: Self, right: Self) -> Bool {
+            (left.activity, left.user) < (right.activity, right.user)
+        }
+    }
+    /// Which stretch of an audience: several commands of one group may ask for different ones.
+    package struct AudiencePageKey: Sendable, Hashable {
+        package let activity: ActivityNumber
+        package let after: UserNumber
+        package let besides: Int64?
+        package init(_ activity: ActivityNumber, after: UserNumber, besides: Int64?) {
+            self.activity = activity
+            self.after = after
+            self.besides = besides
+        }
+    }
+    /// A stretch of an audience.
+    package struct AudiencePage: Sendable, Equatable {
+        /// The members to look at, in order.
+        package var members: [UserNumber]
+        /// The last member of the stretch, whether it is to be looked at or not; `nil`: there is none.
+        package var last: UserNumber?
+        /// The audience ends here.
+        package var isComplete: Bool
+        package init(members: [UserNumber], last: UserNumber?, isComplete: Bool) {
+            self.members = members
+            self.last = last
+            self.isComplete = isComplete
+        }
+    }
+    /// A stretch of a lane.
+    package struct Page: Sendable, Equatable {
+        package var devices: [DeviceKey]
+        /// No phone of the stretch was left out.
+        package var isComplete: Bool
+        /// The earliest time after now at which a phone of the lane is to be looked at by itself.
+        package var nextLookAt: UnixTime?
+        package init(devices: [DeviceKey], isComplete: Bool, nextLookAt: UnixTime? = nil) {
+            self.devices = devices
+            self.isComplete = isComplete
+            self.nextLookAt = nextLookAt
+        }
+    }
+
+    package var activities: [ActivityNumber: ActivityRecord] = [:]
+    package var activityNumbers: [AppID<ActivityID>: ActivityNumber] = [:]
+    package var contents: [ActivityNumber: ContentRecord] = [:]
+    /// The lanes of each activity in the order of their ranges, which leave no gap; none before its first phone.
+    package var lanes: [ActivityNumber: [LaneRecord]] = [:]
+    package var users: [AppID<UserID>: UserNumber] = [:]
+    package var devices: [DeviceKey: DeviceRecord] = [:]
+    package var deviceKeys: [AppID<DeviceID>: DeviceKey] = [:]
+    package var deviceTokens: [DeviceTokenKey: DeviceTokenRecord] = [:]
+    package var instances: [PhoneKey: InstanceRecord] = [:]
+    package var updateTokens: [PhoneKey: UpdateTokenRecord] = [:]
+    package var members: [ActivityNumber: Set<UserNumber>] = [:]
+    /// The replacement of the audience that named a member last; 0 where none is kept.
+    package var memberMarks: [MemberKey: Int64] = [:]
+    package var audiences: [ActivityNumber: AudienceRecord] = [:]
+    /// What `SnapshotKey.audiencePage` found.
+    package var audiencePages: [AudiencePageKey: AudiencePage] = [:]
+    package var idempotency: [AppID<[UInt8]>: IdempotencyRecord] = [:]
+    package var tombstones: [TombstoneKey: TombstoneRecord] = [:]
+    package var owners: [TokenValue: TokenOwnerRecord] = [:]
+    package var budgets: [BudgetKey: BudgetRecord] = [:]
+    /// What `SnapshotKey.due` found, in order.
+    package var due: [LaneKey] = []
+    /// The activities among them whose lanes are to be told of a new lap.
+    package var woken: [ActivityNumber] = []
+    /// The phones of each due lane's page, in the order to look at them.
+    package var pages: [LaneKey: Page] = [:]
+    /// How many phones are in the lower half of a lane that should split.
+    package var lowerHalves: [LaneKey: LaneCounts] = [:]
+    /// Phones whose device has an open start of another activity that its card could not be told apart from.
+    package var otherOpenStarts: Set<PhoneKey> = []
+    package var nextActivityNumber: ActivityNumber = 1
+    package var nextUserNumber: UserNumber = 1
+
+    package init() {}
+}
+
+extension Snapshot {
+    /// The lane that a device belongs to; `nil` when the activity has none yet.
+    package func lane(of device: DeviceKey, in activity: ActivityNumber) -> LaneRecord? {
+        guard let lanes = lanes[activity], let first = lanes.first else { return nil }
+        guard lanes.count > 1 else { return first }
+        var (low, high) = (0, lanes.count - 1)
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if lanes[middle].fromDevice <= device { low = middle } else { high = middle - 1 }
+        }
+        return lanes[low]
+    }
+
+    package func lane(_ key: LaneKey) -> LaneRecord? {
+        guard let lane = lane(of: key.fromDevice, in: key.activity), lane.fromDevice == key.fromDevice else {
+            return nil
+        }
+        return lane
+    }
+
+    /// In place of the one that begins at the same device, or among the others.
+    package mutating func place(_ lane: LaneRecord) {
+        var all = lanes[lane.activity] ?? []
+        lanes[lane.activity] = nil
+        let index = all.firstIndex { $0.fromDevice >= lane.fromDevice } ?? all.endIndex
+        if index < all.endIndex, all[index].fromDevice == lane.fromDevice {
+            all[index] = lane
+        } else {
+            all.insert(lane, at: index)
+        }
+        lanes[lane.activity] = all
+    }
+}
+
+/// By what a snapshot is asked for in a device's commands, so that a group of a thousand does not search itself a
+/// thousand times.
+package struct DeviceIndex: Sendable {
+    package private(set) var activities: [DeviceKey: Set<ActivityNumber>] = [:]
+    package private(set) var tokens: [DeviceKey: Set<Snapshot.DeviceTokenKey>] = [:]
+    package private(set) var devices: [UserNumber: Set<DeviceKey>] = [:]
+    package private(set) var memberships: [UserNumber: Set<ActivityNumber>] = [:]
+
+    init(_ snapshot: Snapshot) {
+        for key in snapshot.instances.keys { add(key) }
+        for key in snapshot.deviceTokens.keys { add(key) }
+        for device in snapshot.devices.values { add(device) }
+        for (activity, users) in snapshot.members {
+            for user in users { memberships[user, default: []].insert(activity) }
+        }
+    }
+
+    mutating func add(_ key: Snapshot.PhoneKey) { activities[key.device, default: []].insert(key.activity) }
+    mutating func remove(_ key: Snapshot.PhoneKey) { activities[key.device]?.remove(key.activity) }
+    mutating func add(_ key: Snapshot.DeviceTokenKey) { tokens[key.device, default: []].insert(key) }
+    mutating func remove(_ key: Snapshot.DeviceTokenKey) { tokens[key.device]?.remove(key) }
+    mutating func add(_ device: DeviceRecord) { devices[device.user, default: []].insert(device.key) }
+    mutating func remove(_ device: DeviceRecord) { devices[device.user]?.remove(device.key) }
+    mutating func add(_ user: UserNumber, to activity: ActivityNumber) {
+        memberships[user, default: []].insert(activity)
+    }
+    mutating func remove(_ user: UserNumber, from activity: ActivityNumber) {
+        memberships[user]?.remove(activity)
+    }
+}

@@ -1,0 +1,112 @@
+/// Every metric there is: the table of `docs/metrics.md`.
+///
+/// No label ever holds a token, an id or a key: only an app's bundle id, an environment, and words of closed lists.
+package enum Metric: String, Sendable, CaseIterable {
+    case deliveries = "islet_deliveries_total"
+    case deliveryLag = "islet_delivery_lag_seconds"
+    case pushAnswer = "islet_push_answer_seconds"
+    case flightsOpen = "islet_flights_open"
+    case pushesInFlight = "islet_pushes_in_flight"
+    case queueAge = "islet_queue_age_seconds"
+
+    case storeCommits = "islet_store_commits_total"
+    case storeCommands = "islet_store_commands_total"
+    case storeGroupSize = "islet_store_group_size"
+    case storeCommitSeconds = "islet_store_commit_seconds"
+    case storeWaiting = "islet_store_waiting"
+    case storeStatements = "islet_store_statements_total"
+    case storeRowsWritten = "islet_store_rows_written_total"
+    case storeBytesWritten = "islet_store_bytes_written_total"
+
+    case httpRequests = "islet_http_requests_total"
+    case httpRequestSeconds = "islet_http_request_seconds"
+
+    case apnsConnections = "islet_apns_connections"
+    case apnsStreams = "islet_apns_streams_in_use"
+    case apnsStreamLimit = "islet_apns_streams_limit"
+    case apnsQueued = "islet_apns_pushes_queued"
+    case apnsClockSkew = "islet_apns_clock_skew_seconds"
+
+    // Those that every process has bear the names that dashboards know.
+    case buildInfo = "islet_build_info"
+    case residentBytes = "process_resident_memory_bytes"
+    case cpuSeconds = "process_cpu_seconds_total"
+    case openFiles = "process_open_fds"
+    case startTime = "process_start_time_seconds"
+
+    package enum Kind: String, Sendable { case counter, gauge, histogram }
+
+    package var name: String { rawValue }
+
+    package var kind: Kind {
+        switch self {
+        case .deliveries, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten, .storeBytesWritten,
+            .httpRequests, .cpuSeconds:
+            .counter
+        case .deliveryLag, .pushAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds: .histogram
+        case .flightsOpen, .pushesInFlight, .queueAge, .storeWaiting, .apnsConnections, .apnsStreams,
+            .apnsStreamLimit, .apnsQueued, .apnsClockSkew, .buildInfo, .residentBytes, .openFiles, .startTime:
+            .gauge
+        }
+    }
+
+    /// The names of its labels, in the order of a series's values.
+    package var labels: [String] {
+        switch self {
+        case .deliveries: ["app", "environment", "kind", "verdict", "reason"]
+        case .deliveryLag, .pushAnswer, .apnsConnections, .apnsStreams, .apnsStreamLimit, .apnsQueued, .apnsClockSkew:
+            ["environment"]
+        case .storeCommands: ["rank"]
+        case .httpRequests: ["route", "method", "status"]
+        case .httpRequestSeconds: ["route"]
+        case .buildInfo: ["version"]
+        case .flightsOpen, .pushesInFlight, .queueAge, .storeCommits, .storeGroupSize, .storeCommitSeconds,
+            .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten, .residentBytes, .cpuSeconds,
+            .openFiles, .startTime:
+            []
+        }
+    }
+
+    /// The upper bounds of a histogram's buckets; empty for others. Seconds, unless the name says what is counted.
+    package var bounds: [Double] {
+        switch self {
+        case .deliveryLag: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800]
+        case .pushAnswer: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 12]
+        case .storeGroupSize: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
+        case .storeCommitSeconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+        case .httpRequestSeconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+        default: []
+        }
+    }
+
+    package var help: String {
+        switch self {
+        case .deliveries: "Pushes whose outcome is known: what it means, and APNs's reason or why there is no answer."
+        case .deliveryLag: "From the commit of a state to APNs's first acceptance of it for a phone."
+        case .pushAnswer: "From handing a push to the client to APNs's answer, its wait for a free stream included."
+        case .flightsOpen: "Flights that were claimed and are not settled to the end."
+        case .pushesInFlight: "Pushes handed to the client whose outcome is not known."
+        case .queueAge: "How long the earliest work that is due has been waiting to be claimed; 0 when nothing is due."
+        case .storeCommits: "Transactions that were committed."
+        case .storeCommands: "Commands in committed transactions: write (calls), settle, claim."
+        case .storeGroupSize: "Commands in one transaction."
+        case .storeCommitSeconds: "From the begin of a transaction to its commit, the sync of the disk included."
+        case .storeWaiting: "Commands that wait to be written."
+        case .storeStatements: "SQL statements that were run, on any connection."
+        case .storeRowsWritten: "Rows that committed transactions inserted, changed or deleted."
+        case .storeBytesWritten: "Bytes that committed transactions wrote to the log of the database."
+        case .httpRequests: "Requests answered, by route template. A request that matches no route is `none`."
+        case .httpRequestSeconds: "From the head of a request to its answer."
+        case .apnsConnections: "Connections to APNs that take pushes."
+        case .apnsStreams: "Pushes on a connection that have no answer yet."
+        case .apnsStreamLimit: "Pushes that APNs allows at once on the connections that stand."
+        case .apnsQueued: "Pushes in the client that have not left."
+        case .apnsClockSkew: "How far APNs's clock is ahead of this machine's, by its last answer."
+        case .buildInfo: "1, with the version of the server."
+        case .residentBytes: "Resident memory of the process."
+        case .cpuSeconds: "CPU time of the process, user and system."
+        case .openFiles: "Open file descriptors of the process."
+        case .startTime: "When the process began, in seconds since 1970."
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import APNSModel
+import LiveActivityCore
+import Logging
+import Synchronization
+
+/// The circuits of every route with their lock, and the one line that each opening and closing is worth.
+final class Circuits: Sendable {
+    private let board = Mutex(CircuitBoard())
+    private let logger: Logger
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    func gate(at now: UnixTime) -> CircuitGate { board.withLock { $0.gate(at: now) } }
+
+    func status(at now: UnixTime) -> [PushRoute: CircuitBoard.Status] { board.withLock { $0.status(at: now) } }
+
+    /// A claim was made under a gate: its probes are on their way, and where it found none, none is to be had.
+    func claimed(_ reply: ClaimWork.Reply, at now: UnixTime) {
+        guard !reply.probed.isEmpty || !reply.held.isEmpty else { return }
+        board.withLock { board in
+            for route in reply.probed { board.probeSent(route, at: now) }
+            for route in reply.held.subtracting(reply.probed) { board.probeNotFound(route, at: now) }
+        }
+    }
+
+    func record(_ route: PushRoute, _ tally: RouteTally, under gate: CircuitGate, at now: UnixTime, dice: Double) {
+        let change = board.withLock { $0.record(route, tally, under: gate, at: now, dice: dice) }
+        guard let change else { return }
+        let metadata: Logger.Metadata = ["app": "\(route.app)", "environment": "\(route.environment.rawValue)"]
+        switch change {
+        case .opened(let trouble, let next):
+            let reason = trouble.reason(until: next)
+            logger.log(
+                level: trouble.isHalt ? .error : .warning,
+                trouble.isHalt ? "delivery is halted until this is mended" : "APNs is in trouble",
+                metadata: metadata.merging(["code": "\(reason.code.rawValue)", "reason": "\(reason.text)"]) { $1 })
+        case .closed(let duration):
+            logger.notice(
+                "delivery goes on", metadata: metadata.merging(["seconds": "\(duration.components.seconds)"]) { $1 })
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import APNSModel
+package import CoreMetrics
+import LiveActivityCore
+import Synchronization
+
+/// What delivery counts: outcomes, how long they took, and what is on its way.
+package final class DeliveryMetrics: Sendable {
+    /// What became of a push, in words of closed lists.
+    private struct Key: Hashable {
+        let app: BundleID
+        let environment: APNSEnvironment?
+        let kind: PushKind
+        let outcome: Outcome
+    }
+
+    /// The labels `verdict` and `reason`.
+    struct Outcome: Hashable {
+        let verdict: String
+        let reason: String
+    }
+
+    private static let none = "none"
+
+    private let factory: any MetricsFactory
+    private let flights: Meter
+    private let pushes: Meter
+    private let answers: [APNSEnvironment: CoreMetrics.Timer]
+    private let lags: [APNSEnvironment: CoreMetrics.Timer]
+    // Bounded: apps are those of the configuration, and all else is of closed lists.
+    private let deliveries = Mutex<[Key: Counter]>([:])
+
+    /// - Parameter factory: Where the metrics are kept; that of the process unless one is given.
+    package init(factory: any MetricsFactory = MetricsSystem.factory) {
+        self.factory = factory
+        flights = Meter(label: Metric.flightsOpen.name, factory: factory)
+        pushes = Meter(label: Metric.pushesInFlight.name, factory: factory)
+        answers = Self.timers(.pushAnswer, factory)
+        lags = Self.timers(.deliveryLag, factory)
+    }
+
+    private static func timers(_ metric: Metric, _ factory: any MetricsFactory) -> [APNSEnvironment: CoreMetrics.Timer]
+    {
+        let timers = APNSEnvironment.allCases.map { environment in
+            let labels = [(metric.labels[0], environment.rawValue)]
+            return (environment, CoreMetrics.Timer(label: metric.name, dimensions: labels, factory: factory))
+        }
+        return Dictionary(timers, uniquingKeysWith: { first, _ in first })
+    }
+
+    func flightOpened() { flights.increment() }
+    func flightClosed() { flights.decrement() }
+
+    func submitted(_ count: Int) { pushes.increment(by: Double(count)) }
+
+    /// One push has its outcome.
+    ///
+    /// - Parameter sentAt: When it was handed to the sender; `after` is how long ago that was.
+    func answered(
+        _ answer: Result<PushAnswer, PushFailure>, _ seat: Flight.Seat, of flight: Flight, sentAt: UnixTime,
+        after duration: Duration
+    ) {
+        pushes.decrement()
+        guard case .success(let answer) = answer, let environment = seat.environment else { return }
+        answers[environment]?.recordNanoseconds(duration.wholeNanoseconds)
+        guard answer.verdict == .accepted, seat.isFirstOfItsState(in: flight) else { return }
+        let lag = sentAt + duration - flight.desired.activity.changedAt
+        lags[environment]?.recordNanoseconds(max(lag, .zero).wholeNanoseconds)
+    }
+
+    /// What came of the seats of one flight; what is still awaited is counted when it is known.
+    func settled(_ entries: [SettleFlight.Entry], of flight: Flight) {
+        var counts: [Key: Int] = [:]
+        for entry in entries {
+            guard let outcome = Outcome(entry.outcome) else { continue }
+            let key = Key(
+                app: flight.desired.activity.app, environment: entry.seat.environment, kind: entry.seat.plan.kind,
+                outcome: outcome)
+            counts[key, default: 0] += 1
+        }
+        for (key, count) in counts { counter(key).increment(by: count) }
+    }
+
+    private func counter(_ key: Key) -> Counter {
+        deliveries.withLock { known in
+            if let counter = known[key] { return counter }
+            let values = [
+                key.app.text, key.environment?.rawValue ?? Self.none, key.kind.name, key.outcome.verdict,
+                key.outcome.reason,
+            ]
+            let labels = zip(Metric.deliveries.labels, values).map { ($0, $1) }
+            let counter = Counter(label: Metric.deliveries.name, dimensions: labels, factory: factory)
+            known[key] = counter
+            return counter
+        }
+    }
+}
+
+extension DeliveryMetrics.Outcome {
+    /// `nil` while the answer is awaited.
+    init?(_ outcome: SettleFlight.Outcome) {
+        switch outcome {
+        case .answered(.success(let answer)):
+            self.init(
+                verdict: Self.word(answer.verdict),
+                reason: answer.reason.map { reason in
+                    // A text that APNs sends and no page lists is no label.
+                    if case .known(let known) = reason { known.rawValue } else { "other" }
+                } ?? "none")
+        case .answered(.failure(let failure)):
+            self.init(verdict: Self.word(failure.code), reason: failure.code.rawValue)
+        case .notBuilt: self.init(verdict: "parked", reason: "payload")
+        case .awaited: return nil
+        }
+    }
+
+    private static func word(_ verdict: Verdict) -> String {
+        switch verdict {
+        case .accepted: "accepted"
+        case .tokenDead: "token_dead"
+        case .slowDown: "slow_down"
+        case .serviceTrouble: "service_trouble"
+        case .renewProviderToken, .keepProviderToken: "provider_token"
+        case .newConnection: "connection"
+        case .halted: "halted"
+        case .requestRefused: "parked"
+        }
+    }
+
+    private static func word(_ failure: PushFailure.Code) -> String {
+        switch failure {
+        case .unknownFate: "unknown_fate"
+        case .cannotConnect, .refusedByPeer: "connection"
+        case .notSentInTime, .overloaded, .stopping: "not_sent"
+        case .notConfigured: "halted"
+        }
+    }
+}
+
+extension Flight.Seat {
+    /// Of the token that the push goes to; `nil` when it is gone.
+    fileprivate var environment: APNSEnvironment? {
+        plan.kind == .start ? phone.pushToStartToken?.environment : phone.updateToken?.environment
+    }
+
+    /// The phone had been waiting when the state was committed, and is told it for the first time.
+    ///
+    /// One that joined, or got its token, later did not wait for delivery.
+    fileprivate func isFirstOfItsState(in flight: Flight) -> Bool {
+        let changedAt = flight.desired.activity.changedAt
+        let tokenAt = plan.kind == .start ? phone.pushToStartToken?.firstSeenAt : phone.updateToken?.firstSeenAt
+        return phone.instance.sentRevision < plan.revision && phone.instance.contradictions == 0
+            && phone.instance.createdAt <= changedAt && tokenAt.map { $0 <= changedAt } == true
+    }
+}

@@ -1,0 +1,185 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityStorage
+import Logging
+
+/// A flight that was claimed, with what was known then.
+struct Departure: Sendable {
+    let flight: Flight
+    /// The moment before its claim: its lease counts from here.
+    let claimedAt: MonotonicTime
+    let gate: CircuitGate
+    let halvings: Int
+}
+
+extension Dispatcher {
+    /// What is left of a flight after the time that its answers are worth waiting for.
+    private struct Stragglers {
+        let app: AppSettings
+        let seats: [Int]
+        /// Those of them that the sender has.
+        let sent: [Int]
+        let outcomes: Outcomes
+        let awaitedUntil: UnixTime
+        /// What the flight's other answers said.
+        let tallies: [APNSEnvironment: RouteTally]
+    }
+
+    /// From the claim to the last answer.
+    func fly(_ departure: Departure) async {
+        metrics.flightOpened()
+        defer { metrics.flightClosed() }
+        let stragglers = await deliver(departure)
+        room.leave(departure.flight, late: stragglers?.seats.count ?? 0)
+        guard let stragglers else { return }
+        await follow(stragglers, of: departure)
+        room.leaveLate(stragglers.seats.count)
+    }
+
+    /// Sends a flight and settles what is answered in time; returns the rest, whose lane others may go on using.
+    private func deliver(_ departure: Departure) async -> Stragglers? {
+        let flight = departure.flight
+        guard let app = apps[flight.desired.activity.app] else { return nil }
+        let outcomes = Outcomes(count: flight.seats.count)
+        var notBuilt: [Int: PayloadError] = [:]
+        var pushes: [Push] = []
+        var sent: [Int] = []
+        for (index, seat) in flight.seats.enumerated() {
+            do throws(PayloadError) {
+                guard let request = try flight.request(of: seat) else {
+                    outcomes.record(index, .failure(PushFailure(.notSentInTime, "the token is gone")))
+                    continue
+                }
+                sent.append(index)
+                pushes.append(
+                    Push(
+                        request, sendBefore: departure.claimedAt + limits.sendWithin,
+                        answerBy: departure.claimedAt + limits.answerWithin))
+            } catch {
+                notBuilt[index] = error
+                outcomes.record(index, .failure(PushFailure(.notSentInTime, "the payload cannot be built")))
+            }
+        }
+        let places = sent
+        let (faultPoints, metrics, time) = (self.faultPoints, self.metrics, self.time)
+        let (sentAt, submittedAt) = (time.wall(), time.monotonic())
+        faultPoints.reach(.sendBefore)
+        metrics.submitted(pushes.count)
+        sender.submit(pushes) { index, answer in
+            faultPoints.reach(.answerReceived)
+            metrics.answered(
+                answer, flight.seats[places[index]], of: flight, sentAt: sentAt,
+                after: time.monotonic() - submittedAt)
+            outcomes.record(places[index], answer)
+        }
+        faultPoints.reach(.sendAfter)
+
+        let awaitedUntil = sentAt + limits.answerWithin + limits.writeWithin
+        let first = await outcomes.collected(within: limits.settleAfter, on: clock)
+        let tallies = learn(departure, first, of: sent)
+        let entries = flight.seats.indices.map { index in
+            entry(flight.seats[index], first[index], notBuilt[index], awaitedUntil: awaitedUntil)
+        }
+        metrics.settled(entries, of: flight)
+        // Without this settlement the flight stays open: closing it for the stragglers alone would lose the others.
+        guard await settle(flight, entries, app) else { return nil }
+        let late = first.indices.filter { first[$0] == nil }
+        guard !late.isEmpty else { return nil }
+        return Stragglers(
+            app: app, seats: late, sent: sent.filter { first[$0] == nil }, outcomes: outcomes,
+            awaitedUntil: awaitedUntil, tallies: tallies)
+    }
+
+    private func follow(_ late: Stragglers, of departure: Departure) async {
+        let answers = await late.outcomes.collected(
+            within: departure.claimedAt + limits.answerWithin - time.monotonic(), on: clock)
+        // Cancelled, nobody can tell that no answer came in time; the rows say that one is awaited.
+        let known = Task.isCancelled ? late.seats.filter { answers[$0] != nil } : late.seats
+        guard !known.isEmpty else { return }
+        let final = answers.map { $0 ?? .failure(PushFailure(.unknownFate, "no answer in time")) }
+        if !Task.isCancelled { _ = learn(departure, final, of: late.sent, besides: late.tallies) }
+        let entries = known.map { index in
+            entry(departure.flight.seats[index], final[index], nil, awaitedUntil: late.awaitedUntil)
+        }
+        metrics.settled(entries, of: departure.flight)
+        _ = await settle(departure.flight, entries, late.app)
+    }
+
+    /// Tells circuits and pacer what the answers say, and returns it.
+    ///
+    /// - Parameter earlier: What the flight's other answers said: lost ones alone would look as if nobody had answered.
+    private func learn(
+        _ departure: Departure, _ answers: [Result<PushAnswer, PushFailure>?], of sent: [Int],
+        besides earlier: [APNSEnvironment: RouteTally] = [:]
+    ) -> [APNSEnvironment: RouteTally] {
+        let flight = departure.flight
+        var new: [APNSEnvironment: RouteTally] = [:]
+        var all = earlier
+        for index in sent {
+            guard let answer = answers[index] else { continue }
+            let seat = flight.seats[index]
+            let environment = seat.phone.environment(of: seat.plan.kind)
+            new[environment, default: RouteTally()].add(answer, of: seat.phone.device.key, to: environment)
+            all[environment, default: RouteTally()].add(answer, of: seat.phone.device.key, to: environment)
+        }
+        let now = time.wall()
+        for (environment, tally) in new {
+            let route = PushRoute(flight.desired.activity.app, environment)
+            circuits.record(
+                route, all[environment] ?? tally, under: departure.gate, at: now, dice: Double(dice() >> 11) * 0x1p-53)
+            if room.record(route, tally, halvings: departure.halvings, at: now) {
+                logger.notice("APNs asks to slow down", metadata: ["app": "\(route.app)"])
+            }
+        }
+        return all
+    }
+
+    private func entry(
+        _ seat: Flight.Seat, _ answer: Result<PushAnswer, PushFailure>?, _ notBuilt: PayloadError?,
+        awaitedUntil: UnixTime
+    ) -> SettleFlight.Entry {
+        let outcome: SettleFlight.Outcome =
+            if let notBuilt { .notBuilt(notBuilt) } else if let answer { .answered(answer) } else {
+                .awaited(until: awaitedUntil)
+            }
+        return SettleFlight.Entry(seat: seat, outcome: outcome, dice: Double(dice() >> 11) * 0x1p-53)
+    }
+
+    /// `false` when it could not be written.
+    private func settle(_ flight: Flight, _ entries: [SettleFlight.Entry], _ app: AppSettings) async -> Bool {
+        for _ in 0..<limits.settleAttempts {
+            do throws(StorageError) {
+                let result = try await store.commit(
+                    SettleFlight(flight: flight, entries: entries, app: app, now: time.wall()))
+                if case .success(let reply) = result { report(reply, flight) }
+                return true
+            } catch {
+                logger.error(
+                    "outcomes could not be written",
+                    metadata: ["activity": "\(flight.desired.activity.id)", "error": "\(error)"])
+                try? await clock.sleep(for: limits.storagePause)
+            }
+        }
+        // The lease runs out and a rescuer takes it that they may have arrived.
+        logger.error("outcomes are given up", metadata: ["activity": "\(flight.desired.activity.id)"])
+        return false
+    }
+
+    private func report(_ reply: SettleFlight.Reply, _ flight: Flight) {
+        let activity = flight.desired.activity
+        logger.debug(
+            "flight settled",
+            metadata: [
+                "app": "\(activity.app)", "activity": "\(activity.id)", "revision": "\(flight.record.revision)",
+                "accepted": "\(reply.accepted)", "refused": "\(reply.refused)", "awaited": "\(reply.awaited)",
+            ])
+        guard let fault = reply.fault, fault.kind != .notSent else { return }
+        // Trouble of a whole route is said once, by its circuit.
+        logger.info(
+            "a lane waits for APNs",
+            metadata: [
+                "app": "\(activity.app)", "activity": "\(activity.id)", "code": "\(fault.reason.code.rawValue)",
+                "reason": "\(fault.reason.text)",
+            ])
+    }
+}

@@ -1,0 +1,62 @@
+package import APNSModel
+package import LiveActivityStorage
+package import Logging
+import ServiceLifecycle
+
+/// Erases now and then what nobody needs any more, a page at a time, so that it never holds up a change for long.
+///
+/// What is erased, and how much a page is, the command given to it says.
+package struct Pruner: Service {
+    package typealias Failure = StorageError
+
+    package struct Limits: Sendable {
+        /// From the end of one round to the next.
+        package var interval = Duration.seconds(600)
+        /// Pages of one round: what is left waits for the next.
+        package var pages = 10_000
+
+        package init() {}
+    }
+
+    private let prune: @Sendable (UnixTime) async throws(Failure) -> Bool
+    private let time: TimeSource
+    private let clock: any Clock<Duration>
+    private let limits: Limits
+    private let logger: Logger
+    private let signal = Signal()
+
+    /// - Parameter prune: Erases one page of what is too old at that instant; `true` when there is more.
+    package init(
+        time: TimeSource, clock: any Clock<Duration> = ContinuousClock(), limits: Limits = Limits(), logger: Logger,
+        prune: @escaping @Sendable (UnixTime) async throws(Failure) -> Bool
+    ) {
+        self.prune = prune
+        self.time = time
+        self.clock = clock
+        self.limits = limits
+        self.logger = logger
+    }
+
+    /// Prunes at once and then after each interval, until it is stopped; a page that was begun is finished.
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            while !signal.isStopped && !Task.isCancelled {
+                await round()
+                await signal.wait(for: limits.interval, on: clock)
+            }
+        } onGracefulShutdown: {
+            signal.stop()
+        }
+    }
+
+    private func round() async {
+        do throws(Failure) {
+            for _ in 0..<limits.pages where !signal.isStopped && !Task.isCancelled {
+                guard try await prune(time.wall()) else { return }
+            }
+        } catch {
+            // It is old still in ten minutes.
+            logger.error("old records could not be pruned", metadata: ["error": "\(error)"])
+        }
+    }
+}

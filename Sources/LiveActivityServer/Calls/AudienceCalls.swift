@@ -1,0 +1,63 @@
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityStorage
+
+/// Who should see an activity.
+enum AudienceCalls {
+    /// `POST /v1/activities/{activity}/audience`: people join and leave, or the whole audience is replaced, at once or
+    /// page by page.
+    ///
+    /// Whom a replacement leaves out is removed in steps, each a commit of its own. A call that was broken off between
+    /// them is repeated.
+    @Sendable static func change(_ call: Call) async throws(Problem) -> Answer {
+        let id: ActivityID = try call.id("activity")
+        var command = try call.decode(AudienceRequest.self).command(of: id, in: call)
+        command.preconditions = try call.preconditions(sequence: nil)
+        if let dry = try DryRun(call) {
+            guard command.isPreviewable else {
+                throw Problem(.invalidQuery, "a page of a replacement has no dry run", fix: "try the whole audience")
+            }
+            let preview = try await dry.preview(command, of: id, in: call)
+            var answer = AudienceAnswer(preview.reply)
+            answer.take(dry.tally(preview, call), total: preview.state.phones)
+            answer.dryRun = true
+            (answer.devices, answer.next) = dry.page(preview, call)
+            return try Answer(answer, revision: preview.reply.revision)
+        }
+        var done = try await call.commit(command)
+        while let sweep = done.reply.sweep {
+            done = try await call.commit(
+                SweepAudience(app: call.app.bundleID, id: id, reply: done.reply, sweep: sweep, now: call.now))
+        }
+        var answer = AudienceAnswer(done.reply)
+        if !call.isLine {
+            let state = try await ActivityCalls.state(of: id, in: call)
+            answer.take(try await ActivityCalls.tally(of: state, in: call), total: state.phones)
+        }
+        return try Answer(answer, revision: done.reply.revision, isReplayed: done.isReplayed)
+    }
+}
+
+extension ChangeAudience {
+    /// What a page does shows only when the others have come.
+    fileprivate var isPreviewable: Bool {
+        switch change {
+        case .change, .replace: true
+        case .page: false
+        }
+    }
+}
+
+extension AudienceAnswer {
+    fileprivate init(_ reply: ChangeAudience.Reply) {
+        self.init(
+            added: reply.added, removed: reply.removed, unchanged: reply.unchanged, members: reply.members,
+            revision: Int(reply.revision), phase: reply.phase.rawValue)
+    }
+
+    fileprivate mutating func take(_ tally: Outlook.Tally, total: Int) {
+        phones = tally.phones
+        reasons = total == 0 ? [.init(reason: "nothing-to-update", count: 0)] : tally.reasons
+        more = total > tally.counted ? total - tally.counted : nil
+    }
+}

@@ -1,0 +1,97 @@
+import Crypto
+import HTTPTypes
+import JSONText
+import LiveActivityCore
+
+/// What a call's headers ask for, or the members of a batch's line that stand for them.
+struct Conditions: Sendable {
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key")
+    static let replayed = HTTPField.Name("Idempotency-Replayed")
+
+    var match: Preconditions.Match?
+    var key: IdempotencyKey?
+
+    init(match: Preconditions.Match? = nil, key: IdempotencyKey? = nil) {
+        self.match = match
+        self.key = key
+    }
+
+    /// - Throws: `invalid_header`.
+    init(_ headers: HTTPFields, for route: Route) throws(Problem) {
+        if let text = headers[.ifMatch] {
+            guard route.takesIfMatch else {
+                throw Problem(.invalidHeader, "this call takes no `If-Match`", fix: "leave the header out")
+            }
+            guard let match = Self.match(text) else {
+                throw Problem(
+                    .invalidHeader, "`If-Match` is not a list of entity tags", expected: #""7", or *"#,
+                    fix: "send the `ETag` of an earlier answer, with its quotation marks")
+            }
+            self.match = match
+        }
+        if route.method != .get, let name = Self.idempotencyKey, let text = headers[name] {
+            guard let key = IdempotencyKey(text) else {
+                throw Problem(
+                    .invalidHeader, "`Idempotency-Key` is not allowed", expected: IdempotencyKey.expectation)
+            }
+            self.key = key
+        }
+    }
+
+    static func tag(_ revision: Revision) -> String { "\"\(revision)\"" }
+
+    /// The revisions that `If-Match` names (RFC 9110 section 13.1.1). A weak tag never matches, nor does one that is
+    /// not of ours.
+    static func match(_ text: String) -> Preconditions.Match? {
+        var rest = text.utf8[...]
+        func skip(_ bytes: [UInt8]) { while let first = rest.first, bytes.contains(first) { rest.removeFirst() } }
+        let space = [UInt8(ascii: " "), UInt8(ascii: "\t")]
+        if text.utf8.filter({ !space.contains($0) }).elementsEqual([UInt8(ascii: "*")]) { return .anything }
+        var revisions: Set<Revision> = []
+        var count = 0
+        skip(space + [UInt8(ascii: ",")])
+        while !rest.isEmpty {
+            let isWeak = rest.starts(with: "W/".utf8)
+            if isWeak { rest.removeFirst(2) }
+            guard rest.popFirst() == UInt8(ascii: "\""), let end = rest.firstIndex(of: UInt8(ascii: "\"")) else {
+                return nil
+            }
+            let tag = String(decoding: rest[..<end], as: UTF8.self)
+            rest = rest[rest.index(after: end)...]
+            count += 1
+            if !isWeak, let revision = Revision(tag), String(revision) == tag { revisions.insert(revision) }
+            skip(space)
+            guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return nil }
+            skip(space + [UInt8(ascii: ",")])
+        }
+        return count > 0 ? .revisions(revisions) : nil
+    }
+}
+
+/// A caller's name for one call, by which its repetition is known. Only its hash is kept.
+struct IdempotencyKey: Sendable {
+    static let expectation = "1 to 255 visible ASCII characters"
+
+    /// The first 16 bytes of the SHA-256.
+    let hash: [UInt8]
+
+    init?(_ text: String) {
+        guard 1...255 ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+        hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
+    }
+
+    /// What the call asks, whatever the order of members and the way its path is encoded.
+    func digest(of call: Call) -> [UInt8] {
+        var hasher = SHA256()
+        func update(_ bytes: [UInt8]) {
+            // With their length, so that one part does not read as the end of another.
+            hasher.update(data: Array("\(bytes.count):".utf8))
+            hasher.update(data: bytes)
+        }
+        update(Array("\(call.route.method.rawValue) \(call.route.path)".utf8))
+        for (name, value) in call.parameters.sorted(by: { $0.key < $1.key }) { update(Array("\(name)=\(value)".utf8)) }
+        for (name, value) in call.query.sorted { update(Array("?\(name)=\(value)".utf8)) }
+        update(call.json?.canonicalBytes ?? [])
+        return Array(hasher.finalize().prefix(16))
+    }
+}

@@ -1,0 +1,99 @@
+import APNSModel
+import HTTPTypes
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityStorage
+
+/// The lines of `POST /v1/batch`: each names a write of its own.
+struct BatchReader: LineReader {
+    let responder: Responder
+    let key: APIKeyRecord
+    /// The call that the batch itself is.
+    let context: Call
+
+    var lineBytes: Int { context.services.limits.lineBytes }
+
+    func read(_ line: [UInt8]) throws(Problem) -> (subject: String?, call: LineCall) {
+        let services = context.services
+        guard let json = try Call.parse(line, upTo: lineBytes, services.limits) else {
+            throw Problem(.invalidJSON, "the line is empty")
+        }
+        let write: BatchLine
+        do throws(JSONDecodingError) { write = try json.decode(BatchLine.self) } catch { throw Problem(error) }
+        guard let method = HTTPRequest.Method(write.method) else {
+            throw .invalid("/method", "not an HTTP method", expected: "PUT, PATCH, POST or DELETE")
+        }
+        let (path, query) = Self.parts(of: write.path)
+        let (route, encoded) = try Responder.route(method, String(path))
+        guard route.method != .get, case .key(let scope, let handler) = route.access else {
+            throw .invalid(
+                "/path", "no write of one activity or device", expected: "a write: PUT, PATCH, POST or DELETE")
+        }
+        _ = try responder.authorize(key, for: scope)
+        let parameters = try PercentEncoding.decode(encoded)
+        let values = try Query(query, known: route.query)
+        guard try !values.flag("dryRun") else {
+            throw Problem(.invalidQuery, "a batch takes no dry runs", fix: "make a call of its own")
+        }
+        let call = Call(
+            services: services, app: context.app, now: services.time.wall(), route: route, parameters: parameters,
+            query: values, json: route.body == .none ? nil : write.body, conditions: try Self.conditions(write, route),
+            isLine: true)
+        return (Self.subject(parameters), LineCall(call: call, handler: handler))
+    }
+
+    private static func parts(of path: String) -> (path: Substring, query: String?) {
+        guard let mark = path.firstIndex(of: "?") else { return (path[...], nil) }
+        return (path[..<mark], String(path[path.index(after: mark)...]))
+    }
+
+    private static func conditions(_ write: BatchLine, _ route: Route) throws(Problem) -> Conditions {
+        var conditions = Conditions()
+        if let text = write.ifMatch {
+            guard route.takesIfMatch, let match = Conditions.match(text) else {
+                throw .invalid("/ifMatch", "not a list of entity tags, or not for this call", expected: #""7", or *"#)
+            }
+            conditions.match = match
+        }
+        if let text = write.idempotencyKey {
+            guard let key = IdempotencyKey(text) else {
+                throw .invalid("/idempotencyKey", "not allowed", expected: IdempotencyKey.expectation)
+            }
+            conditions.key = key
+        }
+        return conditions
+    }
+
+    /// What a write is about: a phone's report is the phone's.
+    private static func subject(_ parameters: [String: String]) -> String? {
+        parameters["device"].map { "d" + $0 } ?? parameters["activity"].map { "a" + $0 }
+    }
+}
+
+/// The lines of a streamed audience: pages of one and the same call.
+struct PageReader: LineReader {
+    /// The call that the stream itself is.
+    let call: Call
+
+    /// - Throws: For what only a call with one page can ask.
+    init(call: Call) throws(Problem) {
+        self.call = call
+        guard call.conditions.key == nil, call.conditions.match == nil, call.query.sorted.isEmpty else {
+            throw Problem(
+                .invalidHeader, "a stream of pages takes no conditions, keys or dry runs",
+                fix: "repeating a page is harmless; for conditions send pages one by one, as JSON")
+        }
+        _ = try call.id("activity", ActivityID.self)
+    }
+
+    var lineBytes: Int { call.services.limits.inventoryBytes }
+
+    func read(_ line: [UInt8]) throws(Problem) -> (subject: String?, call: LineCall) {
+        let page = Call(
+            services: call.services, app: call.app, now: call.services.time.wall(), route: call.route,
+            parameters: call.parameters, query: call.query,
+            json: try Call.parse(line, upTo: lineBytes, call.services.limits), conditions: Conditions(), isLine: true)
+        return ("a", LineCall(call: page, handler: AudienceCalls.change))
+    }
+}

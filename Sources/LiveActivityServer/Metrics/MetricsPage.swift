@@ -1,0 +1,111 @@
+package import APNSModel
+import LiveActivityCore
+import LiveActivityStorage
+import Logging
+
+/// How the connections to APNs of one environment do, all together.
+package struct ConnectionReading: Sendable, Equatable {
+    package var environment: APNSEnvironment
+    package var connections = 0
+    package var streams = 0
+    package var streamLimit = 0
+    package var queued = 0
+    package var clockSkew: Duration?
+
+    package init(_ environment: APNSEnvironment) {
+        self.environment = environment
+    }
+}
+
+/// Where the numbers of `GET /metrics` come from, the store's aside.
+package struct MetricsSources: Sendable {
+    package let registry: MetricsRegistry
+    let version: String
+    let startedAt: UnixTime
+    let connections: @Sendable () -> [ConnectionReading]
+
+    /// - Parameters:
+    ///   - startedAt: When the process began.
+    ///   - connections: Asked at each reading; one element for each environment.
+    package init(
+        registry: MetricsRegistry, version: String, startedAt: UnixTime,
+        connections: @escaping @Sendable () -> [ConnectionReading] = { [] }
+    ) {
+        self.registry = registry
+        self.version = version
+        self.startedAt = startedAt
+        self.connections = connections
+    }
+}
+
+/// Everything there is to read, at one instant.
+struct MetricsPage {
+    let sources: MetricsSources
+    let services: Services
+
+    /// Without the store's families when it does not answer: the others are needed most just then.
+    func text() async -> String {
+        var families = Dictionary(
+            sources.registry.families.map { ($0.metric, $0) }, uniquingKeysWith: { first, _ in first })
+        var read = process() + connections()
+        do throws(StorageError) {
+            read += store(try await services.store.statistics())
+        } catch {
+            services.logger.error("the store's statistics could not be read", metadata: ["error": "\(error)"])
+        }
+        for family in read { families[family.metric] = family }
+        // Those nothing has happened to yet are there too, without series: a name that is absent is misspelt.
+        return PrometheusText.write(Metric.allCases.map { families[$0] ?? MetricFamily($0, []) })
+    }
+
+    private func store(_ statistics: StoreStatistics) -> [MetricFamily] {
+        let age = statistics.earliestDue.map { services.time.wall() - $0 } ?? .zero
+        return [
+            MetricFamily(.queueAge, max(age, .zero).seconds),
+            MetricFamily(.storeCommits, statistics.commits),
+            MetricFamily(
+                .storeCommands,
+                CommandRank.allCases.map { rank in
+                    MetricFamily.Series([rank.name], .number(Double(statistics.commands[rank] ?? 0)))
+                }),
+            MetricFamily(.storeGroupSize, [.init([], .buckets(statistics.groupSizes))]),
+            MetricFamily(.storeCommitSeconds, [.init([], .buckets(statistics.commitSeconds))]),
+            MetricFamily(.storeWaiting, statistics.waiting),
+            MetricFamily(.storeStatements, statistics.statements),
+            MetricFamily(.storeRowsWritten, statistics.rowsWritten),
+            MetricFamily(.storeBytesWritten, statistics.bytesWritten),
+        ]
+    }
+
+    private func connections() -> [MetricFamily] {
+        let readings = sources.connections()
+        func family(_ metric: Metric, _ value: (ConnectionReading) -> Double?) -> MetricFamily {
+            MetricFamily(
+                metric,
+                readings.compactMap { reading in
+                    value(reading).map { .init([reading.environment.rawValue], .number($0)) }
+                })
+        }
+        return [
+            family(.apnsConnections) { Double($0.connections) }, family(.apnsStreams) { Double($0.streams) },
+            family(.apnsStreamLimit) { Double($0.streamLimit) }, family(.apnsQueued) { Double($0.queued) },
+            family(.apnsClockSkew) { $0.clockSkew?.seconds },
+        ]
+    }
+
+    private func process() -> [MetricFamily] {
+        var families = [
+            MetricFamily(.buildInfo, [.init([sources.version], .number(1))]),
+            MetricFamily(.startTime, Double(sources.startedAt.milliseconds) / 1000),
+        ]
+        guard let reading = ProcessReading.now() else { return families }
+        families.append(MetricFamily(.residentBytes, reading.residentBytes))
+        families.append(MetricFamily(.cpuSeconds, reading.cpuSeconds))
+        families.append(MetricFamily(.openFiles, reading.openFiles))
+        return families
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double { self / .seconds(1) }
+}

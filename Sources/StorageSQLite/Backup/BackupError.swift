@@ -1,0 +1,51 @@
+import GRDB
+
+/// Why a backup or a restore was not done, and what to do about it; nothing that was there has changed.
+package enum BackupError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// There is no such file.
+    case missing(path: String)
+    /// It is not a SQLite database, or not one of Islet's.
+    case notIslet(path: String)
+    /// A later version of Islet made it.
+    case newer(path: String)
+    /// SQLite's check found damage.
+    case damaged(path: String, detail: String)
+    /// There is a file already where the backup should go.
+    case exists(path: String)
+    /// Source and target are the same file.
+    case same(path: String)
+    /// A process has the database that would be replaced.
+    case inUse(path: String)
+    /// The file system or SQLite refused.
+    case failed(String)
+
+    package var description: String {
+        switch self {
+        case .missing(let path): "\(path): there is no such file"
+        case .notIslet(let path): "\(path) is not a database of islet"
+        case .newer(let path): "\(path) was written by a newer version of islet: use that version"
+        case .damaged(let path, let detail): "\(path) is damaged (\(detail)): use another backup"
+        case .exists(let path): "\(path) is there already: name another file, or add --overwrite"
+        case .same(let path): "\(path) is the database itself: name another file"
+        case .inUse(let path): "the database \(path) is in use: stop the process that has it, then restore"
+        case .failed(let detail): detail
+        }
+    }
+
+    /// What SQLite said, without the statement's arguments.
+    static func translating<Value>(
+        _ path: String, _ body: () throws -> Value
+    ) throws(BackupError) -> Value {
+        do {
+            return try body()
+        } catch let error as BackupError {
+            throw error
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+            throw .notIslet(path: path)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+            throw .damaged(path: path, detail: error.message ?? "malformed")
+        } catch {
+            throw .failed("\(path): \(WriterQueue.words(error))")
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import GRDB
+
+/// What a look at a database finds, beside a server that runs or without one; it changes nothing.
+package struct DatabaseInspection: Sendable, Equatable {
+    package enum Schema: Sendable, Equatable {
+        /// Of this version.
+        case current
+        /// The next start of the server brings it up to date.
+        case older
+        case newer
+        case foreign
+    }
+
+    package enum Integrity: Sendable, Equatable {
+        case sound
+        case damaged(String)
+        /// Too large to read through in passing.
+        case notChecked
+    }
+
+    /// Read through at most, in bytes: about a second's work.
+    package static let largestCheck: Int64 = 1 << 30
+
+    package var exists = false
+    /// A process serves it.
+    package var isServed = false
+    /// Why it cannot be opened or read.
+    package var problem: String?
+    package var schema: Schema = .current
+    package var integrity: Integrity = .notChecked
+    package var bytes: Int64 = 0
+    package var logBytes: Int64 = 0
+    /// The bits of `chmod`.
+    package var mode: Int?
+    package var folderIsWritable = false
+    /// `nil` when the system does not tell.
+    package var freeBytes: Int64?
+
+    package init() {}
+
+    /// Looks at the database at a path. It blocks.
+    package init(of path: String) {
+        let files = FileManager.default
+        let folder = FileSteps.folder(of: path)
+        folderIsWritable = files.isWritableFile(atPath: folder)
+        freeBytes = (try? files.attributesOfFileSystem(forPath: folder))?[.systemFreeSize]
+            .flatMap { ($0 as? NSNumber)?.int64Value }
+        guard let attributes = try? files.attributesOfItem(atPath: path) else { return }
+        exists = true
+        mode = (attributes[.posixPermissions] as? NSNumber)?.intValue
+        bytes = Self.size(attributes)
+        logBytes = (try? files.attributesOfItem(atPath: path + "-wal")).map(Self.size) ?? 0
+        do throws(BackupError) {
+            try BackupError.translating(path) { try look(path) }
+        } catch {
+            problem = error.description
+        }
+    }
+
+    private mutating func look(_ path: String) throws {
+        if folderIsWritable {
+            let lock = try ProcessLock(path: path)
+            isServed = lock == nil
+            lock?.unlock()
+        }
+        let queue = try DatabaseQueue(path: path, configuration: BackupCopy.configuration)
+        defer { try? queue.close() }
+        let isSmall = bytes <= Self.largestCheck
+        (schema, integrity) = try queue.read { db in
+            let kind: Schema =
+                switch try DatabaseKind.of(db) {
+                case .foreign: .foreign
+                case .newer: .newer
+                case .known:
+                    try StorageSQLite.Schema.migrator.hasCompletedMigrations(db) ? .current : .older
+                }
+            guard isSmall else { return (kind, .notChecked) }
+            do {
+                try DatabaseKind.quickCheck(db, path)
+                return (kind, .sound)
+            } catch BackupError.damaged(_, let detail) {
+                return (kind, .damaged(detail))
+            }
+        }
+    }
+
+    private static func size(_ attributes: [FileAttributeKey: Any]) -> Int64 {
+        (attributes[.size] as? NSNumber)?.int64Value ?? 0
+    }
+}

@@ -1,0 +1,59 @@
+import LiveActivityCore
+
+extension Draft {
+    /// Writes what a group changed, table by table in key order.
+    func write(_ sql: Statements) throws {
+        try sql.write(changes.activities.sorted().compactMap { snapshot.activities[$0] })
+        try sql.write(changes.contents.sorted().compactMap { snapshot.contents[$0] })
+        try sql.write(changes.lanes.sorted().compactMap { snapshot.lane($0) })
+        try sql.write(
+            changes.users.compactMap { key in
+                snapshot.users[key].map { UserRow(number: $0, app: key.app, id: key.id) }
+            }.sorted { $0.number < $1.number })
+        try sql.write(changes.devices.sorted().compactMap { snapshot.devices[$0] })
+        try sql.write(changes.deviceTokens.sorted().compactMap { snapshot.deviceTokens[$0] })
+        try sql.write(changes.instances.sorted().compactMap { snapshot.instances[$0] })
+        let removed = changes.removedUpdateTokens.sorted()
+        try sql.delete(
+            "DELETE FROM update_token WHERE (activity, dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+            jsonPairs(removed.map { ($0.activity, $0.device) }), count: removed.count)
+        try sql.write(changes.updateTokens.sorted().compactMap { snapshot.updateTokens[$0] })
+        let left = changes.removedMembers.sorted()
+        try sql.delete(
+            "DELETE FROM member WHERE (activity, user) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+            jsonPairs(left.map { ($0.activity, $0.user) }), count: left.count)
+        try sql.write(
+            changes.addedMembers.union(changes.memberMarks).sorted().map { key in
+                MemberRow(key, mark: snapshot.memberMarks[key, default: 0])
+            })
+        try sql.write(changes.audiences.sorted().compactMap { snapshot.audiences[$0] })
+        try sql.write(changes.idempotency.compactMap { snapshot.idempotency[$0] })
+        try sql.write(changes.tombstones.sorted().compactMap { snapshot.tombstones[$0] })
+        try sql.write(changes.owners.sorted { $0.hex < $1.hex }.compactMap { snapshot.owners[$0] })
+        try sql.write(changes.budgets.sorted().compactMap { snapshot.budgets[$0] })
+        try writeHistory(sql)
+    }
+
+    private func writeHistory(_ sql: Statements) throws {
+        guard !changes.history.isEmpty else { return }
+        var sequence = try sql.number("SELECT value FROM meta WHERE name = 'history_seq'") ?? 0
+        var rows: [HistoryRow] = []
+        for record in changes.history {
+            sequence += 1
+            rows.append(HistoryRow(sequence: sequence, record: record))
+        }
+        try sql.write(rows.sorted { ($0.record.activity, $0.sequence) < ($1.record.activity, $1.sequence) })
+        let bytes = rows.reduce(0) { $0 + $1.body.count }
+        try sql.execute(
+            """
+            UPDATE meta SET value = value + CASE name WHEN 'history_seq' THEN ? ELSE ? END
+            WHERE name IN ('history_seq', 'history_bytes')
+            """, [.int(Int64(rows.count)), .int(Int64(bytes))])
+    }
+
+    /// The commit leaves something to do, now or at a time that the dispatcher does not know yet.
+    var makesWorkDue: Bool {
+        changes.activities.contains { snapshot.activities[$0]?.wakeAt != nil }
+            || changes.lanes.contains { snapshot.lane($0)?.nextAt != nil }
+    }
+}

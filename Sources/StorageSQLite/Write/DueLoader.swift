@@ -1,0 +1,238 @@
+import APNSModel
+import Foundation
+import LiveActivityCore
+
+/// Finds the lanes that have something to do, and loads a page of phones for each: see `DueLanes`.
+struct DueLoader {
+    /// Phones up to which a lane's are fetched together with those of other small ones.
+    private static let smallLane = 32
+
+    private let due: DueLanes
+    private let sql: Statements
+    /// The devices of the small lanes, by activity.
+    private var smallLanes: [ActivityNumber: [DeviceKey]] = [:]
+
+    private init(due: DueLanes, sql: Statements) {
+        self.due = due
+        self.sql = sql
+    }
+
+    static func load(_ due: DueLanes, _ sql: Statements, _ snapshot: inout Snapshot) throws {
+        var loader = Self(due: due, sql: sql)
+        try loader.findLanes(&snapshot)
+        try loader.findLowerHalves(&snapshot)
+        try loader.loadPages(&snapshot)
+        try PhoneLoader(sql: sql).complete(&snapshot)
+    }
+
+    // MARK: - Lanes
+
+    private struct Candidate {
+        let at: UnixTime
+        let activity: ActivityNumber
+        /// `nil`: all lanes of the activity.
+        let lane: DeviceKey?
+    }
+
+    private func findLanes(_ snapshot: inout Snapshot) throws {
+        var lost: [LaneKey] = []
+        // What a process that is gone had on its way comes first, though its lease may run on.
+        try sql.query(
+            """
+            SELECT activity, from_dk FROM lane INDEXED BY lane_in_flight
+            WHERE flight_node IS NOT NULL AND flight_node <> ? ORDER BY activity, from_dk LIMIT ?
+            """, [.int(due.node), .int(Int64(due.lanes))]
+        ) { row in lost.append(LaneKey(row.int(), row.int())) }
+        var candidates: [Candidate] = []
+        try sql.query(
+            """
+            SELECT next_at, activity, from_dk FROM lane WHERE next_at <= ?
+            ORDER BY next_at, activity, from_dk LIMIT ?
+            """, [.int(due.at.milliseconds), .int(Int64(due.lanes))]
+        ) { row in candidates.append(Candidate(at: row.time(), activity: row.int(), lane: row.int())) }
+        try sql.query(
+            "SELECT wake_at, no FROM activity WHERE wake_at <= ? ORDER BY wake_at, no LIMIT ?",
+            [.int(due.at.milliseconds), .int(Int64(due.lanes))]
+        ) { row in candidates.append(Candidate(at: row.time(), activity: row.int(), lane: nil)) }
+        candidates.sort { left, right in
+            (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
+        }
+        try SnapshotLoader.fetchActivities(
+            Set(lost.map(\.activity) + candidates.map(\.activity)), sql, &snapshot)
+        var taken = Set(lost)
+        snapshot.due = lost
+        for candidate in candidates {
+            guard let activity = snapshot.activities[candidate.activity] else { continue }
+            let lanes: [LaneKey]
+            if let from = candidate.lane {
+                lanes = [LaneKey(candidate.activity, from)]
+            } else {
+                lanes = (snapshot.lanes[candidate.activity] ?? []).filter { lane in
+                    lane.page(for: activity, at: due.at) != .due && lane.flight == nil
+                        && !lane.isBackingOff(now: due.at)
+                }.map(\.key)
+            }
+            let new = lanes.filter { !taken.contains($0) }
+            guard snapshot.due.isEmpty || snapshot.due.count + new.count <= due.lanes else { break }
+            if candidate.lane == nil { snapshot.woken.append(candidate.activity) }
+            snapshot.due += new
+            taken.formUnion(new)
+        }
+    }
+
+    private func findLowerHalves(_ snapshot: inout Snapshot) throws {
+        for key in snapshot.due {
+            guard let lanes = snapshot.lanes[key.activity], let lane = snapshot.lane(key),
+                lane.shouldSplit(lanes: lanes.count)
+            else { continue }
+            var counts = LaneCounts()
+            try sql.query(
+                "SELECT state, count(*) FROM instance WHERE activity = ? AND dk >= ? AND dk < ? GROUP BY state",
+                [.int(key.activity), .int(lane.fromDevice), .int(lane.middle)]
+            ) { row in
+                let state: InstanceRecord.State = try decodeCase(row.int(), "instance", "state")
+                counts.count(state, Int(row.int()))
+            }
+            snapshot.lowerHalves[key] = counts
+        }
+    }
+
+    // MARK: - Pages
+
+    private mutating func loadPages(_ snapshot: inout Snapshot) throws {
+        try loadSmallLanes(&snapshot)
+        var room = due.phones
+        var roomOf: [ActivityNumber: Int] = [:]
+        for key in snapshot.due {
+            guard let lane = snapshot.lane(key), let activity = snapshot.activities[key.activity] else { continue }
+            if let flight = lane.flight {
+                guard lane.isAbandoned(now: due.at, node: due.node) else { continue }
+                snapshot.pages[key] = try flightPage(lane, flight, &snapshot)
+                room -= snapshot.pages[key]?.devices.count ?? 0
+                continue
+            }
+            guard room > 0, !lane.isBackingOff(now: due.at), snapshot.lowerHalves[key] == nil else { continue }
+            let limit = min(room, roomOf[key.activity] ?? due.phonesOfOne)
+            guard limit > 0 else { continue }
+            let page = try page(of: lane, activity, limit: limit, &snapshot)
+            snapshot.pages[key] = page
+            room -= page.devices.count
+            roomOf[key.activity] = (roomOf[key.activity] ?? due.phonesOfOne) - page.devices.count
+        }
+    }
+
+    private func isSmall(_ lane: LaneRecord, _ snapshot: Snapshot) -> Bool {
+        lane.counts.total <= Self.smallLane && snapshot.lanes[lane.activity]?.count == 1
+    }
+
+    private mutating func loadSmallLanes(_ snapshot: inout Snapshot) throws {
+        let small = snapshot.due.filter { key in snapshot.lane(key).map { isSmall($0, snapshot) } ?? false }
+        guard !small.isEmpty else { return }
+        try sql.query(
+            "SELECT \(InstanceRecord.list) FROM instance WHERE activity IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(small.map(\.activity)))]
+        ) { row in
+            let record = try InstanceRecord(&row)
+            snapshot.instances[.init(record.activity, record.device)] = record
+            smallLanes[record.activity, default: []].append(record.device)
+        }
+    }
+
+    private func flightPage(
+        _ lane: LaneRecord, _ flight: FlightRecord, _ snapshot: inout Snapshot
+    ) throws -> Snapshot.Page {
+        if let devices = flight.devices {
+            try SnapshotLoader.fetch(
+                InstanceRecord.self, Set(devices.map { .init(lane.activity, $0) }), sql
+            ) { record in snapshot.instances[.init(record.activity, record.device)] = record }
+            return Snapshot.Page(
+                devices: devices.sorted().filter { snapshot.instances[.init(lane.activity, $0)] != nil },
+                isComplete: true)
+        }
+        let devices = try stretch(
+            of: lane.activity, flight.fromDevice, through: flight.toDevice, limit: .max, &snapshot)
+        return Snapshot.Page(devices: devices, isComplete: true)
+    }
+
+    private func page(
+        of lane: LaneRecord, _ activity: ActivityRecord, limit: Int, _ snapshot: inout Snapshot
+    ) throws -> Snapshot.Page {
+        switch lane.page(for: activity, at: due.at) {
+        case .lap(let stretches):
+            var devices: [DeviceKey] = []
+            for range in stretches {
+                // One more than there is room for tells whether the page is all there is.
+                let left = limit - devices.count
+                let found: [DeviceKey]
+                if isSmall(lane, snapshot) {
+                    found = (smallLanes[lane.activity] ?? []).sorted().filter(range.contains)
+                } else {
+                    found = try stretch(
+                        of: lane.activity, range.lowerBound, through: range.upperBound - 1, limit: left + 1, &snapshot)
+                }
+                devices += found.prefix(left)
+                if found.count > left { return Snapshot.Page(devices: devices, isComplete: false) }
+            }
+            return Snapshot.Page(devices: devices, isComplete: true)
+        case .due:
+            return isSmall(lane, snapshot)
+                ? smallDuePage(of: lane, limit: limit, snapshot) : try duePage(of: lane, limit: limit, &snapshot)
+        }
+    }
+
+    private func smallDuePage(of lane: LaneRecord, limit: Int, _ snapshot: Snapshot) -> Snapshot.Page {
+        var devices: [DeviceKey] = []
+        var next: UnixTime?
+        for device in (smallLanes[lane.activity] ?? []).sorted() {
+            guard let time = snapshot.instances[.init(lane.activity, device)]?.lookAt else { continue }
+            if time <= due.at { devices.append(device) } else { next = min(next ?? time, time) }
+        }
+        return Snapshot.Page(
+            devices: Array(devices.prefix(limit)), isComplete: devices.count <= limit, nextLookAt: next)
+    }
+
+    private func duePage(of lane: LaneRecord, limit: Int, _ snapshot: inout Snapshot) throws -> Snapshot.Page {
+        var devices: [DeviceKey] = []
+        try sql.query(
+            """
+            SELECT \(InstanceRecord.list) FROM instance
+            WHERE activity = ? AND look_at <= ? AND dk >= ? AND dk < ? ORDER BY dk LIMIT ?
+            """,
+            [
+                .int(lane.activity), .int(due.at.milliseconds), .int(lane.fromDevice), .int(lane.toDevice),
+                .int(Int64(limit + 1)),
+            ]
+        ) { row in
+            let record = try InstanceRecord(&row)
+            devices.append(record.device)
+            snapshot.instances[.init(record.activity, record.device)] = record
+        }
+        let next = try sql.number(
+            """
+            SELECT look_at FROM instance INDEXED BY instance_look
+            WHERE activity = ? AND look_at > ? AND dk >= ? AND dk < ? ORDER BY look_at LIMIT 1
+            """,
+            [.int(lane.activity), .int(due.at.milliseconds), .int(lane.fromDevice), .int(lane.toDevice)])
+        return Snapshot.Page(
+            devices: Array(devices.prefix(limit)), isComplete: devices.count <= limit,
+            nextLookAt: next.map(UnixTime.init(milliseconds:)))
+    }
+
+    private func stretch(
+        of activity: ActivityNumber, _ first: DeviceKey, through last: DeviceKey, limit: Int,
+        _ snapshot: inout Snapshot
+    ) throws -> [DeviceKey] {
+        var devices: [DeviceKey] = []
+        try sql.query(
+            """
+            SELECT \(InstanceRecord.list) FROM instance
+            WHERE activity = ? AND dk BETWEEN ? AND ? ORDER BY dk LIMIT ?
+            """, [.int(activity), .int(first), .int(last), .int(Int64(limit))]
+        ) { row in
+            let record = try InstanceRecord(&row)
+            devices.append(record.device)
+            snapshot.instances[.init(activity, record.device)] = record
+        }
+        return devices
+    }
+}

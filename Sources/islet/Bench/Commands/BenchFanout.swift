@@ -1,0 +1,62 @@
+import ArgumentParser
+
+/// `islet bench fanout`: what it costs to bring a change to phones.
+struct BenchFanout: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fanout",
+        abstract: "Changes the state of activities, and measures what the server needs until every phone holds it.",
+        discussion: """
+            Without --activities and --phones: 1 activity of 100,000 phones, and 100,000 activities of one phone each. \
+            The pushes are updates of live cards at low priority.
+            """)
+
+    @OptionGroup var options: BenchOptions
+    @OptionGroup var streams: BenchStreams
+    @Option(help: "The number of activities of the one row.") var activities: Int?
+    @Option(help: "The number of phones of each activity.") var phones: Int?
+    @Flag(help: "Adds a row of 1 activity with 1,000,000 phones.") var million = false
+
+    private static let maximumPhones = 1_000_000
+
+    func validate() throws {
+        for row in rows {
+            guard row.activities > 0, row.phones > 0,
+                row.activities.multipliedReportingOverflow(by: row.phones).partialValue <= Self.maximumPhones,
+                row.activities <= Self.maximumPhones, row.phones <= Self.maximumPhones
+            else { throw ValidationError("--activities times --phones is 1 to \(Self.maximumPhones)") }
+        }
+    }
+
+    private var rows: [(activities: Int, phones: Int)] {
+        if activities != nil || phones != nil { return [(activities ?? 1, phones ?? 1)] }
+        return [(1, 100_000), (100_000, 1)] + (million ? [(1, 1_000_000)] : [])
+    }
+
+    func run() async throws {
+        var figures: [FanoutRow] = []
+        for row in rows {
+            Progress.say("\(row.activities) × \(row.phones)")
+            let streams = streams.streams
+            figures.append(
+                try await BenchStage.with(options) { bench in
+                    let population = Population(
+                        activities: row.activities, phones: row.phones)
+                    let fanout = Fanout(bench: bench, population: population, streams: streams)
+                    let registration = try await fanout.register()
+                    return FanoutRow(population, registration, try await fanout.change(row.activities))
+                })
+        }
+        try BenchReport.publish(figures, to: options.json)
+    }
+}
+
+/// How many batches of calls are on their way at the same time.
+struct BenchStreams: ParsableArguments {
+    @Option(help: "The batches of calls on their way at the same time.") var streams = 4
+
+    func validate() throws {
+        guard 1...LoadCaller.maximumStreams ~= streams else {
+            throw ValidationError("--streams is 1 to \(LoadCaller.maximumStreams), not \(streams)")
+        }
+    }
+}

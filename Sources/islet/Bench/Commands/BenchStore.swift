@@ -1,0 +1,128 @@
+import APNSClient
+import APNSModel
+import ArgumentParser
+import Foundation
+import JSONText
+import LiveActivityCore
+import LiveActivityStorage
+import StorageSQLite
+
+/// `islet bench store`: the engine alone, in this process.
+struct BenchStore: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store",
+        abstract: "Writes state changes to the database alone, by 64 writers and by one.",
+        discussion: "Beside it: how long the same disk takes to make one page of 4 KiB durable.")
+
+    @OptionGroup var options: BenchOptions
+    @Option(help: "How long each row writes, in seconds.") var seconds = 5
+
+    func validate() throws {
+        guard 1...600 ~= seconds else { throw ValidationError("--seconds is 1 to 600, not \(seconds)") }
+    }
+
+    private static let writers = [64, 1]
+
+    func run() async throws {
+        let seconds = seconds
+        let rows = try await options.withFolder { folder in
+            let probe = try SyncProbe(folder: folder)
+            var rows: [StoreRow] = []
+            for writers in Self.writers {
+                Progress.say("\(writers) writers for \(seconds) s")
+                let path = folder.appendingPathComponent("store-\(writers).db").path
+                rows.append(try await StoreLoad(path: path, writers: writers, seconds: seconds).run(beside: probe))
+            }
+            return rows
+        }
+        try BenchReport.publish(rows, to: options.json)
+    }
+}
+
+/// Writers that each change the state of an activity of their own, one change after the other.
+struct StoreLoad: Sendable {
+    let path: String
+    let writers: Int
+    let seconds: Int
+
+    private static let type = ActivityType(name: "OrderTracking", attributesType: "OrderTrackingAttributes")
+
+    func run(beside probe: SyncProbe) async throws -> StoreRow {
+        guard let app = BundleID(DemoStage.bundleID) else { throw CommandError("the bundle id is not one") }
+        let store = try SQLiteStore(path: path)
+        defer { store.close() }
+        let (before, counted) = (try ProcessUse(of: getpid()), try await store.statistics())
+        let begin = ContinuousClock.now
+        let end = begin + .seconds(seconds)
+        let latencies = try await withThrowingTaskGroup(of: [Double].self) { group in
+            for writer in 0..<writers { group.addTask { try await Self.write(store, app, writer, until: end) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        let elapsed = (ContinuousClock.now - begin).inSeconds
+        let (after, counts) = (try ProcessUse(of: getpid()), try await store.statistics())
+        let commits = counts.commits - counted.commits
+        let writes = Double(latencies.count)
+        let quantiles = Quantiles(latencies)
+        return StoreRow(
+            writers: writers, writes: latencies.count, writesPerSecond: (writes / elapsed).digits(0),
+            medianMilliseconds: (quantiles[0.5] ?? 0).digits(3), p99Milliseconds: (quantiles[0.99] ?? 0).digits(3),
+            cpuMicrosecondsPerWrite: ((after.cpuSeconds - before.cpuSeconds) / writes * 1e6).digits(1),
+            commits: commits, writesPerCommit: (writes / Double(commits)).digits(2),
+            statementsPerWrite: (Double(counts.statements - counted.statements) / writes).digits(2),
+            bytesPerWrite: (Double(counts.bytesWritten - counted.bytesWritten) / writes).digits(0),
+            syncMedianMilliseconds: probe.medianMilliseconds, syncP99Milliseconds: probe.p99Milliseconds)
+    }
+
+    /// - Returns: How long each write took, in milliseconds.
+    private static func write(
+        _ store: SQLiteStore, _ app: BundleID, _ writer: Int, until end: ContinuousClock.Instant
+    ) async throws -> [Double] {
+        let id = try ActivityID("order-\(writer)")
+        let time = APNSClient.liveTime
+        var latencies: [Double] = []
+        while ContinuousClock.now < end {
+            let state: JSONObject = [
+                "status": "preparing", "progress": .number(JSONNumber(1)),
+                "eta": .number(JSONNumber(latencies.count)),
+            ]
+            var body = SetDesiredState.Body(state: state)
+            body.attributes = ["orderId": .string(id.text), "restaurant": "Da Mario"]
+            body.priority = .low
+            let begin = ContinuousClock.now
+            let result = try await store.commit(
+                SetDesiredState(app: app, id: id, type: type, body: body, now: time.wall()))
+            _ = try result.get()
+            latencies.append((ContinuousClock.now - begin).inSeconds * 1000)
+        }
+        return latencies
+    }
+}
+
+/// The figures, by the names that programs read.
+struct StoreRow: Encodable, Sendable {
+    var writers: Int
+    var writes: Int
+    var writesPerSecond: Double
+    var medianMilliseconds: Double
+    var p99Milliseconds: Double
+    var cpuMicrosecondsPerWrite: Double
+    var commits: Int
+    var writesPerCommit: Double
+    var statementsPerWrite: Double
+    var bytesPerWrite: Double
+    var syncMedianMilliseconds: Double
+    var syncP99Milliseconds: Double
+
+    enum CodingKeys: String, CodingKey {
+        case writers, writes, commits
+        case writesPerSecond = "writes_per_second"
+        case medianMilliseconds = "write_median_ms"
+        case p99Milliseconds = "write_p99_ms"
+        case cpuMicrosecondsPerWrite = "cpu_us_per_write"
+        case writesPerCommit = "writes_per_commit"
+        case statementsPerWrite = "statements_per_write"
+        case bytesPerWrite = "bytes_per_write"
+        case syncMedianMilliseconds = "sync_median_ms"
+        case syncP99Milliseconds = "sync_p99_ms"
+    }
+}

@@ -1,0 +1,101 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+
+/// Makes many calls of Islet's API: in batches that run side by side.
+final class LoadCaller: Sendable {
+    /// Islet reads no more batches than this at the same time.
+    static let maximumStreams = 8
+    /// The calls of one batch.
+    private static let batch = 5000
+    private static let timeLimit = TimeAmount.seconds(300)
+    private static let maximumProblemBytes = 1 << 20
+
+    private let client: HTTPClient
+    private let url: String
+    private let key: String
+
+    init(_ address: String, key: String) {
+        url = address + "/v1/batch"
+        self.key = key
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.maximumStreams
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    func close() async {
+        try? await client.shutdown()
+    }
+
+    /// Makes calls in any order.
+    ///
+    /// - Parameter streams: The batches on their way at the same time.
+    /// - Throws: `CommandError` when one is not answered with success.
+    func make(_ count: Int, streams: Int, _ call: @escaping @Sendable (Int) -> APICall) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // A share of its own for each stream, so that the last ones do not wait for one.
+            let size = min(Self.batch, max(1, count / streams))
+            for (number, start) in stride(from: 0, to: count, by: size).enumerated() {
+                if number >= streams { try await group.next() }
+                group.addTask { try await self.makeTogether((start..<min(start + size, count)).map(call)) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Makes calls in one batch: those about the same thing one after the other.
+    func makeTogether(_ calls: [APICall]) async throws {
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "content-type", value: "application/x-ndjson")
+        var body = ByteBuffer()
+        for call in calls { body.writeString(call.line) }
+        request.body = .bytes(body)
+        let response = try await client.execute(request, timeout: Self.timeLimit)
+        guard response.status == .ok else {
+            let problem = String(buffer: try await response.body.collect(upTo: Self.maximumProblemBytes))
+            throw CommandError("POST /v1/batch: \(response.status.code): \(problem.prefix(400))")
+        }
+        var answers = BatchAnswers()
+        for try await part in response.body { try answers.take(part.readableBytesView) }
+        guard answers.count == calls.count else {
+            throw CommandError("POST /v1/batch: \(answers.count) answers to \(calls.count) calls")
+        }
+    }
+}
+
+/// Counts the answers of a batch, a line each, and refuses the first that is not a success.
+struct BatchAnswers {
+    private(set) var count = 0
+    private var partial: [UInt8] = []
+
+    private static let status = Array(#""status":"#.utf8)
+    /// The status stands behind the line's number and before the body; the body is not looked at, for a parse of it
+    /// would cost this machine as much as the server's work.
+    private static let head = 48
+
+    /// - Throws: `CommandError` with the line, cut short, that is no success.
+    mutating func take(_ bytes: some Collection<UInt8>) throws(CommandError) {
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            partial += rest[..<end]
+            guard Self.isSuccess(partial) else {
+                throw CommandError("a call of a batch failed: \(String(decoding: partial.prefix(400), as: UTF8.self))")
+            }
+            count += 1
+            partial.removeAll(keepingCapacity: true)
+            rest = rest[rest.index(after: end)...]
+        }
+        partial += rest
+    }
+
+    private static func isSuccess(_ line: [UInt8]) -> Bool {
+        let head = line.prefix(head)
+        for start in head.indices where head[start...].starts(with: status) {
+            let digit = start + status.count
+            return head.indices.contains(digit) && head[digit] == UInt8(ascii: "2")
+        }
+        return false
+    }
+}

@@ -1,0 +1,73 @@
+import APNSClient
+import APNSModel
+import ArgumentParser
+import StorageSQLite
+
+/// `islet backup`: a copy of the database.
+struct Backup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Copies the database into one file, beside a server that runs or without one.",
+        discussion: """
+            The copy is checked, complete and on disk when the command ends; only its owner may read it, for it holds \
+            push tokens. It is one state of the database, as of a moment while the command ran. Put it back with \
+            `islet restore`.
+            """)
+
+    @OptionGroup var file: ConfigurationOption
+    @Argument(help: "Where the copy goes.", completion: .file()) var target: String
+    @Flag(help: "Replaces a file that is there.") var overwrite = false
+
+    func run() throws {
+        let settings = try file.settings()
+        let time = APNSClient.liveTime
+        let start = time.monotonic()
+        let summary = try BackupCopy(of: settings.databasePath, to: target)
+            .make(overwrites: overwrite, at: time.wall())
+        let tenths = ((time.monotonic() - start) / .milliseconds(100)).rounded(.up)
+        Output.line(
+            "\(target): \(Wording.bytes(summary.bytes)), \(Wording.count(summary.pages, "page")), in \(tenths / 10) s")
+        Output.line(
+            "holds \(Wording.count(summary.activities, "activity", "activities")) and "
+                + Wording.count(summary.devices, "device"))
+    }
+}
+
+/// `islet restore`: a backup in the place of the database.
+struct Restore: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Puts a backup in the place of the database, which is kept under another name.",
+        discussion: """
+            The server must be stopped. Since the backup was made, cards may have been started and alerts given that \
+            it does not know of. So that nobody gets a second card, each phone that the server might start a card on \
+            counts as started, until the phone's inventory says otherwise or 12 hours have passed; and alerts of \
+            present states count as given. Have your backend set its activities again afterwards.
+            """)
+
+    @OptionGroup var file: ConfigurationOption
+    @Argument(help: "The file that `islet backup` made, or a copy of a stopped server's database.", completion: .file())
+    var source: String
+    @Flag(help: "No card was started since the backup was made: phones without one may get it at once.")
+    var startsAreKnown = false
+
+    func run() throws {
+        let settings = try file.settings()
+        let summary = try BackupRestore(from: source, to: settings.databasePath)
+            .run(startsAreKnown: startsAreKnown, at: APNSClient.liveTime.wall())
+        Output.line(
+            "\(settings.databasePath) is the backup of \(summary.madeAt): "
+                + "\(Wording.count(summary.activities, "activity", "activities")), "
+                + Wording.count(summary.devices, "device"))
+        if let kept = summary.kept { Output.line("what was there before is \(kept)") }
+        if startsAreKnown {
+            Output.line("starts are known: phones without a card may get one as soon as the server runs")
+        } else {
+            Output.line(
+                "\(Wording.count(summary.heldStarts, "start")) held: a card may have been started since the backup, so "
+                    + "none is started there until the phone's inventory says what it shows, or for 12 hours")
+        }
+        Output.line(
+            "\(Wording.count(summary.spentAlerts, "alert")) not given again: they may have been given since the backup")
+        Output.line(
+            "start the server, and have your backend set its activities again: what changed since is not in here")
+    }
+}

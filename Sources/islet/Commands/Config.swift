@@ -1,0 +1,77 @@
+import APNSClient
+import ArgumentParser
+import JSONText
+
+/// `islet config`: what a configuration means, and what there is to configure.
+struct Config: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Explains a configuration, and prints what there is to configure.",
+        subcommands: [Check.self, Reference.self])
+
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Loads the configuration as the server does and says what it means.",
+            discussion: """
+                Prints what the server will do, on standard output, and every problem and warning, on standard error, \
+                with its place and what to do. Says which variables of the environment are in force, never a secret. \
+                Exits with 0 when the server could start with it, warnings or not, else with 1.
+                """)
+
+        @OptionGroup var file: ConfigurationOption
+
+        func run() throws {
+            let examination = ConfigurationLoader.examine(file.config)
+            var problems = examination.problems
+            if let settings = examination.settings {
+                problems = ConfigurationCheck.trustRoots(settings, file: file.config)
+                let report = ConfigurationReport(
+                    settings: settings, variables: examination.variables, files: .machine)
+                for line in report.lines { Output.line(line) }
+                for warning in report.warnings { Output.error("warning: \(file.config): \(warning)") }
+                if problems.isEmpty {
+                    Output.line("\(file.config) is good (\(Wording.count(report.warnings.count, "warning")))")
+                    return
+                }
+            }
+            for problem in problems {
+                Output.error("error: " + ConfigurationCheck.words(problem, text: examination.text, file: file.config))
+            }
+            Output.error("\(file.config) has \(Wording.count(problems.count, "problem")): the server would not start")
+            throw ExitCode.failure
+        }
+    }
+
+    struct Reference: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints every key with its type, default, variable and meaning.",
+            discussion: "It is a configuration itself: `islet config reference > islet.yaml` is a file to begin with.")
+
+        func run() {
+            Output.text(ConfigurationReference.text)
+        }
+    }
+}
+
+/// The parts of `config check` that a doctor needs too.
+enum ConfigurationCheck {
+    /// A file, a line if the file has one for it, a pointer, and what is wrong.
+    static func words(_ problem: ConfigurationError, text: String?, file: String) -> String {
+        // What a variable set stands in no line.
+        guard problem.file == file, let text, let pointer = try? JSONPointer(problem.pointer), pointer != .root,
+            let line = YAMLText.line(of: pointer, in: text)
+        else { return problem.description }
+        return "\(file):\(line): \(problem.pointer): \(problem.problem)"
+    }
+
+    /// What the server would meet when it makes its connections.
+    static func trustRoots(_ settings: Settings, file: String) -> [ConfigurationError] {
+        settings.keys.compactMap { key in
+            do throws(APNSClientError) {
+                _ = try APNSClient(routes: [key.route])
+                return nil
+            } catch {
+                return ConfigurationError(file: file, pointer: "\(key.place)/trustRoots", problem: error.description)
+            }
+        }
+    }
+}

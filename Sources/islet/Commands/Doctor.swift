@@ -1,0 +1,72 @@
+import APNSModel
+import ArgumentParser
+import JSONText
+
+/// `islet doctor`: does everything work that pushes depend on?
+struct Doctor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Checks what pushes depend on: configuration, database, keys, clock, and the way to APNs.",
+        discussion: """
+            One line for each check: ok, warning, failed or skipped, and below it what to do. May run beside the \
+            server. For each key it sends one push to a token that nobody has: its refusal proves that APNs can be \
+            reached and takes key, team and app. Nothing is changed and no phone is touched.
+            Exits with 0 when nothing failed, else with 1.
+            """)
+
+    @OptionGroup var file: ConfigurationOption
+    @Option(help: "Only this app's keys, by bundle id.") var app: String?
+    @Option(help: "Only this environment's keys: sandbox or production.") var environment: String?
+    @Flag(help: "Leaves out what needs the network.") var offline = false
+    @Flag(help: "Prints JSON.") var json = false
+
+    func validate() throws {
+        if let environment, APNSEnvironment(rawValue: environment) == nil {
+            throw ValidationError("an environment is sandbox or production, not `\(environment)`")
+        }
+    }
+
+    func run() async throws {
+        let examination = ConfigurationLoader.examine(file.config)
+        let scope = FactGatherer.Scope(
+            app: app, environment: environment.flatMap(APNSEnvironment.init(rawValue:)), isOffline: offline)
+        if let settings = examination.settings, !settings.keys.contains(where: scope.covers) {
+            throw CommandError("no key is configured for that")
+        }
+        let facts = await FactGatherer().facts(of: examination, file: file.config, scope)
+        let findings = Diagnosis.findings(facts)
+        Output.text(json ? FindingReport.json(findings) : FindingReport.text(findings))
+        if findings.contains(where: { $0.outcome == .failed }) { throw ExitCode.failure }
+    }
+}
+
+/// Findings as they are printed.
+enum FindingReport {
+    static func text(_ findings: [Finding]) -> String {
+        findings.map { finding in
+            let head = padded(finding.outcome.rawValue, 9) + padded(finding.check.rawValue, 15)
+            return "\(head)\(finding.detail)\n" + (finding.advice.map { "         -> \($0)\n" } ?? "")
+        }.joined()
+    }
+
+    static func json(_ findings: [Finding]) -> String {
+        let worst: Finding.Outcome =
+            if findings.contains(where: { $0.outcome == .failed }) {
+                .failed
+            } else if findings.contains(where: {
+                $0.outcome == .warning
+            }) { .warning } else { .ok }
+        let list = findings.map { finding in
+            var object: JSONObject = [
+                "check": .string(finding.check.rawValue), "outcome": .string(finding.outcome.rawValue),
+                "detail": .string(finding.detail),
+            ]
+            object["advice"] = finding.advice.map(JSONValue.string)
+            return JSONValue.object(object)
+        }
+        return JSONValue.object(["outcome": .string(worst.rawValue), "findings": .array(list)]).text + "\n"
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(1, width - text.count))
+    }
+}

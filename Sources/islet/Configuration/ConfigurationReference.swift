@@ -1,0 +1,119 @@
+import JSONText
+
+/// `islet config reference`: every key with its type, default, variable and meaning, as a file that can be loaded.
+///
+/// What is left out of a configuration stands here with its default; what has none stands as an example in a comment.
+enum ConfigurationReference {
+    private static let width = 110
+
+    static var text: String {
+        var lines = wrapped(
+            "Islet's configuration: every key there is. A key with a default may be left out; a comment in front of "
+                + "a key marks one that has none, with an example. A duration is 90s, 5m, 1h, 2d or a number of "
+                + "seconds, at most 30d. A variable that is set and not empty wins over the file; the 0 in its name "
+                + "counts the list's elements. "
+                + "ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error) stands in no file.",
+            indent: "")
+        lines.append("")
+        write(ConfigurationKey.file, [], Layout(), &lines)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private struct Layout {
+        var indent = ""
+        /// What stands in front of the next key: the indent, or once the dash of a list's element.
+        var first: String?
+        var isComment = false
+
+        mutating func takeLead() -> String {
+            defer { first = nil }
+            return first ?? indent
+        }
+    }
+
+    private static func write(
+        _ keys: [ConfigurationKey], _ path: [String], _ layout: Layout, _ lines: inout [String]
+    ) {
+        var layout = layout
+        for key in keys {
+            let isComment = layout.isComment || isLeftOut(key)
+            lines += wrapped(key.meaning, indent: layout.indent)
+            if let facts = facts(key, path + [key.name]) { lines += wrapped(facts, indent: layout.indent) }
+            let lead = layout.takeLead()
+            lines.append((isComment ? commented(lead) : lead) + "\(key.name):" + value(key))
+            var inner = Layout(indent: layout.indent + "  ", first: nil, isComment: isComment)
+            switch key.shape {
+            case .text, .scalar, .scalars: continue
+            case .object(let keys): write(keys, path + [key.name], inner, &lines)
+            case .objects(let keys):
+                inner.first = inner.indent + "- "
+                inner.indent += "  "
+                write(keys, path + [key.name, "0"], inner, &lines)
+            }
+        }
+    }
+
+    private static func isLeftOut(_ key: ConfigurationKey) -> Bool {
+        switch key.presence {
+        case .required, .defaulted, .group(isOptional: false): false
+        case .optional: true
+        // A policy is printed for its defaults; the other groups have none.
+        case .group(isOptional: true): !holdsDefaults(key)
+        }
+    }
+
+    private static func holdsDefaults(_ key: ConfigurationKey) -> Bool {
+        guard case .object(let keys) = key.shape else { return false }
+        return keys.contains { if case .defaulted = $0.presence { true } else { false } }
+    }
+
+    private static func commented(_ lead: String) -> String {
+        let blanks = lead.prefix { $0 == " " }
+        return blanks + "#" + lead.dropFirst(blanks.count)
+    }
+
+    private static func value(_ key: ConfigurationKey) -> String {
+        switch (key.shape, key.presence) {
+        case (.object, _), (.objects, _), (_, .group): ""
+        case (.scalars, .required(let text)), (.scalars, .defaulted(let text)), (.scalars, .optional(let text)):
+            " [\(text)]"
+        case (_, .required(let text)), (_, .defaulted(let text)), (_, .optional(let text)): " \(plain(text))"
+        }
+    }
+
+    /// In quotes where YAML would read something else than this text.
+    private static func plain(_ text: String) -> String {
+        text.contains(": ") || text.contains(" #") || text.hasPrefix("[") ? JSONValue.string(text).text : text
+    }
+
+    private static func facts(_ key: ConfigurationKey, _ path: [String]) -> String? {
+        let (type, isList): (String, Bool)
+        switch key.shape {
+        case .text(let text), .scalar(let text): (type, isList) = (text, false)
+        case .scalars(let text): (type, isList) = (text, true)
+        case .object, .objects: return nil
+        }
+        let rule =
+            switch key.presence {
+            case .required: "required"
+            case .defaulted(let text): "default \(text)"
+            case .optional, .group: "no default"
+            }
+        let pointer = JSONPointer(tokens: path + (isList ? ["0"] : []))
+        let variable = ConfigurationLoader.environmentPrefix + EnvironmentNames.name(of: pointer)
+        return "(\(isList ? "list of \(type)" : type); \(rule); \(variable))"
+    }
+
+    private static func wrapped(_ text: String, indent: String) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ") {
+            if !line.isEmpty, indent.count + 3 + line.count + word.count > width {
+                lines.append("\(indent)# \(line)")
+                line = ""
+            }
+            line += (line.isEmpty ? "" : " ") + word
+        }
+        return line.isEmpty ? lines : lines + ["\(indent)# \(line)"]
+    }
+}

@@ -1,0 +1,186 @@
+import APNSClient
+import APNSModel
+import JSONText
+import LiveActivityCore
+
+/// What a configuration means, in words, and what is unwise about it.
+struct ConfigurationReport {
+    let settings: Settings
+    /// The variables that set a key, by the key's pointer.
+    let variables: [String: String]
+    let files: FileLook
+
+    /// Time enough for one high push in the life of a card, which iOS ends after eight hours.
+    private static let longInterval = Reconciler.activityLifetime
+
+    // MARK: - What it means
+
+    var lines: [String] {
+        var lines = [
+            "listens on   \(listens)",
+            "stores in    \(settings.databasePath) (SQLite, \(database))",
+        ]
+        for (pointer, variable) in variables.sorted(by: { $0.value < $1.value }) {
+            lines.append("environment  \(variable) sets \(pointer)")
+        }
+        for app in settings.apps {
+            lines.append("app \(app.bundleID)")
+            for key in settings.keys where key.app == app.bundleID { lines += Self.words(key) }
+            for type in app.types.values.sorted(by: { $0.name < $1.name }) { lines += Self.words(type) }
+        }
+        return lines
+    }
+
+    private var listens: String {
+        let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        let port = settings.port == 0 ? "a free port of \(host), which it prints" : "http://\(host):\(settings.port)"
+        return port + (isLoopback ? " (this machine alone reaches it)" : " (other machines reach it)")
+    }
+
+    private var database: String {
+        files.mode(settings.databasePath) == nil ? "made at the first start" : "there already"
+    }
+
+    private static func words(_ key: Settings.KeySettings) -> [String] {
+        let source =
+            switch key.source {
+            case .file(let path): path
+            case .variable(let name): "the variable \(name)"
+            }
+        let roots =
+            switch key.route.trustRoots {
+            case .system: "the system's trust roots"
+            case .pem: "trust roots of its own"
+            case .file(let path): "the trust roots in \(path)"
+            }
+        return [
+            "  \(key.environment.rawValue): \(key.key), a P-256 key from \(source)",
+            "    pushes to \(key.route.endpoint), with \(roots)",
+        ]
+    }
+
+    private static func words(_ type: ActivityType) -> [String] {
+        let policy = type.policy
+        var lines = ["  type \(type.name): the app's \(type.attributesType)"]
+        func add(_ line: String) { lines.append("    " + line) }
+        if let pointer = type.activityIDAttribute {
+            add("the attribute \(pointer) names the activity")
+        } else {
+            add("no attribute names the activity: the server adds the tag `islet`, or tells cards apart by attributes")
+        }
+        add(start(policy))
+        if policy.start == .ifPossible {
+            add(
+                "a start waits \(Wording.duration(policy.startGrace)) for an app that was just in touch, is kept "
+                    + "\(Wording.duration(policy.startWindow)) for a phone that is off, and is stale after "
+                    + Wording.duration(policy.startStaleAfter))
+        }
+        add("changes within \(Wording.duration(policy.coalescingWindow)) go out together")
+        add(priority(policy))
+        add(
+            policy.staleAfter.map { "a state is stale \(Wording.duration($0)) after it was last set" }
+                ?? "a state has no stale date unless the call that sets it gives one")
+        add(restart(policy))
+        return lines
+    }
+
+    private static func start(_ policy: TypePolicy) -> String {
+        switch policy.start {
+        case .ifPossible:
+            let alert = policy.startAlert.map { " with \(words($0))" } ?? ""
+            return "started by push where the phone can\(alert), unless the state brings an alert"
+        case .appOnly: return "started by the app alone, never by push"
+        case .never: return "never started from here; a card that is there is kept up to date"
+        }
+    }
+
+    private static func words(_ alert: PushAlert) -> String {
+        ([alert.title] + (alert.body.map { [$0] } ?? [])).map { text in
+            switch text {
+            case .text(let text): "\"\(text)\""
+            case .localized(let key, _): "the app's text `\(key)`"
+            }
+        }.joined(separator: ", ")
+    }
+
+    private static func priority(_ policy: TypePolicy) -> String {
+        let interval = Wording.duration(policy.highPriorityInterval)
+        let high =
+            policy.highWhen.map { rule in
+                let values = rule.values.map(\.text).joined(separator: ", ")
+                return "where \(rule.pointer) is one of \(values)"
+            } ?? "only by the word of the call that sets it (no highWhen)"
+        return "high priority: starts, alerts, ends, a phone that fell behind; and a state \(high); once in \(interval)"
+    }
+
+    private static func restart(_ policy: TypePolicy) -> String {
+        let comeback =
+            switch policy.restart {
+            case .never: "a card that was swiped away stays away"
+            case .onAlert: "a card that was swiped away comes back with the next alert"
+            case .always: "a card that was swiped away comes back with the next state"
+            }
+        return comeback
+            + (policy.isReusable
+                ? "; an ended activity may simply be set again" : "; an ended activity must be reopened")
+    }
+
+    // MARK: - What is unwise
+
+    var warnings: [String] {
+        var warnings: [String] = []
+        if !isLoopback {
+            warnings.append(
+                "/listen: other machines reach the API over plain HTTP, keys and tokens in clear: listen on 127.0.0.1 "
+                    + "behind a proxy with TLS")
+        }
+        if !files.folderIsWritable(settings.databasePath) {
+            warnings.append(
+                "/storage: the folder of \(settings.databasePath) is missing or cannot be written by this user: SQLite "
+                    + "keeps its log there")
+        }
+        if let mode = files.mode(settings.databasePath), mode & 0o077 != 0 {
+            warnings.append(
+                "/storage: others may read or write \(settings.databasePath) (mode \(Wording.mode(mode))), which holds "
+                    + "push tokens: chmod 600")
+        }
+        for key in settings.keys { warnings += Self.warning(key, files) }
+        for (index, app) in settings.apps.enumerated() {
+            for type in app.types.values.sorted(by: { $0.name < $1.name }) {
+                warnings += Self.warnings(type).map { "/apps/\(index)/activities, type \(type.name): \($0)" }
+            }
+        }
+        return warnings
+    }
+
+    private var isLoopback: Bool {
+        settings.host == "::1" || settings.host.lowercased() == "localhost"
+            || settings.host.hasPrefix("127.") && settings.host.allSatisfy { $0.isNumber || $0 == "." }
+    }
+
+    private static func warning(_ key: Settings.KeySettings, _ files: FileLook) -> [String] {
+        guard case .file(let path) = key.source, let mode = files.mode(path), mode & 0o077 != 0 else { return [] }
+        return [
+            "\(key.place)/keyFile: others may read \(path) (mode \(Wording.mode(mode))): chmod 600, and a new key if "
+                + "they may have"
+        ]
+    }
+
+    private static func warnings(_ type: ActivityType) -> [String] {
+        var warnings: [String] = []
+        if let rule = type.policy.highWhen, rule.values.isEmpty {
+            warnings.append("highWhen has no values, so that no state is ever sent at high priority by it")
+        }
+        if type.policy.highPriorityInterval >= longInterval {
+            warnings.append(
+                "highPriorityInterval is \(Wording.duration(type.policy.highPriorityInterval)): after its first push a "
+                    + "card is never updated at high priority, for iOS ends it within 8h")
+        }
+        if type.policy.startWindow < .seconds(10), type.policy.start == .ifPossible {
+            warnings.append(
+                "startWindow is \(Wording.duration(type.policy.startWindow)): a phone that is out of reach for a "
+                    + "moment never gets the card")
+        }
+        return warnings
+    }
+}

@@ -1,0 +1,32 @@
+/// How values are said to people.
+enum Wording {
+    /// `90s`, `5m`, `1h 30m`: as the configuration takes it, where one unit is enough.
+    static func duration(_ duration: Duration) -> String {
+        let (whole, attoseconds) = duration.components
+        guard attoseconds == 0 else {
+            return "\(Double(whole) + Double(attoseconds) / 1e18)"
+        }
+        for (seconds, unit) in [(86_400, "d"), (3_600, "h"), (60, "m")] as [(Int64, String)]
+        where whole >= seconds && whole.isMultiple(of: seconds) {
+            return "\(whole / seconds)\(unit)"
+        }
+        return "\(whole)s"
+    }
+
+    /// `12.3 MB`, in powers of ten.
+    static func bytes(_ count: Int64) -> String {
+        for (size, unit) in [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")] where Double(count) >= size {
+            let tenths = (Double(count) / size * 10).rounded() / 10
+            return "\(tenths) \(unit)"
+        }
+        return "\(count) bytes"
+    }
+
+    /// `1 phone`, `2 phones`.
+    static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
+        "\(number) \(number == 1 ? one : many ?? one + "s")"
+    }
+
+    /// `0640`.
+    static func mode(_ mode: Int) -> String { "0" + String(mode & 0o7777, radix: 8) }
+}

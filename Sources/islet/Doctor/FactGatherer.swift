@@ -1,0 +1,97 @@
+import APNSClient
+import APNSModel
+import JSONText
+import StorageSQLite
+
+/// Looks at everything a doctor wants to know, and changes nothing.
+struct FactGatherer {
+    var time = APNSClient.liveTime
+    var dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+
+    /// For TCP, for TLS, and for the answer to a push.
+    private static let timeLimit = Duration.seconds(10)
+
+    /// Which keys are looked at: all that fit.
+    struct Scope {
+        var app: String?
+        var environment: APNSEnvironment?
+        var isOffline = false
+
+        func covers(_ key: Settings.KeySettings) -> Bool {
+            (app == nil || key.app.text == app) && (environment == nil || key.environment == environment)
+        }
+    }
+
+    /// The problems come back as facts, too.
+    func facts(of examination: ConfigurationLoader.Examination, file: String, _ scope: Scope) async -> DoctorFacts {
+        let begin = time.monotonic()
+        var facts = DoctorFacts(clock: .init(wall: time.wall()), isOffline: scope.isOffline)
+        facts.configuration = .init(file: file)
+        var problems = examination.problems
+        if let settings = examination.settings {
+            problems += ConfigurationCheck.trustRoots(settings, file: file)
+            facts.database = .init(
+                path: settings.databasePath, inspection: DatabaseInspection(of: settings.databasePath))
+            let report = ConfigurationReport(settings: settings, variables: examination.variables, files: .machine)
+            // What is said of the database is said there.
+            facts.configuration.warnings = report.warnings.filter { !$0.hasPrefix("/storage") }
+            for key in settings.keys where scope.covers(key) { facts.routes.append(await route(key, scope)) }
+        }
+        facts.configuration.problems = problems.map {
+            ConfigurationCheck.words($0, text: examination.text, file: file)
+        }
+        facts.clock.monotonicAdvances = time.monotonic() > begin
+        return facts
+    }
+
+    private func route(_ settings: Settings.KeySettings, _ scope: Scope) async -> DoctorFacts.RouteFacts {
+        var facts = DoctorFacts.RouteFacts(
+            app: settings.app, environment: settings.environment, key: settings.key.description,
+            endpoint: settings.route.endpoint.description)
+        do throws(ProviderKeyError) {
+            _ = try settings.key.makeToken(issuedAt: time.wall())
+        } catch {
+            facts.signingProblem = error.description
+        }
+        guard !scope.isOffline else { return facts }
+        let probe = await EndpointProbe.report(
+            on: settings.route.endpoint, trustRoots: settings.route.trustRoots, limit: Self.timeLimit)
+        facts.probe = probe
+        guard probe.failure == nil, facts.signingProblem == nil else { return facts }
+        (facts.push, facts.skew) = await push(settings)
+        return facts
+    }
+
+    /// By the answer's own `date`, which has whole seconds.
+    private static func skew(_ result: Result<PushAnswer, PushFailure>, at now: UnixTime) -> Duration? {
+        guard case .success(let answer) = result else { return nil }
+        return answer.date.map { $0 - UnixTime(seconds: now.seconds) }
+    }
+
+    /// Nobody has a token of zeros. It is not kept, it is not urgent, and it says nothing.
+    private func push(_ settings: Settings.KeySettings) async -> (Result<PushAnswer, PushFailure>, Duration?) {
+        var options = APNSClient.Options()
+        options.connectTimeout = Self.timeLimit
+        do {
+            let client = try APNSClient(routes: [settings.route], time: time, options: options)
+            let request = PushRequest.update(
+                try UpdatePayload(timestamp: time.wall(), contentState: EncodedObject([:])),
+                to: try UpdateToken(hex: String(repeating: "0", count: 64)),
+                PushRequest.Envelope(
+                    bundleID: settings.app, environment: settings.environment, priority: .low, expiration: .once,
+                    id: PushID(random: dice(), dice())))
+            let deadline = time.monotonic() + Self.timeLimit
+            let result: Result<PushAnswer, PushFailure>
+            do throws(PushFailure) {
+                result = .success(try await client.send(Push(request, sendBefore: deadline, answerBy: deadline)))
+            } catch {
+                result = .failure(error)
+            }
+            let skew = Self.skew(result, at: time.wall()) ?? client.status.first?.clockSkew
+            await client.shutdown(within: .seconds(1))
+            return (result, skew)
+        } catch {
+            return (.failure(PushFailure(.cannotConnect, "\(error)")), nil)
+        }
+    }
+}

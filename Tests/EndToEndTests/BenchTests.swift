@@ -1,0 +1,60 @@
+import Foundation
+import JSONText
+import Testing
+
+@testable import islet
+
+/// The benchmarks at a size that says nothing of cost: that they run, count, and leave nothing behind.
+struct BenchTests {
+    /// What programs read of the fan-out.
+    private static let figures = [
+        "activities", "phones", "pushes", "seconds", "server_cpu_us_per_push", "peak_mb", "statements_per_push",
+        "rows_per_push", "bytes_per_push", "commits", "registered_per_second", "database_mb", "start_seconds",
+    ]
+
+    @Test(arguments: [(1, 50), (50, 1)])
+    func `a small fan-out reaches every phone once, and its figures can be read`(
+        activities: Int, phones: Int
+    ) async throws {
+        let rows = try await rows(["fanout", "--activities", "\(activities)", "--phones", "\(phones)"])
+        let row = try #require(rows.first?.object)
+        #expect(rows.count == 1)
+        #expect(row["activities"]?.int == activities)
+        #expect(row["phones"]?.int == phones)
+        #expect(row["pushes"]?.int == 50)
+        for name in Self.figures { #expect((row[name]?.double ?? -1) > 0, "\(name)") }
+    }
+
+    @Test func `phones get far fewer pushes than a state has changes, and the last of them`() async throws {
+        let rows = try await rows(["churn", "--phones", "5", "--seconds", "2", "--rate", "50"])
+        let row = try #require(rows.first?.object)
+        let (changes, pushes) = (row["changes"]?.int ?? 0, row["pushes"]?.int ?? 0)
+        #expect(changes > 10)
+        #expect(pushes >= 5 && pushes < changes * 5)
+    }
+
+    /// Runs a benchmark to its end, which must be a good one.
+    private func rows(_ arguments: [String]) async throws -> [JSONValue] {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let json = folder.appendingPathComponent("rows.json")
+        let log = folder.appendingPathComponent("bench.log")
+        let bench = try ChildProcess(
+            "benchmark", executable: Executable.islet,
+            arguments: ["bench"] + arguments + ["--json", json.path, "--directory", folder.path, "--limit", "120"],
+            log: log)
+        do {
+            let code = try await bench.exitCode(within: .seconds(150))
+            let words = try String(contentsOf: log, encoding: .utf8)
+            #expect(code == 0, "\(words)")
+        } catch {
+            await bench.stop()
+            throw error
+        }
+        // The folder of the database is gone with what was in it.
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(Set(left) == ["bench.log", "bench.out", "rows.json"])
+        return try JSONValue(parsing: try Data(contentsOf: json)).array ?? []
+    }
+}

@@ -1,0 +1,165 @@
+import APNSClient
+import APNSModel
+import JSONText
+import StorageSQLite
+import Testing
+
+@testable import islet
+
+struct DiagnosisTests {
+    private static let now = UnixTime(seconds: 1_795_271_520)
+
+    private static func route(_ change: (inout DoctorFacts.RouteFacts) -> Void = { _ in }) -> DoctorFacts.RouteFacts {
+        var route = DoctorFacts.RouteFacts(
+            app: BundleID("com.acme.pizza").unsafelyUnwrapped, environment: .sandbox, key: "key K of team T",
+            endpoint: "https://push:443")
+        var probe = EndpointProbe.Report()
+        probe.address = "192.0.2.1"
+        probe.applicationProtocol = "h2"
+        probe.certificateEndsAt = now + .seconds(100 * 86_400)
+        route.probe = probe
+        route.push = .success(PushAnswer(status: 400, reason: .known(.badDeviceToken)))
+        route.skew = .seconds(1)
+        change(&route)
+        return route
+    }
+
+    private static func facts(_ change: (inout DoctorFacts) -> Void = { _ in }) -> DoctorFacts {
+        var facts = DoctorFacts(configuration: .init(file: "islet.yaml"), clock: .init(wall: now))
+        var look = DatabaseInspection()
+        look.exists = true
+        look.folderIsWritable = true
+        look.integrity = .sound
+        look.mode = 0o600
+        look.freeBytes = 10 << 30
+        facts.database = .init(path: "islet.db", inspection: look)
+        facts.routes = [route()]
+        change(&facts)
+        return facts
+    }
+
+    @Test func `where nothing is wrong every check is ok, in order`() {
+        let findings = Diagnosis.findings(Self.facts())
+        #expect(findings.map(\.check) == Finding.Check.allCases)
+        #expect(findings.allSatisfy { $0.outcome == .ok && $0.advice == nil })
+    }
+
+    @Test func `offline, what needs the network is skipped, and nothing else`() {
+        let findings = Diagnosis.findings(
+            Self.facts {
+                $0.isOffline = true
+                $0.routes = [Self.route { $0.skew = nil }]
+            })
+        #expect(findings.map(\.check) == Finding.Check.allCases)
+        #expect(findings.filter { $0.outcome == .skipped }.map(\.check) == [.clock, .name, .connection, .push])
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let check: Finding.Check
+        let outcome: Finding.Outcome
+        let words: String
+        let facts: DoctorFacts
+        var testDescription: String { "\(check) \(outcome): \(words)" }
+
+        init(
+            _ check: Finding.Check, _ outcome: Finding.Outcome, _ words: String, _ change: (inout DoctorFacts) -> Void
+        ) {
+            (self.check, self.outcome, self.words) = (check, outcome, words)
+            facts = DiagnosisTests.facts(change)
+        }
+
+        /// What an answer of APNs gives.
+        init(_ outcome: Finding.Outcome, _ words: String, _ status: Int, _ reason: String?) {
+            self.init(.push, outcome, words) { facts in
+                let answer = PushAnswer(status: status, reason: reason.map { APNSReason($0) })
+                facts.routes = [route { $0.push = .success(answer) }]
+            }
+        }
+    }
+
+    @Test(arguments: [
+        Case(.configuration, .failed, "f:1: /listen: no") { $0.configuration.problems = ["f:1: /listen: no"] },
+        Case(.configuration, .warning, "unwise") { $0.configuration.warnings = ["unwise"] },
+        Case(.database, .ok, "made at the first start") {
+            $0.database?.inspection = DatabaseInspection()
+            $0.database?.inspection.folderIsWritable = true
+        },
+        Case(.database, .failed, "cannot be written") { $0.database?.inspection.folderIsWritable = false },
+        Case(.database, .failed, "left") { $0.database?.inspection.freeBytes = 1 << 20 },
+        Case(.database, .warning, "left") { $0.database?.inspection.freeBytes = 512 << 20 },
+        Case(.database, .failed, "broken") { $0.database?.inspection.problem = "broken" },
+        Case(.database, .failed, "damaged (page 7)") { $0.database?.inspection.integrity = .damaged("page 7") },
+        Case(.database, .failed, "newer version") { $0.database?.inspection.schema = .newer },
+        Case(.database, .failed, "not a database of islet") { $0.database?.inspection.schema = .foreign },
+        Case(.database, .warning, "older version") { $0.database?.inspection.schema = .older },
+        Case(.database, .warning, "mode 0644") { $0.database?.inspection.mode = 0o644 },
+        Case(.database, .warning, "its log (-wal)") { $0.database?.inspection.logBytes = 1 << 30 },
+        Case(.key, .failed, "no key") { $0.routes = [route { $0.signingProblem = "no key" }] },
+        Case(.clock, .failed, "monotonic") { $0.clock.monotonicAdvances = false },
+        Case(.clock, .warning, "told no time") { $0.routes = [route { $0.skew = nil }] },
+        Case(.clock, .warning, "30s ahead") { $0.routes = [route { $0.skew = .seconds(30) }] },
+        Case(.clock, .failed, "10m behind") { $0.routes = [route(), route { $0.skew = .seconds(-600) }] },
+        Case(.name, .failed, "has no address") {
+            $0.routes = [route { $0.probe?.failure = .init(.name, "push has no address") }]
+        },
+        Case(.connection, .failed, "refused") {
+            $0.routes = [route { $0.probe?.failure = .init(.connection, "refused") }]
+        },
+        Case(.connection, .failed, "not trusted") {
+            $0.routes = [route { $0.probe?.failure = .init(.security, "not trusted") }]
+        },
+        Case(.connection, .failed, "does not speak HTTP/2") {
+            $0.routes = [route { $0.probe?.applicationProtocol = "http/1.1" }]
+        },
+        Case(.connection, .warning, "good for 3 days") {
+            $0.routes = [route { $0.probe?.certificateEndsAt = now + .seconds(3 * 86_400 + 60) }]
+        },
+        Case(.push, .skipped, "no connection") { $0.routes = [route { $0.push = nil }] },
+        Case(.push, .failed, "no answer: unknownFate") {
+            $0.routes = [route { $0.push = .failure(PushFailure(.unknownFate, "lost")) }]
+        },
+        Case(.ok, "takes key K of team T", 400, "BadDeviceToken"),
+        Case(.ok, "takes key K of team T", 410, "Unregistered"),
+        Case(.failed, "does not accept the signature", 403, "InvalidProviderToken"),
+        Case(.failed, "is not for sandbox", 403, "BadEnvironmentKeyInToken"),
+        Case(.failed, "calls a token that was signed just now expired", 403, "ExpiredProviderToken"),
+        Case(.failed, "may not push to the Live Activities of com.acme.pizza", 400, "TopicDisallowed"),
+        Case(.failed, "does not let key K of team T in", 403, "MissingProviderToken"),
+        Case(.failed, "refuses the request (403)", 403, nil),
+        Case(.failed, "refuses the request", 400, "BadPriority"),
+        Case(.warning, "what answers there is not APNs", 200, nil),
+        Case(.warning, "not to the point", 503, "ServiceUnavailable"),
+        Case(.warning, "not to the point", 429, "TooManyRequests"),
+    ])
+    func `each thing that is broken gives its finding`(_ row: Case) throws {
+        let findings = Diagnosis.findings(row.facts).filter { $0.check == row.check && $0.outcome == row.outcome }
+        let finding = try #require(findings.first, "\(Diagnosis.findings(row.facts))")
+        #expect((finding.detail + (finding.advice ?? "")).contains(row.words), "\(finding)")
+        if row.outcome == .failed { #expect(finding.advice != nil) }
+    }
+
+    @Test func `one endpoint of several keys is looked at once`() {
+        let findings = Diagnosis.findings(Self.facts { $0.routes = [Self.route(), Self.route()] })
+        #expect(findings.filter { $0.check == .name }.count == 1 && findings.filter { $0.check == .push }.count == 2)
+    }
+
+    @Test func `text has a line for each finding and its advice below, JSON says the same`() throws {
+        let findings = [
+            Finding(.configuration, .ok, "islet.yaml"), Finding(.clock, .warning, "late", advice: "NTP"),
+            Finding(.push, .failed, "no", advice: "yes"),
+        ]
+        #expect(
+            FindingReport.text(findings)
+                == "ok       configuration  islet.yaml\nwarning  clock          late\n         -> NTP\n"
+                + "failed   push           no\n         -> yes\n")
+        let json = try JSONValue(parsing: FindingReport.json(findings)).object
+        #expect(json?["outcome"] == "failed")
+        let list = try #require(json?["findings"]?.array)
+        #expect(list.count == 3 && list[0].object?["advice"] == nil)
+        #expect(list[1] == ["check": "clock", "outcome": "warning", "detail": "late", "advice": "NTP"])
+        for (index, worst) in ["ok", "warning"].enumerated() {
+            let part = try JSONValue(parsing: FindingReport.json(Array(findings.prefix(index + 1)))).object
+            #expect(part?["outcome"] == .string(worst))
+        }
+    }
+}

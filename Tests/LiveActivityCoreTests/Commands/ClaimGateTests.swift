@@ -1,0 +1,88 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// What a claim does with a closed route, and with little room.
+struct ClaimGateTests {
+    private let route = PushRoute(Sample.bundleID, .production)
+
+    /// Live cards that are behind, with alerts if wanted.
+    private func crowd(_ count: Int, alert: Bool = false) throws -> Scene {
+        var scene = Scene()
+        for index in 1...count {
+            try scene.register("d\(index)", startToken: nil, key: DeviceKey(index * 10))
+            try scene.report("d\(index)", local: "c\(index)", token: "t\(index)")
+        }
+        try scene.put(users: ["ann"]) { body in
+            body.devices = .all
+            if alert {
+                body.alert = .init(PushAlert(title: .text("Now"), body: .text("Look")))
+            }
+        }
+        scene.wait(.seconds(2))
+        return scene
+    }
+
+    private func claim(
+        _ scene: inout Scene, _ gate: CircuitGate, pace: Pacer.Grant = Pacer.unlimited
+    ) throws -> ClaimWork.Reply {
+        try scene.run(
+            ClaimWork(now: scene.now, node: 1, apps: [scene.app.bundleID: scene.app], gate: gate, pace: pace, seed: 1))
+    }
+
+    private func closed(_ scene: Scene, probes: Bool = false, trials: Bool = false) -> CircuitGate {
+        CircuitGate(
+            closed: [route: .init(until: scene.now + .seconds(9), reason: Reason(.connection, "", ""))],
+            probes: probes ? [route] : [], trials: trials ? [route] : [])
+    }
+
+    @Test func `on a closed route nobody is sent to and nothing is written for phones, and the lane looks again then`()
+        throws
+    {
+        var scene = try crowd(5)
+        let before = scene.store.rows.instances
+        let reply = try claim(&scene, closed(scene))
+        #expect(reply.flights.isEmpty && reply.held == [route] && reply.probed.isEmpty && !reply.hasMore)
+        #expect(scene.store.rows.instances == before)
+        #expect(try scene.lane().nextAt == scene.now + .seconds(9))
+        scene.wait(.seconds(9))
+        #expect(try claim(&scene, .open).flights.map(\.seats.count) == [5])
+    }
+
+    @Test func `a route that wants a probe gets one push, and the others wait`() throws {
+        var scene = try crowd(5)
+        let reply = try claim(&scene, closed(scene, probes: true))
+        #expect(reply.flights.map(\.seats.count) == [1] && reply.probed == [route])
+        let flight = try #require(reply.flights.first)
+        try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
+        #expect(try claim(&scene, closed(scene)).flights.isEmpty)
+        scene.wait(.seconds(9))
+        #expect(try claim(&scene, .open).flights.map(\.seats.count) == [4])
+    }
+
+    @Test func `an alert is no probe, unless any push will do`() throws {
+        var scene = try crowd(2, alert: true)
+        #expect(try claim(&scene, closed(scene, probes: true)).probed.isEmpty)
+        scene.wait(.seconds(9))
+        #expect(try claim(&scene, closed(scene, probes: true, trials: true)).flights.map(\.seats.count) == [1])
+    }
+
+    @Test func `a claim takes no more than the pacer grants, and an activity no more than its share`() throws {
+        var scene = try crowd(9)
+        var limits = Pacer.Limits()
+        limits.pushes = 12
+        var pacer = Pacer(limits)
+        pacer.left(1, 2)
+        let reply = try claim(&scene, .open, pace: #require(pacer.grant(at: scene.now)))
+        let flight = try #require(reply.flights.first)
+        #expect(flight.seats.count == 4)
+        try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
+        pacer.left(1, 4)
+        let full = try #require(pacer.grant(at: scene.now))
+        #expect(try claim(&scene, .open, pace: full).flights.isEmpty)
+        #expect(try scene.lane().nextAt == scene.now + Pacer.pause)
+        scene.wait(Pacer.pause)
+        #expect(try claim(&scene, .open).flights.map(\.seats.count) == [5])
+    }
+}
