@@ -13,6 +13,12 @@ public struct EncodedObject: Sendable, Hashable {
         bytes = JSONValue.object(object).bytes
     }
 
+    /// An object that was written here and kept: `nil` for bytes that cannot be one. Not parsed again.
+    package init?(stored bytes: [UInt8]) {
+        guard bytes.count >= 2, bytes.first == UInt8(ascii: "{"), bytes.last == UInt8(ascii: "}") else { return nil }
+        self.bytes = bytes
+    }
+
     /// The object that some JSON text writes, without its white space.
     ///
     /// Throws ``JSONSyntaxError`` for what is not JSON within the limits, and for JSON that is not an object.

@@ -19,7 +19,8 @@ enum Schema {
             run INTEGER NOT NULL, run_started_at INTEGER NOT NULL, rev INTEGER NOT NULL, priority TEXT NOT NULL,
             relevance REAL, stale_at INTEGER, stale_after INTEGER, start_mode TEXT NOT NULL, devices TEXT NOT NULL,
             restart TEXT NOT NULL, alert TEXT, alert_ids TEXT, dismissal TEXT NOT NULL, changed_at INTEGER NOT NULL,
-            accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, lap INTEGER NOT NULL, wake_at INTEGER,
+            accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL,
+            wake_at INTEGER,
             ended_at INTEGER, client_seq INTEGER,
             UNIQUE (app, id)
         ) STRICT;

@@ -95,6 +95,8 @@ extension ModelStore {
         case .members(let app, let id):
             guard let number = rows.activityNumbers[.init(app, id)] else { return }
             loadActivity(number, &part)
+            part.audiences[number] = rows.audiences[number]
+            guard rows.audiences[number].map({ $0.members <= SetDesiredState.maximumUsers }) ?? true else { return }
             part.members[number] = rows.members[number] ?? []
             for user in rows.members[number] ?? [] { loadMember(user, of: number, &part) }
             for user in rows.members[number] ?? [] { loadDevices(of: user, activity: number, &part) }
@@ -199,13 +201,21 @@ extension ModelStore {
         part.updateTokens[key] = rows.updateTokens[key]
     }
 
-    /// With all that the reconciler looks at.
+    /// With all that the reconciler looks at: start tokens and other starts only where a card may be started.
     private func loadSituation(_ activity: ActivityNumber, _ device: DeviceKey, _ part: inout Snapshot) {
         let key = Snapshot.PhoneKey(activity, device)
-        loadPhone(activity, device, &part)
+        part.devices[device] = rows.devices[device]
+        part.instances[key] = rows.instances[key]
+        part.updateTokens[key] = rows.updateTokens[key]
         for kind in BudgetRecord.Kind.allCases {
             let budget = BudgetKey(device, kind)
             part.budgets[budget] = rows.budgets[budget]
+        }
+        if let instance = rows.instances[key], instance.state == .live, instance.run == rows.activities[activity]?.run {
+            return
+        }
+        for (token, record) in rows.deviceTokens where token.device == device && token.kind == .pushToStart {
+            part.deviceTokens[token] = record
         }
         let type = rows.activities[activity]?.type
         let hasOther = rows.instances.contains { other, instance in

@@ -10,7 +10,7 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
     public var phones: Phones
     /// Why phones wait or get nothing, the most frequent first.
     public var reasons: [ReasonCount]
-    /// The phones beyond those counted here, which are 1,000 at most; absent: none.
+    /// Of a dry run: the phones beyond those counted here, which are 10,000 at most; absent: none.
     public var more: Int?
     /// Whether the call came after one with a greater `sequence`, and changed nothing; absent: no.
     public var superseded: Bool?

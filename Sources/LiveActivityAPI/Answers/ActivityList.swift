@@ -21,7 +21,7 @@ public struct ActivityList: Sendable, Hashable, Codable {
         public var createdAt: Instant?
         /// When its desired state last changed.
         public var updatedAt: Instant
-        /// How many phones it is on; absent: more than 1,000.
+        /// How many phones it is on; absent: not counted.
         public var phones: Int?
 
         /// One activity.

@@ -105,7 +105,7 @@ package struct Audience: Sendable {
     }
 
     /// The lap that begins with a new state finds those who join with it; who joins later is looked at by itself.
-    private var lookAt: UnixTime? { beginsLap ? nil : now }
+    private var lookAt: UnixTime? { beginsLap || activity.phase != .active ? nil : now }
 
     /// One who joins with the state that brings an alert gets it; one who joins later does not.
     private var alertedOnJoining: Revision {

@@ -61,6 +61,7 @@ package struct ChangeAudience: Command {
     }
 
     package var rank: CommandRank { .write }
+    package var weight: Int { 1 + change.users.count }
 
     package var keys: [SnapshotKey] {
         let named = SnapshotKey.audience(app, id, change.users)
@@ -141,6 +142,7 @@ package struct SweepAudience: Command {
     }
 
     package var rank: CommandRank { .write }
+    package var weight: Int { ChangeAudience.maximumUsers }
     package var keys: [SnapshotKey] {
         [
             .audiencePage(

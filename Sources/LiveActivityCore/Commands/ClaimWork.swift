@@ -72,7 +72,7 @@ package struct ClaimWork: Command {
         var room = Room(gate: gate, pace: pace)
         for number in draft.snapshot.woken {
             guard var activity = draft.snapshot.activities[number] else { continue }
-            activity.wakeAt = nil
+            activity.wakeAt = untold(activity, draft) ? max(now, activity.holdUntil) : nil
             draft.put(activity)
         }
         for key in draft.snapshot.due {
@@ -106,6 +106,15 @@ package struct ClaimWork: Command {
         return reply
     }
 
+    /// A lane sleeps that has not been told of the newest lap, and is not told by this claim.
+    private func untold(_ activity: ActivityRecord, _ draft: Draft) -> Bool {
+        guard activity.holdUntil > now else { return false }
+        let due = Set(draft.snapshot.due)
+        return (draft.snapshot.lanes[activity.number] ?? []).contains { lane in
+            lane.lap < activity.lap && lane.flight == nil && !due.contains(lane.key)
+        }
+    }
+
     /// A start of this claim: another whose card could not be told from its card waits.
     private struct OpenStart: Hashable {
         let device: DeviceKey
@@ -136,8 +145,8 @@ package struct ClaimWork: Command {
         /// Every phone of the stretch was looked at.
         var isWhole: Bool
         var waitsUntil: UnixTime?
-        /// The first phone that a closed circuit holds back, and why.
-        var held: (device: DeviceKey, closure: CircuitGate.Closure)?
+        /// The phones that a closed circuit holds back, and why.
+        var held: [(phone: InstanceRecord, closure: CircuitGate.Closure)] = []
     }
 
     private func claim(
@@ -155,7 +164,8 @@ package struct ClaimWork: Command {
         let isLap = !lane.isLapDone
         let isFromTheBeginning = !lane.hasWrapped && lane.position == lane.stop
         let desired = DesiredSituation(activity, type, content)
-        let found = look(at: page, desired, content, isLap, &lane, &room, &draft)
+        var found = look(at: page, desired, content, isLap, &lane, &room, &draft)
+        holdBack(&found, of: old, &draft)
         let isWhole = found.isWhole
         if isLap, isWhole {
             lane.position = max(lane.fromDevice, lane.stop)
@@ -174,16 +184,16 @@ package struct ClaimWork: Command {
             changed.hasWrapped = lane.hasWrapped
             changed.lap = lane.lap
             changed.flight = flight
-            if isWhole, found.held == nil, !isLap || isFromTheBeginning {
+            if isWhole, found.held.isEmpty, !isLap || isFromTheBeginning {
                 // All who want to be looked at were: what they wait for now is known.
                 changed.lookAt = [page.nextLookAt, found.waitsUntil].compactMap { $0 }.min()
             }
             // Nothing is written for the phones that are held back: the lane comes back to the first of them.
-            if let held = found.held, isLap { changed.goAround(from: held.device) }
+            if let held = found.held.first, isLap { changed.goAround(from: held.phone.device) }
             if let flight {
                 changed.fence += 1
                 changed.nextAt = flight.leaseUntil
-            } else if let held = found.held {
+            } else if let held = found.held.first {
                 changed.reason = held.closure.reason
                 changed.nextAt = held.closure.until
             } else {
@@ -197,8 +207,9 @@ package struct ClaimWork: Command {
             if let next = draft.snapshot.lane(key)?.nextAt, next <= now { reply.hasMore = true }
             return
         }
-        if isLap, lane.lap != old.lap {
+        if lane.lap > activity.begunLap {
             var held = draft.snapshot.activities[activity.number] ?? activity
+            held.begunLap = lane.lap
             held.holdUntil = now + type.policy.coalescingWindow
             draft.put(held)
         }
@@ -207,6 +218,24 @@ package struct ClaimWork: Command {
                 record: flight, lane: key, fence: claimed.fence, desired: desired, content: content,
                 seats: found.seats))
     }
+
+    /// A few phones on a closed route wait by themselves, so that the others of their lane do not wait with them.
+    private func holdBack(_ found: inout Found, of lane: LaneRecord, _ draft: inout Draft) {
+        guard !found.held.isEmpty, found.held.count <= Self.fewHeld, found.held.count < lane.counts.total else {
+            return
+        }
+        for (instance, closure) in found.held {
+            found.waitsUntil = min(found.waitsUntil ?? closure.until, closure.until)
+            guard instance.lookAt != closure.until else { continue }
+            var waiting = instance
+            waiting.lookAt = closure.until
+            draft.put(waiting)
+        }
+        found.held = []
+    }
+
+    /// Up to so many of a page; with more the fault is written once, for the lane.
+    private static let fewHeld = 16
 
     private func look(
         at page: Snapshot.Page, _ desired: DesiredSituation, _ content: ContentRecord, _ isLap: Bool,
@@ -236,7 +265,7 @@ package struct ClaimWork: Command {
             case .send(let plan):
                 let route = PushRoute(activity.app, phone.environment(of: plan.kind))
                 if case .hold(let closure) = room.gate.admit(plan, to: route) {
-                    found.held = found.held ?? (device, closure)
+                    found.held.append((phone.instance, closure))
                     continue
                 }
                 spend(plan, phone, desired, &draft)
@@ -300,63 +329,6 @@ package struct ClaimWork: Command {
             draft.put(phone.instance)
         }
         return Flight.Seat(phone: phone, plan: plan, timestamp: timestamp, stateBefore: before)
-    }
-
-    // MARK: - Rescue
-
-    /// What was about to go is decided again as of the claim: the reconciler is deterministic.
-    private func wasBehind(
-        _ phone: PhoneSituation, _ activity: ActivityRecord, _ flight: FlightRecord, _ draft: Draft
-    ) -> Bool {
-        guard flight.devices == nil else { return true }
-        guard let type = apps[activity.app]?.types[activity.type],
-            let content = draft.snapshot.contents[activity.number],
-            case .send = Reconciler.decide(DesiredSituation(activity, type, content), phone, now: flight.claimedAt)
-        else { return false }
-        return true
-    }
-
-    /// What a lost process had claimed may have arrived: timestamps are consumed, alerts spent, starts unconfirmed.
-    private func rescue(_ activity: ActivityRecord, _ old: LaneRecord, _ draft: inout Draft) {
-        guard let flight = old.flight else { return }
-        var entries: [HistoryEntry] = []
-        for device in draft.snapshot.pages[old.key]?.devices ?? [] {
-            let key = Snapshot.PhoneKey(activity.number, device)
-            guard let phone = draft.phone(key, type: activity.type), var instance = draft.snapshot.instances[key] else {
-                continue
-            }
-            // Reports may have changed the phone since the claim, so that deciding again does not tell who was in the
-            // flight. Whoever may have been loses what must not come twice: a timestamp, and an alert. That holds for
-            // a phone of an earlier run as well: the activity may have been reopened since, and it keeps its timestamp.
-            guard instance.state.mayHaveCard || instance.state.isTombstone else { continue }
-            let isLost =
-                instance.state == .starting
-                || instance.run == activity.run && wasBehind(phone, activity, flight, draft)
-            if instance.state == .starting {
-                instance.state = .unconfirmed
-            } else {
-                instance.timestamp = Flight.timestamp(after: instance.timestamp, now: flight.claimedAt)
-            }
-            if let alert = activity.alert, alert.onUnknown == .drop, alert.revision <= flight.revision {
-                instance.alertedRevision = max(instance.alertedRevision, alert.revision)
-            }
-            draft.put(instance)
-            guard isLost else { continue }
-            entries.append(
-                HistoryEntry(
-                    .rescued, device: device, at: now, revision: flight.revision, timestamp: instance.timestamp,
-                    outcome: Reason(.rescued)))
-        }
-        draft.change(old.key) { lane in
-            lane.fence += 1
-            lane.flight = nil
-            lane.goAround(from: flight.fromDevice)
-            lane.nextAt = now
-        }
-        if !entries.isEmpty {
-            draft.record(
-                HistoryRecord(activity: activity.number, at: now, revision: flight.revision, entries: entries))
-        }
     }
 }
 

@@ -40,7 +40,8 @@ package enum SnapshotKey: Sendable, Equatable {
     case instances(ActivityNumber, devices: [DeviceKey])
     /// The same, with their tokens and the devices themselves.
     case phones(ActivityNumber, devices: [DeviceKey])
-    /// An activity's audience: the people, their devices and tokens, and those devices' instances of this activity.
+    /// An activity's audience: the people, their devices and tokens, and those devices' instances of this activity. Of
+    /// one with more members than a call may name nothing but the audience's own row.
     case members(BundleID, ActivityID)
     /// People with their devices and tokens, and those devices' instances of the activity, if one is named.
     case users(BundleID, [UserID], ActivityID?)

@@ -177,7 +177,8 @@ package struct Draft: Sendable {
             draft.snapshot.devices[device.key] = old
             if old == nil { draft.snapshot.deviceKeys[key] = nil }
             if !was { draft.changes.devices.remove(device.key) }
-            draft.index = nil
+            draft.index?.remove(device)
+            if let old { draft.index?.add(old) }
         }
     }
 
@@ -191,7 +192,7 @@ package struct Draft: Sendable {
         onRefusal { draft in
             draft.snapshot.deviceTokens[key] = old
             if !was { draft.changes.deviceTokens.remove(key) }
-            draft.index = nil
+            if old == nil { draft.index?.remove(key) }
         }
     }
 
@@ -213,7 +214,7 @@ package struct Draft: Sendable {
         onRefusal { draft in
             draft.snapshot.instances[key] = old
             if !was { draft.changes.instances.remove(key) }
-            draft.index = nil
+            if old == nil { draft.index?.remove(key) }
         }
     }
 
@@ -283,7 +284,7 @@ package struct Draft: Sendable {
         onRefusal { draft in
             draft.snapshot.members[activity]?.remove(user)
             if wasRemoved { draft.changes.removedMembers.insert(key) } else { draft.changes.addedMembers.remove(key) }
-            draft.index = nil
+            draft.index?.remove(user, from: activity)
         }
     }
 
@@ -301,7 +302,7 @@ package struct Draft: Sendable {
             if wasAdded { draft.changes.addedMembers.insert(key) } else { draft.changes.removedMembers.remove(key) }
             draft.snapshot.memberMarks[key] = mark
             if wasMarked { draft.changes.memberMarks.insert(key) }
-            draft.index = nil
+            draft.index?.add(user, to: activity)
         }
     }
 

@@ -44,7 +44,14 @@ struct PhoneSettlement {
         write(old, &draft)
         guard var instance = draft.snapshot.instances[.init(old.activity, old.device)] else { return }
         // A fault of the lane's leaves the phone as it was found: the lane comes back to it.
-        if case .fault = result { return }
+        if case .fault = result {
+            // One that was picked by itself is found again by itself, even if it reported something meanwhile.
+            if flight.devices != nil, instance.lookAt == nil {
+                instance.lookAt = now
+                draft.put(instance)
+            }
+            return
+        }
         let type = app.types[activity.type]
         instance.lookAt =
             isBehind ? instance.dueAt : Lanes.lookAt(instance, activity, type, now: now, draft)

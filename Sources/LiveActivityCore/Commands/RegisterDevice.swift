@@ -65,7 +65,7 @@ package struct RegisterDevice: Command {
                 TokenValue(token), .device, type: "", environment: environment, device: device, now: now, &draft)
         }
         for number in draft.memberships(of: user) {
-            guard let activity = draft.snapshot.activities[number], activity.phase == .active else { continue }
+            guard let activity = draft.snapshot.activities[number], mayStillShow(activity) else { continue }
             Audience(activity: activity, now: now).joinLate(device, &draft)
         }
         // Whatever changed (a switch, a system update) may open a way that was closed.
@@ -74,6 +74,17 @@ package struct RegisterDevice: Command {
             Lanes.review(key, type, now: now, &draft)
         }
         return device.key
+    }
+
+    /// It runs, or may be opened anew.
+    private func mayStillShow(_ activity: ActivityRecord) -> Bool {
+        switch activity.phase {
+        case .active: true
+        case .announced: false
+        case .ended:
+            app.types[activity.type]?.policy.isReusable == true
+                || activity.endedAt.map { $0 + TombstoneRecord.lifetime > now } ?? false
+        }
     }
 
     private func takeOver(_ device: inout DeviceRecord) {

@@ -52,6 +52,7 @@ package struct ReportInventory: Command {
     }
 
     package var rank: CommandRank { .write }
+    package var weight: Int { 1 + reports.count }
     package var keys: [SnapshotKey] { CardKeys.of(reports, app: app.bundleID, device: device) }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {

@@ -64,6 +64,7 @@ package struct SetDesiredState: Command {
     }
 
     package var rank: CommandRank { .write }
+    package var weight: Int { 1 + (body.users?.count ?? 0) }
 
     package var keys: [SnapshotKey] {
         guard let users = body.users else { return [.activity(app, id)] }
@@ -75,6 +76,10 @@ package struct SetDesiredState: Command {
             throw .audienceTooLarge(limit: Self.maximumUsers)
         }
         let old = draft.activity(app, id)
+        if body.users != nil, let old, draft.audience(of: old.number).members > Self.maximumUsers {
+            // Its members were not loaded: who is left out is found page by page.
+            throw .audienceTooLarge(limit: Self.maximumUsers)
+        }
         // A number counts within a run; who asks for a new one begins to count anew.
         let beginsAnew = old?.phase == .ended && body.reopen
         if let old, !beginsAnew, preconditions.isLate(for: old) { return .superseded(old) }
@@ -85,7 +90,8 @@ package struct SetDesiredState: Command {
         let begins = old == nil || old?.run != activity.run || old?.phase == .announced
         let attributes = try self.attributes(of: activity, old: oldContent, begins: begins)
         let state = EncodedObject(body.state)
-        let sameContent = !begins && oldContent.map { sameState($0.state) } == true
+        let digest = ContentDigest.of(body.state)
+        let sameContent = !begins && oldContent.map { $0.digest == digest && sameState($0.state) } == true
         let newAlert = self.newAlert(over: activity, isRepeated: sameContent && !wishesDiffer(activity))
         let changed = begins || !sameContent || newAlert != nil || wishesDiffer(activity)
         apply(&activity, changed: changed, newAlert)
@@ -94,7 +100,7 @@ package struct SetDesiredState: Command {
             draft.put(
                 ContentRecord(
                     activity: activity.number, revision: activity.revision, state: state,
-                    digest: ContentDigest.of(body.state), attributes: attributes.encoded,
+                    digest: digest, attributes: attributes.encoded,
                     attributesDigest: attributes.digest))
             draft.record(
                 HistoryRecord(

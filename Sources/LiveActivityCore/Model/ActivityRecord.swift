@@ -49,6 +49,8 @@ package struct ActivityRecord: Sendable, Equatable {
     package var holdUntil: UnixTime = UnixTime(milliseconds: 0)
     /// Grows with everything that concerns all phones, a new revision above all: each lane goes around once for it.
     package var lap: Int64 = 0
+    /// The newest lap that a lane has begun: the others follow at once, whatever the coalescing window says.
+    package var begunLap: Int64 = 0
     /// When the lanes are to be told of the newest lap; `nil`: they know.
     package var wakeAt: UnixTime?
     package var endedAt: UnixTime?

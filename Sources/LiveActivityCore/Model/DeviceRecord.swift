@@ -41,23 +41,44 @@ package struct DeviceRecord: Sendable, Equatable {
 
 /// A system version such as 17.2 or 17.2.1, compared by its numbers.
 package struct OSVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
-    package let numbers: [Int]
+    private var first: UInt16 = 0
+    private var second: UInt16 = 0
+    private var third: UInt16 = 0
+    /// How many of them were written.
+    private var count: UInt8 = 1
 
     /// `nil` unless the text is one to three numbers with dots between, as `UIDevice.systemVersion` gives them.
     package init?(_ text: String) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...3).contains(parts.count) else { return nil }
-        var numbers: [Int] = []
-        for part in parts {
-            guard part.utf8.count <= 4, part.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(part)
-            else { return nil }
-            numbers.append(number)
+        var digits = 0
+        var number: UInt16 = 0
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: ".") {
+                guard digits > 0, count < 3 else { return nil }
+                set(number)
+                count += 1
+                (digits, number) = (0, 0)
+            } else {
+                guard (0x30...0x39).contains(byte), digits < 4 else { return nil }
+                number = number * 10 + UInt16(byte - 0x30)
+                digits += 1
+            }
         }
-        self.numbers = numbers
+        guard digits > 0 else { return nil }
+        set(number)
+    }
+
+    private mutating func set(_ number: UInt16) {
+        switch count {
+        case 1: first = number
+        case 2: second = number
+        default: third = number
+        }
     }
 
     package init(_ major: Int, _ minor: Int) {
-        numbers = [major, minor]
+        first = UInt16(clamping: major)
+        second = UInt16(clamping: minor)
+        count = 2
     }
 
     /// The first system that takes push-to-start (ActivityKit, `pushToStartTokenUpdates`).
@@ -66,22 +87,22 @@ package struct OSVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
     package static let inputPush = Self(18, 0)
 
     package static func < (left: Self, right: Self) -> Bool {
-        for index in 0..<3 {
-            let (a, b) = (left.number(index), right.number(index))
-            if a != b { return a < b }
-        }
-        return false
+        (left.first, left.second, left.third) < (right.first, right.second, right.third)
     }
 
-    package static func == (left: Self, right: Self) -> Bool { !(left < right) && !(right < left) }
+    package static func == (left: Self, right: Self) -> Bool {
+        (left.first, left.second, left.third) == (right.first, right.second, right.third)
+    }
 
     package func hash(into hasher: inout Hasher) {
-        for index in 0..<3 { hasher.combine(number(index)) }
+        hasher.combine(first)
+        hasher.combine(second)
+        hasher.combine(third)
     }
 
-    package var description: String { numbers.map(String.init).joined(separator: ".") }
-
-    private func number(_ index: Int) -> Int { index < numbers.count ? numbers[index] : 0 }
+    package var description: String {
+        [first, second, third].prefix(Int(count)).map(String.init).joined(separator: ".")
+    }
 }
 
 /// A device's push-to-start token for one activity type, or its device token (`type` empty).

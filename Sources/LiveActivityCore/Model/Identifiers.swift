@@ -22,7 +22,16 @@ package struct ForeignID<Kind: ForeignIDKind>: Sendable, Hashable, Comparable, C
         self.text = text
     }
 
-    package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
+    // By their bytes, as the database tells ids apart: two spellings of one letter are two ids.
+    package static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
     package var description: String { text }
 }
 

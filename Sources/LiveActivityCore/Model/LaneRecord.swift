@@ -108,9 +108,10 @@ extension LaneRecord {
     /// The lane as it goes on now. The ring: a new lap, once the coalescing window lets it begin, goes once around from
     /// where the lane stands.
     package func inLap(of activity: ActivityRecord, at now: UnixTime) -> Self {
-        guard lap != activity.lap, now >= activity.holdUntil else { return self }
+        let next = now >= activity.holdUntil ? activity.lap : activity.begunLap
+        guard lap < next else { return self }
         var lane = self
-        lane.lap = activity.lap
+        lane.lap = next
         lane.goAround(from: position)
         return lane
     }
@@ -132,7 +133,8 @@ extension LaneRecord {
     package func rests(_ activity: ActivityRecord, from now: UnixTime) -> UnixTime? {
         guard isLapDone else { return now }
         // Only a newer state waits for the coalescing window: the rest of a lap goes on at once.
-        let lapAt = lap != activity.lap ? max(now, activity.holdUntil) : nil
+        guard lap >= activity.begunLap else { return now }
+        let lapAt = lap < activity.lap ? max(now, activity.holdUntil) : nil
         return [lapAt, lookAt].compactMap { $0 }.min()
     }
 

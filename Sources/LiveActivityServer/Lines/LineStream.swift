@@ -147,7 +147,11 @@ struct LineStream: Sendable {
         let answer: LineAnswer
         switch result {
         case .success(let done):
-            answer = LineAnswer(line: number, status: 200, replayed: done.isReplayed ? true : nil, body: done.body)
+            // As `LineAnswer` is encoded, without the detour: there may be a million of them.
+            var object: JSONObject = ["line": .number(JSONNumber(number)), "status": 200]
+            if done.isReplayed { object["replayed"] = true }
+            object["body"] = done.body
+            return JSONValue.object(object).bytes + [UInt8(ascii: "\n")]
         case .failure(let problem):
             let document = problem.document(requestID: "\(requestID)-\(number)")
             let body = (try? JSONValue(encoding: document)) ?? .object([:])

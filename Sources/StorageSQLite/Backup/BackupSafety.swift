@@ -37,29 +37,32 @@ enum BackupSafety {
 
     private typealias State = InstanceRecord.State
 
-    /// Phones that the server might start a card on count as phones whose start is open.
+    /// A start of a moment before the restore may be stored by APNs for so long: the default start window.
+    private static let longestWindow = TypePolicy().startWindow
+
+    /// Phones that the server might have started a card on count as phones whose start is open, whether the copy knows
+    /// their start token or not, and whether the activity runs in it or has been opened anew since.
     ///
-    /// Those are the ones without a card; the ones whose card is over, where the activity asks for another; and the
-    /// ones that have not begun the activity's present run, whatever they show of the one before.
+    /// Those are the ones without a card; the ones whose card is over, where the activity asks for another or may be in
+    /// another run by now; and the ones that have not begun the present run, whatever they show of the one before.
     private static func holdStarts(_ db: Database, madeAt: UnixTime, now: UnixTime) throws {
         try db.execute(
             sql: """
-                UPDATE instance SET state = :unconfirmed, started_at = :madeAt, start_expires_at = :now,
+                UPDATE instance SET state = :unconfirmed, started_at = :madeAt, start_expires_at = :expires,
                     run = (SELECT run FROM activity WHERE no = instance.activity), due_at = NULL, local_id = NULL
                 WHERE EXISTS (
                     SELECT 1 FROM activity
-                    WHERE activity.no = instance.activity AND phase = 'active' AND (
+                    WHERE activity.no = instance.activity AND phase <> 'announced' AND (
                         instance.state IN (:absent, :requesting) OR instance.run < activity.run
-                        OR (instance.state IN (:ended, :dismissed, :gone) AND restart <> 'never'))
-                    AND EXISTS (
-                        SELECT 1 FROM device_token
-                        WHERE device_token.dk = instance.dk AND kind = :pushToStart AND type = activity.type))
+                        OR (instance.state IN (:ended, :dismissed, :gone) AND restart <> 'never')
+                        OR (phase = 'ended' AND instance.state <> :live)))
                 """,
             arguments: [
-                "unconfirmed": State.unconfirmed.rawValue, "madeAt": madeAt.milliseconds, "now": now.milliseconds,
+                "unconfirmed": State.unconfirmed.rawValue, "madeAt": madeAt.milliseconds,
+                "expires": (now + longestWindow).milliseconds,
                 "absent": State.absent.rawValue, "requesting": State.requesting.rawValue,
                 "ended": State.ended.rawValue, "dismissed": State.dismissed.rawValue, "gone": State.gone.rawValue,
-                "pushToStart": DeviceTokenRecord.Kind.pushToStart.rawValue,
+                "live": State.live.rawValue,
             ])
     }
 
@@ -67,10 +70,14 @@ enum BackupSafety {
     private static func prolongOpenStarts(_ db: Database, now: UnixTime) throws {
         try db.execute(
             sql: """
-                UPDATE instance SET start_expires_at = :now
-                WHERE state = :unconfirmed AND start_expires_at < :now
+                UPDATE instance SET start_expires_at = :expires
+                WHERE state IN (:unconfirmed, :starting) AND start_expires_at < :expires
                     AND EXISTS (SELECT 1 FROM activity WHERE no = instance.activity AND phase = 'active')
-                """, arguments: ["unconfirmed": State.unconfirmed.rawValue, "now": now.milliseconds])
+                """,
+            arguments: [
+                "unconfirmed": State.unconfirmed.rawValue, "starting": State.starting.rawValue,
+                "expires": (now + longestWindow).milliseconds,
+            ])
     }
 
     /// Lanes count anew what was changed behind their back, and go around once.

@@ -9,7 +9,7 @@ extension ActivityRecord: StoredRow {
     static let columns = [
         "no", "app", "id", "type", "phase", "run", "run_started_at", "rev", "priority", "relevance", "stale_at",
         "stale_after", "start_mode", "devices", "restart", "alert", "alert_ids", "dismissal", "changed_at",
-        "accepted_at", "hold_until", "lap", "wake_at", "ended_at", "client_seq",
+        "accepted_at", "hold_until", "lap", "begun_lap", "wake_at", "ended_at", "client_seq",
     ]
     static let keyColumns = ["no"]
     static let fixedColumns: Set<String> = ["app", "id"]
@@ -38,6 +38,7 @@ extension ActivityRecord: StoredRow {
         acceptedAt = row.time()
         holdUntil = row.time()
         lap = row.int()
+        begunLap = row.int()
         wakeAt = row.timeOrNil()
         endedAt = row.timeOrNil()
         clientSequence = row.intOrNil()
@@ -66,6 +67,7 @@ extension ActivityRecord: StoredRow {
         row.time(acceptedAt)
         row.time(holdUntil)
         row.int(lap)
+        row.int(begunLap)
         row.time(wakeAt)
         row.time(endedAt)
         row.int(clientSequence)
@@ -94,11 +96,8 @@ extension ContentRecord: StoredRow {
     }
 
     private static func object(_ bytes: [UInt8], _ column: String) throws -> EncodedObject {
-        do throws(JSONSyntaxError) {
-            return try EncodedObject(parsing: bytes)
-        } catch {
-            throw DamagedRow(table: table, column: column)
-        }
+        guard let object = EncodedObject(stored: bytes) else { throw DamagedRow(table: table, column: column) }
+        return object
     }
 }
 

@@ -1,6 +1,7 @@
 import APNSModel
 import JSONText
 import LiveActivityCore
+import Synchronization
 
 /// A row that does not hold what this version writes: reported, never guessed at.
 struct DamagedRow: Error, CustomStringConvertible {
@@ -36,9 +37,15 @@ func decodeReason(_ text: String?, _ table: String, _ column: String) throws -> 
 }
 
 func decodeBundleID(_ text: String, _ table: String) throws -> BundleID {
+    if let known = knownApps.withLock({ $0[text] }) { return known }
     guard let id = BundleID(text) else { throw DamagedRow(table: table, column: "app") }
+    knownApps.withLock { apps in if apps.count < maximumKnownApps { apps[text] = id } }
     return id
 }
+
+/// A database has few apps and very many rows of each: an id is checked once.
+private let knownApps = Mutex<[String: BundleID]>([:])
+private let maximumKnownApps = 256
 
 /// Pairs for `(SELECT value ->> 0, value ->> 1 FROM json_each(?))`.
 func jsonPairs(_ values: [(Int64, Int64)]) -> String {

@@ -100,6 +100,8 @@ struct DueLoader {
     // MARK: - Pages
 
     private mutating func loadPages(_ snapshot: inout Snapshot) throws {
+        let phones = snapshot.due.reduce(0) { $0 + (snapshot.lane($1)?.counts.total ?? 0) }
+        snapshot.instances.reserveCapacity(min(phones, due.phones))
         try loadSmallLanes(&snapshot)
         var room = due.phones
         var roomOf: [ActivityNumber: Int] = [:]
@@ -195,7 +197,7 @@ struct DueLoader {
         var devices: [DeviceKey] = []
         try sql.query(
             """
-            SELECT \(InstanceRecord.list) FROM instance
+            SELECT \(InstanceRecord.list) FROM instance INDEXED BY instance_look
             WHERE activity = ? AND look_at <= ? AND dk >= ? AND dk < ? ORDER BY dk LIMIT ?
             """,
             [

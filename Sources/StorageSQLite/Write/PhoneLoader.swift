@@ -17,21 +17,12 @@ struct PhoneLoader {
         for list in phones.values { devices.formUnion(list) }
         guard !devices.isEmpty else { return }
         let list = Statements.Argument.text(jsonList(devices.sorted()))
+        snapshot.devices.reserveCapacity(devices.count)
         try sql.query(
             "SELECT \(DeviceRecord.list) FROM device WHERE dk IN (SELECT value FROM json_each(?))", [list]
         ) { row in
             let record = try DeviceRecord(&row)
             snapshot.devices[record.key] = record
-            snapshot.deviceKeys[.init(record.app, record.id)] = record.key
-        }
-        try sql.query(
-            """
-            SELECT \(DeviceTokenRecord.list) FROM device_token
-            WHERE dk IN (SELECT value FROM json_each(?)) AND kind = 2
-            """, [list]
-        ) { row in
-            let record = try DeviceTokenRecord(&row)
-            snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
         }
         try sql.query(
             "SELECT \(BudgetRecord.list) FROM budget WHERE dk IN (SELECT value FROM json_each(?))", [list]
@@ -41,10 +32,36 @@ struct PhoneLoader {
         }
         var keys: Set<Snapshot.PhoneKey> = []
         for (activity, list) in phones { keys.formUnion(list.map { .init(activity, $0) }) }
+        snapshot.updateTokens.reserveCapacity(keys.count)
         try SnapshotLoader.fetch(UpdateTokenRecord.self, keys, sql) { record in
             snapshot.updateTokens[.init(record.activity, record.device)] = record
         }
-        try findOpenStarts(phones, list, &snapshot)
+        try loadStarts(phones, &snapshot)
+    }
+
+    /// What only a phone without a card asks for: by far the fewest in a fan-out.
+    private func loadStarts(_ phones: [ActivityNumber: [DeviceKey]], _ snapshot: inout Snapshot) throws {
+        var startable: [ActivityNumber: [DeviceKey]] = [:]
+        for (number, devices) in phones {
+            let run = snapshot.activities[number]?.run
+            let some = devices.filter { device in
+                guard let instance = snapshot.instances[.init(number, device)] else { return true }
+                return instance.run != run || instance.state != .live
+            }
+            if !some.isEmpty { startable[number] = some }
+        }
+        guard !startable.isEmpty else { return }
+        let list = Statements.Argument.text(jsonList(Set(startable.values.joined()).sorted()))
+        try sql.query(
+            """
+            SELECT \(DeviceTokenRecord.list) FROM device_token
+            WHERE dk IN (SELECT value FROM json_each(?)) AND kind = 2
+            """, [list]
+        ) { row in
+            let record = try DeviceTokenRecord(&row)
+            snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
+        }
+        try findOpenStarts(startable, list, &snapshot)
     }
 
     /// Phones whose device has an unmatched start of another activity which its card could not be told from.

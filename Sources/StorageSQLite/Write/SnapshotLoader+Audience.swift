@@ -20,13 +20,7 @@ extension SnapshotLoader {
             }
         }
         guard !activities.isEmpty else { return }
-        try sql.query(
-            "SELECT \(AudienceRecord.list) FROM audience WHERE activity IN (SELECT value FROM json_each(?))",
-            [.text(jsonList(activities.sorted()))]
-        ) { row in
-            let record = try AudienceRecord(&row)
-            snapshot.audiences[record.activity] = record
-        }
+        try fetchAudiences(activities)
         guard !named.isEmpty else { return }
         try sql.query(
             """
@@ -34,6 +28,17 @@ extension SnapshotLoader {
             ON m.activity = j.value ->> 0 AND m.user = j.value ->> 1
             """, [.text(jsonPairs(named.sorted().map { ($0.activity, $0.user) }))]
         ) { row in note(.init(row.int(), row.int()), mark: row.int()) }
+    }
+
+    /// Audiences' own rows.
+    mutating func fetchAudiences(_ activities: Set<ActivityNumber>) throws {
+        try sql.query(
+            "SELECT \(AudienceRecord.list) FROM audience WHERE activity IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(activities.sorted()))]
+        ) { row in
+            let record = try AudienceRecord(&row)
+            snapshot.audiences[record.activity] = record
+        }
     }
 
     private mutating func page(

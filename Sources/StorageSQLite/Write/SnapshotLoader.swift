@@ -12,6 +12,8 @@ struct SnapshotLoader {
 
     struct Wanted {
         var activities: Set<ActivityNumber> = []
+        /// Those of which the content is not needed.
+        var bare: Set<ActivityNumber> = []
         /// Devices with their tokens.
         var devices: Set<DeviceKey> = []
         /// Instances with their update tokens.
@@ -34,7 +36,8 @@ struct SnapshotLoader {
 
     mutating func load(_ keys: [SnapshotKey]) throws {
         try resolve(keys)
-        try fetchActivities(wanted.activities)
+        try Self.fetchActivities(
+            wanted.activities.union(wanted.bare), contentsOf: wanted.activities, sql, &snapshot)
         try fetchDevices(wanted.devices)
         try fetchInstances(wanted.phones.union(wanted.instances))
         try fetchUpdateTokens(wanted.phones)
@@ -56,7 +59,7 @@ struct SnapshotLoader {
         for key in keys {
             switch key {
             case .instances(let activity, let devices):
-                wanted.activities.insert(activity)
+                wanted.bare.insert(activity)
                 wanted.instances.formUnion(devices.map { .init(activity, $0) })
             case .phones(let activity, let devices):
                 wanted.activities.insert(activity)
@@ -87,6 +90,9 @@ struct SnapshotLoader {
         for case .members(let app, let id) in keys {
             if let number = snapshot.activityNumbers[.init(app, id)] { whole.insert(number) }
         }
+        guard !whole.isEmpty else { return }
+        try fetchAudiences(whole)
+        whole = whole.filter { snapshot.audiences[$0].map { $0.members <= SetDesiredState.maximumUsers } ?? true }
         guard !whole.isEmpty else { return }
         for number in whole { snapshot.members[number] = [] }
         try sql.query(
@@ -192,7 +198,10 @@ struct SnapshotLoader {
             }
         }
         try fetchUpdateTokens(Set(cards.map(\.0)))
-        for (key, value) in cards where snapshot.updateTokens[key]?.value != value { snapshot.updateTokens[key] = nil }
+        for (key, values) in Dictionary(grouping: cards, by: \.0).mapValues({ $0.map(\.1) }) {
+            guard let token = snapshot.updateTokens[key], !values.contains(token.value) else { continue }
+            snapshot.updateTokens[key] = nil
+        }
         try fetchDeviceTokens(Set(devices.keys)) { devices[$0.device]?.contains($0.value) == true }
     }
 
@@ -231,13 +240,13 @@ struct SnapshotLoader {
         return found
     }
 
-    private mutating func fetchActivities(_ numbers: Set<ActivityNumber>) throws {
-        try Self.fetchActivities(numbers, sql, &snapshot)
-    }
-
-    /// Activities with content and lanes.
-    static func fetchActivities(_ numbers: Set<ActivityNumber>, _ sql: Statements, _ snapshot: inout Snapshot) throws {
+    /// Activities with lanes, and content unless it is asked for of fewer.
+    static func fetchActivities(
+        _ numbers: Set<ActivityNumber>, contentsOf some: Set<ActivityNumber>? = nil, _ sql: Statements,
+        _ snapshot: inout Snapshot
+    ) throws {
         guard !numbers.isEmpty else { return }
+        try fetchContents(some ?? numbers, sql, &snapshot)
         let list = Statements.Argument.text(jsonList(numbers.sorted()))
         try sql.query(
             "SELECT \(ActivityRecord.list) FROM activity WHERE no IN (SELECT value FROM json_each(?))", [list]
@@ -247,12 +256,6 @@ struct SnapshotLoader {
             snapshot.activityNumbers[.init(record.app, record.id)] = record.number
         }
         try sql.query(
-            "SELECT \(ContentRecord.list) FROM content WHERE activity IN (SELECT value FROM json_each(?))", [list]
-        ) { row in
-            let record = try ContentRecord(&row)
-            snapshot.contents[record.activity] = record
-        }
-        try sql.query(
             """
             SELECT \(LaneRecord.list) FROM lane WHERE activity IN (SELECT value FROM json_each(?))
             ORDER BY activity, from_dk
@@ -260,6 +263,19 @@ struct SnapshotLoader {
         ) { row in
             let record = try LaneRecord(&row)
             snapshot.lanes[record.activity, default: []].append(record)
+        }
+    }
+
+    private static func fetchContents(
+        _ numbers: Set<ActivityNumber>, _ sql: Statements, _ snapshot: inout Snapshot
+    ) throws {
+        guard !numbers.isEmpty else { return }
+        try sql.query(
+            "SELECT \(ContentRecord.list) FROM content WHERE activity IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(numbers.sorted()))]
+        ) { row in
+            let record = try ContentRecord(&row)
+            snapshot.contents[record.activity] = record
         }
     }
 
@@ -290,6 +306,7 @@ struct SnapshotLoader {
     }
 
     private mutating func fetchInstances(_ keys: Set<Snapshot.PhoneKey>) throws {
+        snapshot.instances.reserveCapacity(keys.count)
         try Self.fetch(InstanceRecord.self, keys, sql) { record in
             snapshot.instances[.init(record.activity, record.device)] = record
         }

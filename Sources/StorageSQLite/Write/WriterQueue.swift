@@ -82,7 +82,8 @@ final class WriterQueue: Sendable {
     func submit(_ job: Job) {
         let refusal: StorageError? = state.withLock { state in
             if state.isClosed { return .closed }
-            if state.jobs.count >= Self.maximumWaiting { return .overloaded }
+            // Settlements and claims are few, and refusing one would make what is known unknown.
+            if state.jobs.count >= Self.maximumWaiting, job.rank == .write { return .overloaded }
             var job = job
             job.arrival = state.groups
             state.jobs.append(job)
@@ -158,8 +159,8 @@ final class WriterQueue: Sendable {
     private func write(_ group: [Job]) {
         do throws(Failure) {
             try commit(group)
-        } catch .damaged where group.count > 1 {
-            // A row that cannot be read must not fail those that have nothing to do with it.
+        } catch  where group.count > 1 && error.isOneJobs {
+            // What one of them meets must not fail those that have nothing to do with it.
             for job in group { write([job]) }
         } catch {
             for job in group { job.fail(error.storageError) }
@@ -168,13 +169,22 @@ final class WriterQueue: Sendable {
 
     private enum Failure: Error {
         case damaged(DamagedRow)
+        /// A row that there may not be beside another.
+        case conflict(String)
         case failed(String)
         case commitUnknown(String)
+
+        var isOneJobs: Bool {
+            switch self {
+            case .damaged, .conflict: true
+            case .failed, .commitUnknown: false
+            }
+        }
 
         var storageError: StorageError {
             switch self {
             case .damaged(let row): .failed(row.description)
-            case .failed(let detail): .failed(detail)
+            case .conflict(let detail), .failed(let detail): .failed(detail)
             case .commitUnknown(let detail): .commitUnknown(detail)
             }
         }
@@ -202,6 +212,8 @@ final class WriterQueue: Sendable {
             }
         } catch let row as DamagedRow {
             throw .damaged(row)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT && !isCommitting {
+            throw .conflict(Self.words(error))
         } catch {
             throw isCommitting ? .commitUnknown(Self.words(error)) : .failed(Self.words(error))
         }

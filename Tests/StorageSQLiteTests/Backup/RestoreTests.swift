@@ -89,11 +89,11 @@ struct RestoreTests {
             #expect(summary.madeAt == Sample.now && summary.heldStarts == 1)
             let instance = try #require(try await store.phones(of: 1, after: 0, limit: 10).first?.instance)
             #expect(instance.state == .unconfirmed && instance.hasOpenStart)
-            #expect(instance.startedAt == Sample.now && instance.startExpiresAt == Self.later)
+            #expect(instance.startedAt == Sample.now && instance.startExpiresAt == Self.later + .seconds(300))
             for hours in [0, 1, 11] {
                 #expect(try await claims(store, at: Self.later + .seconds(hours * 3600)).isEmpty)
             }
-            #expect(try await claims(store, at: Self.later + .seconds(12 * 3600 + 1)).map(\.kind) == [.start])
+            #expect(try await claims(store, at: Self.later + .seconds(12 * 3600 + 301)).map(\.kind) == [.start])
         }
     }
 
@@ -102,10 +102,10 @@ struct RestoreTests {
             try await prepare($0)
         } _: { store, _ in
             // Sent within the time that a start of before the restore may still arrive in: it proves nothing.
-            try await inventory(store, 1, at: Self.later + .seconds(30))
-            #expect(try await claims(store, at: Self.later + .seconds(31)).isEmpty)
-            try await inventory(store, 2, at: Self.later + .seconds(120))
-            #expect(try await claims(store, at: Self.later + .seconds(240)).map(\.kind) == [.start])
+            try await inventory(store, 1, at: Self.later + .seconds(330))
+            #expect(try await claims(store, at: Self.later + .seconds(331)).isEmpty)
+            try await inventory(store, 2, at: Self.later + .seconds(420))
+            #expect(try await claims(store, at: Self.later + .seconds(540)).map(\.kind) == [.start])
         }
     }
 

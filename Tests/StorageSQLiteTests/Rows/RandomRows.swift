@@ -68,6 +68,7 @@ struct RandomRows {
         row.acceptedAt = time()
         row.holdUntil = time()
         row.lap = self.number()
+        row.begunLap = self.number()
         row.wakeAt = maybe { $0.time() }
         row.endedAt = maybe { $0.time() }
         row.clientSequence = maybe { Int64($0.dice.next() >> 1) }

@@ -1,0 +1,94 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// What is behind is found again, whatever came between.
+struct WakeUpTests {
+    private static let trouble = SettleFlight.Outcome.answered(
+        .success(PushAnswer(status: 503, reason: APNSReason("ServiceUnavailable"))))
+
+    @Test func `a start that failed is made again, though the phone was heard of while it was on its way`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        #expect(try scene.deliver().isEmpty)
+        // The end of the grace: this phone alone is looked at.
+        scene.wait(.seconds(15))
+        let flight = try scene.onlyFlight()
+        #expect(flight.record.devices == [7])
+        try scene.register()
+        try scene.settle(flight) { _ in Self.trouble }
+        #expect(try scene.instance().state == .absent)
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
+    @Test func `a few phones on a closed route do not hold up the others of their lane`() throws {
+        var scene = Scene()
+        for index in 1...5 {
+            try scene.register(
+                "d\(index)", environment: index == 2 ? .sandbox : .production, startToken: nil,
+                key: DeviceKey(index * 10))
+            try scene.report("d\(index)", local: "c\(index)", token: "t\(index)")
+        }
+        try scene.put(users: ["ann"]) { $0.devices = .all }
+        scene.wait(.seconds(2))
+        let until = scene.now + .seconds(60)
+        let gate = CircuitGate(
+            closed: [
+                PushRoute(Sample.bundleID, .sandbox): .init(until: until, reason: Reason(.notConfigured, "sandbox"))
+            ], probes: [])
+        func claim() throws -> [DeviceKey] {
+            let reply = try scene.run(
+                ClaimWork(now: scene.now, node: 1, apps: [Sample.bundleID: scene.app], gate: gate, seed: 1))
+            for flight in reply.flights {
+                try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
+            }
+            return reply.flights.flatMap(\.seats).map(\.phone.device.key)
+        }
+        #expect(try claim() == [10, 30, 40, 50])
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        #expect(try claim() == [10, 30, 40, 50])
+        #expect(try scene.lane().nextAt == until && scene.lane().reason == nil)
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().map(\.phone.device.key) == [20])
+    }
+
+    @Test func `a phone that appeared while an activity was over has its card when it is opened anew`() throws {
+        var scene = Scene()
+        try scene.put(users: ["ann"])
+        try scene.end()
+        try scene.register()
+        #expect(try scene.deliver().isEmpty)
+        scene.wait(.seconds(100))
+        try scene.put("a", 2) { $0.reopen = true }
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
+    @Test func `an audience too large for one call is not replaced by one`() throws {
+        var scene = Scene()
+        try scene.put(users: ["ann"])
+        let number = try scene.activity().number
+        scene.store.edit { draft in
+            var audience = draft.audience(of: number)
+            audience.members = SetDesiredState.maximumUsers + 1
+            draft.put(audience)
+        }
+        #expect(throws: Refusal.audienceTooLarge(limit: SetDesiredState.maximumUsers)) {
+            try scene.put("a", 2, users: ["bob"])
+        }
+        #expect(try scene.put("a", 2).changed)
+    }
+
+    @Test func `two spellings of one letter are two ids, as the database has it`() throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        #expect(composed == decomposed)
+        #expect(Sample.activityID(composed) != Sample.activityID(decomposed))
+        #expect(Set([Sample.user(composed), Sample.user(decomposed), Sample.user(composed)]).count == 2)
+        var scene = Scene()
+        try scene.put(composed)
+        #expect(throws: Refusal.unknownActivity(Sample.activityID(decomposed))) { try scene.end(decomposed) }
+    }
+}
