@@ -115,7 +115,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore"],
+            name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
             path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText"], swiftSettings: settings),
         .testTarget(

@@ -14,28 +14,28 @@ enum Ceilings {
     static let table: [String: Cost] = [
         // One activity, 2,000 phones: per push, the call that changed the state included.
         "fan-out": Cost(
-            statements: 1.3,  // 1.05
+            statements: 0.1,  // 0.06
             rows: 1.05,  // 1.01
             commits: 0.01,  // 0.003
-            bytes: 300,  // 212
-            allocations: 2_200  // 1_780
+            bytes: 220,  // 170
+            allocations: 700  // 522
         ),
         // 1,000 activities of one phone each: per call.
         "calls": Cost(
-            statements: 10,  // 9.0
+            statements: 0.2,  // 0.10
             rows: 3.1,  // 3.0
             commits: 0.0625,  // 0.003
-            bytes: 1_200,  // 775
-            allocations: 1_700  // 1_330
+            bytes: 1_000,  // 803
+            allocations: 750  // 548
         ),
         // The same: per push, after the calls. How many settlements share a commit depends on how the threads run, so
         // that commits and bytes need room.
         "singles": Cost(
-            statements: 26,  // 21
-            rows: 6.5,  // 6.0
-            commits: 0.125,  // 0.029
-            bytes: 6_000,  // 3_080
-            allocations: 5_800  // 4_690
+            statements: 0.6,  // 0.33
+            rows: 5.5,  // 5.02
+            commits: 0.125,  // 0.013
+            bytes: 3_000,  // 1_545
+            allocations: 1_200  // 890
         ),
     ]
 

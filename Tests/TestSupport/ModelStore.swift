@@ -251,7 +251,7 @@ extension ModelStore {
                 let range = flight.fromDevice...flight.toDevice
                 page = .init(
                     devices: devices.filter { flight.devices?.contains($0) ?? range.contains($0) }, isComplete: true)
-            } else if lane.shouldSplit(lanes: rows.lanes[key.activity]?.count ?? 0) {
+            } else if lane.shouldSplit(lanes: rows.lanes[key.activity]?.count ?? 0, due.width) {
                 part.lowerHalves[key] = counts(key.activity, lane.fromDevice..<lane.middle)
             } else if !lane.isBackingOff(now: due.at) {
                 let limit = min(room, roomOf[key.activity] ?? due.phonesOfOne)
@@ -286,7 +286,8 @@ extension ModelStore {
             guard let activity = rows.activities[candidate.activity] else { continue }
             let lanes = (rows.lanes[candidate.activity] ?? []).filter { lane in
                 guard candidate.lane == nil else { return lane.fromDevice == candidate.lane }
-                return lane.page(for: activity, at: due.at) != .due && lane.flight == nil
+                return lane.page(for: activity, at: due.at) != .due
+                    && lane.flight == nil
                     && !lane.isBackingOff(now: due.at)
             }
             let new = lanes.map(\.key).filter { !taken.contains($0) }

@@ -67,9 +67,9 @@ package struct BudgetLimit: Sendable, Equatable {
     /// When one more may go: `now`, or later.
     package func opens(_ record: BudgetRecord?, for use: Use, now: UnixTime) -> UnixTime {
         guard let record else { return now }
-        let current = Self.drained(record, self, now: now)
         return max(
-            opens(current.hour, perHour, Self.hour, use, now), opens(current.day, perDay, Self.day, use, now))
+            opens(record.hour, perHour, Self.hour, use, record.at, now),
+            opens(record.day, perDay, Self.day, use, record.at, now))
     }
 
     /// One more has gone. Never taken back: a crash counts too much, never too little.
@@ -83,15 +83,17 @@ package struct BudgetLimit: Sendable, Equatable {
     }
 
     private func opens(
-        _ level: Int64, _ number: Int, _ window: Duration, _ use: Use, _ now: UnixTime
+        _ level: Int64, _ number: Int, _ window: Duration, _ use: Use, _ at: UnixTime, _ now: UnixTime
     ) -> UnixTime {
         let capacity = capacity(number, use)
         let excess = level + Self.unit - capacity
         guard excess > 0 else { return now }
-        // What is over runs off at half the number in one window, rounded up.
+        // What is over runs off at half the number in one window, rounded up, from the instant of the level on: where
+        // the clock has stepped back since, nothing runs off before it is there again.
         let milliseconds = window.wholeMilliseconds
         let rate = max(1, Int64(number) * Self.unit / 2)
-        return now + .milliseconds((excess * milliseconds + rate - 1) / rate)
+        let wait = min((excess * milliseconds + rate - 1) / rate, milliseconds * 2)
+        return max(now, at + .milliseconds(wait))
     }
 
     private func capacity(_ number: Int, _ use: Use) -> Int64 {

@@ -139,7 +139,6 @@ struct CardIntake {
 
     /// Another start of the type was held because this one's card was not matched yet.
     private func wakeHeldStarts(of activity: ActivityRecord, _ draft: inout Draft) {
-        draft.forgetOtherOpenStarts(on: device.key)
         for key in draft.phones(on: device.key) where key.activity != activity.number {
             guard draft.snapshot.activities[key.activity]?.type == activity.type else { continue }
             Lanes.review(key, app.types[activity.type], now: now, &draft)

@@ -15,6 +15,7 @@ package struct ClaimWork: Command {
         package var picked = 250
         /// From the claim to the instant after which nobody sends or settles.
         package var lease = Duration.seconds(15)
+        package var width = LaneRecord.Limits()
 
         package init() {}
     }
@@ -63,7 +64,9 @@ package struct ClaimWork: Command {
         let phones = max(1, min(limits.phones, pace.pushes))
         return [
             .due(
-                DueLanes(at: now, lanes: limits.lanes, phones: phones, phonesOfOne: max(1, phones / 2), node: node))
+                DueLanes(
+                    at: now, lanes: limits.lanes, phones: phones, phonesOfOne: max(1, phones / 2), node: node,
+                    width: limits.width))
         ]
     }
 
@@ -87,7 +90,7 @@ package struct ClaimWork: Command {
                 draft.change(key) { $0.nextAt = flight.leaseUntil }
             } else if lane.isBackingOff(now: now) {
                 continue
-            } else if let lower = draft.snapshot.lowerHalves[key] {
+            } else if let lower = draft.snapshot.lowerHalves[key], mayStillSplit(lane, draft) {
                 split(lane, lower, &draft)
                 reply.hasMore = true
             } else if draft.snapshot.pages[key] == nil {
@@ -127,6 +130,11 @@ package struct ClaimWork: Command {
         var starts: Set<OpenStart> = []
         var gate: CircuitGate
         var pace: Pacer.Grant
+    }
+
+    /// Others of the same activity may have split in this claim.
+    private func mayStillSplit(_ lane: LaneRecord, _ draft: Draft) -> Bool {
+        lane.shouldSplit(lanes: draft.snapshot.lanes[lane.activity]?.count ?? 0, limits.width)
     }
 
     private func split(_ lane: LaneRecord, _ counts: LaneCounts, _ draft: inout Draft) {

@@ -77,13 +77,18 @@ package struct DueLanes: Sendable, Equatable {
     package var phones: Int
     package var phonesOfOne: Int
     package var node: Int64
+    package var width: LaneRecord.Limits
 
-    package init(at time: UnixTime, lanes: Int, phones: Int, phonesOfOne: Int, node: Int64) {
+    package init(
+        at time: UnixTime, lanes: Int, phones: Int, phonesOfOne: Int, node: Int64,
+        width: LaneRecord.Limits = LaneRecord.Limits()
+    ) {
         at = time
         self.lanes = lanes
         self.phones = phones
         self.phonesOfOne = phonesOfOne
         self.node = node
+        self.width = width
     }
 }
 

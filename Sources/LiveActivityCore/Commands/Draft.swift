@@ -11,7 +11,7 @@ package struct Draft: Sendable {
     private var journal: [@Sendable (inout Draft) -> Void]?
 
     /// The keys whose rows differ from what was loaded, or are new.
-    package struct Changes: Sendable {
+    package struct Changes: Sendable, Equatable {
         package var activities: Set<ActivityNumber> = []
         package var contents: Set<ActivityNumber> = []
         package var lanes: Set<LaneKey> = []
@@ -276,20 +276,27 @@ package struct Draft: Sendable {
     }
 
     package mutating func addMember(_ user: UserNumber, to activity: ActivityNumber) {
+        let isNew = snapshot.members[activity] == nil
         guard snapshot.members[activity, default: []].insert(user).inserted else { return }
         let key = Snapshot.MemberKey(activity, user)
         let wasRemoved = changes.removedMembers.remove(key) != nil
-        if !wasRemoved { changes.addedMembers.insert(key) }
+        // The row of one who left and is back still stands, with the mark of then.
+        if wasRemoved { changes.memberMarks.insert(key) } else { changes.addedMembers.insert(key) }
         index?.add(user, to: activity)
         onRefusal { draft in
-            draft.snapshot.members[activity]?.remove(user)
-            if wasRemoved { draft.changes.removedMembers.insert(key) } else { draft.changes.addedMembers.remove(key) }
+            if isNew { draft.snapshot.members[activity] = nil } else { draft.snapshot.members[activity]?.remove(user) }
+            if wasRemoved {
+                draft.changes.removedMembers.insert(key)
+                draft.changes.memberMarks.remove(key)
+            } else {
+                draft.changes.addedMembers.remove(key)
+            }
             draft.index?.remove(user, from: activity)
         }
     }
 
     package mutating func removeMember(_ user: UserNumber, from activity: ActivityNumber) {
-        guard snapshot.members[activity, default: []].remove(user) != nil else { return }
+        guard snapshot.members[activity]?.remove(user) != nil else { return }
         let key = Snapshot.MemberKey(activity, user)
         let wasAdded = changes.addedMembers.remove(key) != nil
         if !wasAdded { changes.removedMembers.insert(key) }
@@ -339,11 +346,6 @@ package struct Draft: Sendable {
             draft.snapshot.idempotency[key] = old
             if !was { draft.changes.idempotency.remove(key) }
         }
-    }
-
-    /// A start on this device was matched with its card: what waited behind it is to be judged anew.
-    package mutating func forgetOtherOpenStarts(on device: DeviceKey) {
-        for key in phones(on: device) { snapshot.otherOpenStarts.remove(key) }
     }
 
     package mutating func record(_ history: HistoryRecord) {

@@ -28,6 +28,11 @@ package enum Lanes {
             var phone = draft.phone(key, type: activity.type)
         else { return now }
         phone.instance = instance
+        // What else the device was sent is for the claim to see: not every command loads it, and whether another one
+        // of its group did must make no difference.
+        phone.hasOtherOpenStart = false
+        phone.highBudget = nil
+        phone.startBudget = nil
         switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
         case .send: return now
         case .wait(let until, _): return until

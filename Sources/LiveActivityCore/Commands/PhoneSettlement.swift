@@ -43,16 +43,17 @@ struct PhoneSettlement {
     mutating func apply(to old: InstanceRecord, isBehind: Bool, _ draft: inout Draft) {
         write(old, &draft)
         guard var instance = draft.snapshot.instances[.init(old.activity, old.device)] else { return }
-        // A fault of the lane's leaves the phone as it was found: the lane comes back to it.
         if case .fault = result {
-            // One that was picked by itself is found again by itself, even if it reported something meanwhile.
-            if flight.devices != nil, instance.lookAt == nil {
-                instance.lookAt = now
-                draft.put(instance)
-            }
+            // A fault of the lane's leaves the phone as it was found: the lane comes back to it. Where it was picked by
+            // its own time, news of it may have put that off while the push was on its way.
+            guard flight.devices != nil, instance.lookAt.map({ $0 > now }) ?? true else { return }
+            instance.lookAt = now
+            draft.put(instance)
             return
         }
-        let type = app.types[activity.type]
+        // Where nothing but the phone's own row is loaded, the claim decides: whether others of the group loaded more
+        // must make no difference.
+        let type = entry.isSimple ? nil : app.types[activity.type]
         instance.lookAt =
             isBehind ? instance.dueAt : Lanes.lookAt(instance, activity, type, now: now, draft)
         draft.put(instance)

@@ -66,6 +66,9 @@ package struct SettleFlight: Command {
         var keys: [SnapshotKey] = []
         if !simple.isEmpty { keys.append(.instances(activity, devices: simple)) }
         if !others.isEmpty || simple.isEmpty { keys.append(.phones(activity, devices: others)) }
+        // A token that dies may belong to somebody else by now.
+        let refused = entries.filter(\.mayKillToken).compactMap(\.token)
+        if !refused.isEmpty { keys.append(.owners(refused)) }
         return keys
     }
 
@@ -156,9 +159,21 @@ package struct SettleFlight: Command {
 
 extension SettleFlight.Entry {
     /// It changes nothing but the phone's own row.
-    fileprivate var isSimple: Bool {
+    var isSimple: Bool {
         guard seat.plan.kind == .update, case .answered(.success(let answer)) = outcome else { return false }
         return answer.verdict == .accepted
+    }
+}
+
+extension SettleFlight.Entry {
+    /// The value that the push went to.
+    var token: TokenValue? {
+        seat.plan.kind == .start ? seat.phone.pushToStartToken?.value : seat.phone.updateToken?.value
+    }
+
+    fileprivate var mayKillToken: Bool {
+        guard case .answered(.success(let answer)) = outcome else { return false }
+        return answer.status == 400 || answer.status == 410
     }
 }
 

@@ -1,7 +1,7 @@
 package import APNSModel
 
 /// Rows as they stand, by their keys.
-package struct Snapshot: Sendable {
+package struct Snapshot: Sendable, Equatable {
     package struct AppID<ID: Sendable & Hashable>: Sendable, Hashable {
         package let app: BundleID
         package let id: ID

@@ -2,9 +2,14 @@ package import APNSModel
 
 /// A range of devices within an activity: the unit of exclusion, order and fencing. At most one flight is open on it.
 package struct LaneRecord: Sendable, Equatable {
-    /// Phones beyond which a lane splits in two, as long as its activity has fewer lanes than it may.
-    package static let maximumPhones = 2000
-    package static let maximumLanes = 64
+    /// How wide lanes get.
+    package struct Limits: Sendable, Equatable {
+        /// Phones beyond which a lane splits in two, as long as its activity has fewer lanes than it may.
+        package var phones = 2000
+        package var lanes = 64
+
+        package init() {}
+    }
 
     package var activity: ActivityNumber
     package var fromDevice: DeviceKey = 0
@@ -166,8 +171,8 @@ extension LaneRecord {
     package var middle: DeviceKey { fromDevice + (toDevice - fromDevice) / 2 }
 
     /// It has more phones than one flight after the other should serve, and its activity may have more lanes.
-    package func shouldSplit(lanes: Int) -> Bool {
-        flight == nil && counts.total > Self.maximumPhones && lanes < Self.maximumLanes && middle > fromDevice
+    package func shouldSplit(lanes: Int, _ limits: Limits) -> Bool {
+        flight == nil && counts.total > limits.phones && lanes < limits.lanes && middle > fromDevice
     }
 
     /// Its two halves; a lap that is not done begins anew in both.

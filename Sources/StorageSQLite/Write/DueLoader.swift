@@ -83,7 +83,7 @@ struct DueLoader {
     private func findLowerHalves(_ snapshot: inout Snapshot) throws {
         for key in snapshot.due {
             guard let lanes = snapshot.lanes[key.activity], let lane = snapshot.lane(key),
-                lane.shouldSplit(lanes: lanes.count)
+                lane.shouldSplit(lanes: lanes.count, due.width)
             else { continue }
             var counts = LaneCounts()
             try sql.query(

@@ -164,6 +164,8 @@ final class WriterQueue: Sendable {
             for job in group { write([job]) }
         } catch {
             for job in group { job.fail(error.storageError) }
+            // What may stand is to be found, though whoever repeats it changes nothing.
+            if case .commitUnknown = error { onWorkDue() }
         }
     }
 

@@ -58,6 +58,8 @@ extension History {
                 check(phone, instance, activity, id, newest: newest)
             }
         }
+        for fault in scene.store.rows.laneFaults { violate(fault) }
+        splits += scene.store.rows.lanes.values.reduce(0) { $0 + $1.count - 1 }
         if scene.store.rows.lanes.values.joined().contains(where: { $0.flight != nil }) {
             violate("a flight stays open")
         }
@@ -80,7 +82,7 @@ extension History {
             // A phone without a card that could have one got its start.
             if instance.state == .absent, case .wait? = try? scene.decision(phone.name, of: id) {
             } else if instance.state == .absent, case .send? = try? scene.decision(phone.name, of: id) {
-                violate("1: a start for \(phone.name) is due and was not sent")
+                violate("1: a start for \(phone.name) is due and was not sent: \(instance)")
             }
         } else if let card = open.first, instance.state == .live, token?.deadAt == nil, token != nil {
             violate("1: \(card.id) of ended \(id) on \(phone.name) was not ended: \(instance)")

@@ -133,10 +133,12 @@ extension History {
         let stored = phones[index].stored
         phones[index].stored = []
         // Best effort, and out of order at times.
-        for (seat, step) in dice.chance(20) ? stored.reversed() : stored { apply(seat, step, index) }
+        // A card whose end APNs took is over for all that anybody can know, though a later start may overtake that end.
+        let ends = Set(stored.filter { $0.seat.plan.kind == .end }.compactMap { $0.seat.phone.updateToken?.value })
+        for (seat, step) in dice.chance(20) ? stored.reversed() : stored { apply(seat, step, index, ends) }
     }
 
-    private mutating func apply(_ seat: Flight.Seat, _ step: Int, _ index: Int) {
+    private mutating func apply(_ seat: Flight.Seat, _ step: Int, _ index: Int, _ ends: Set<TokenValue>) {
         let id = Self.activities.first { (try? scene.activity($0))?.number == seat.phone.instance.activity } ?? "?"
         if seat.plan.carriesAlert {
             let count = deliveredAlerts["\(id) \(phones[index].name) \(seat.plan.alertRevision)", default: 0] + 1
@@ -146,7 +148,8 @@ extension History {
         guard seat.plan.kind != .start else {
             guard seat.plan.expiresAt >= scene.now else { return note("\(phones[index].name): the start has expired") }
             let run = seat.phone.instance.run
-            if phones[index].cards.contains(where: { $0.activity == id && $0.run == run && !$0.isOver }) {
+            let shown = phones[index].cards.filter { $0.activity == id && $0.run == run && !$0.isOver }
+            if shown.contains(where: { card in !(card.token.map { ends.isSuperset(of: tokenValues($0)) } ?? false) }) {
                 violate("2: a second card of \(id) run \(run) on \(phones[index].name)")
             }
             cardsMade += 1

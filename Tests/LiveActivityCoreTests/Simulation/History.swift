@@ -55,15 +55,20 @@ struct History {
     var isHealthy = false
     var cardsMade = 0
     var pushes = 0
+    /// Lanes beyond the first of each activity.
+    var splits = 0
     var deliveredAlerts: [String: Int] = [:]
     var lastTimestamps: [String: Int64] = [:]
 
-    init(seed: UInt64) {
+    /// - Parameter lanePhones: Phones beyond which a lane splits.
+    init(seed: UInt64, lanePhones: Int = LaneRecord.Limits().phones) {
         self.seed = seed
         dice = SeededDice(seed: seed)
         scene = Scene(
             Sample.type { $0.restart = .never },
             Sample.type("ride", activityIDAttribute: "/rideID") { $0.restart = .onAlert })
+        scene.limits.width.phones = lanePhones
+        scene.limits.width.lanes = 5
     }
 
     mutating func note(_ text: String) {

@@ -1,15 +1,18 @@
+import LiveActivityCore
 import TestSupport
 import Testing
 
 struct SimulationTests {
     static let histories: UInt64 = 300
 
-    @Test func `the invariants hold in every history`() {
-        var pushes = 0
+    @Test(arguments: [1, 2, LaneRecord.Limits().phones])
+    func `the invariants hold in every history, however many phones share a lane`(lanePhones: Int) {
+        var (pushes, splits) = (0, 0)
         for seed in 1...Self.histories {
-            var history = History(seed: seed)
+            var history = History(seed: seed, lanePhones: lanePhones)
             history.play(steps: 60)
             pushes += history.pushes
+            splits += history.splits
             guard history.violations.isEmpty else {
                 Issue.record(
                     """
@@ -21,5 +24,6 @@ struct SimulationTests {
         }
         // A simulation in which nothing happens would hold every invariant.
         #expect(pushes > 20 * Int(Self.histories))
+        #expect(lanePhones > 2 ? splits == 0 : splits > Int(Self.histories), "\(splits)")
     }
 }

@@ -14,4 +14,16 @@ struct ConformanceTests {
             }
         }
     }
+
+    @Test(arguments: UInt64(1)...150)
+    func `a group that shares a transaction does what its commands do one by one`(seed: UInt64) async throws {
+        try await withStore { store in
+            var life = RandomLife(seed: seed &* 7919, Pair(store))
+            do {
+                try await life.live(groups: 25)
+            } catch let difference as Pair.Difference {
+                Issue.record("seed \(seed), \(difference)")
+            }
+        }
+    }
 }

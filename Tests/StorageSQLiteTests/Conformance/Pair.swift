@@ -1,4 +1,5 @@
 import APNSModel
+import Dispatch
 import LiveActivityCore
 import LiveActivityStorage
 import TestSupport
@@ -14,42 +15,116 @@ struct Pair {
     var model = ModelStore()
     let engine: SQLiteStore
     private(set) var steps = 0
+    /// What later commands go on with.
+    var leavings = Leavings()
+    private var gate: DispatchSemaphore?
+    private var group: [Pending] = []
+
+    struct Leavings {
+        var flights: [Flight] = []
+        var sweeps: [SweepAudience] = []
+    }
+
+    /// A command that waits for its group.
+    private struct Pending {
+        let title: String
+        let rank: CommandRank
+        let isAnswered: () -> Bool
+        let take: (inout Pair) throws -> Void
+    }
 
     init(_ engine: SQLiteStore) {
         self.engine = engine
     }
 
-    /// The model's reply, `nil` for a refusal.
+    /// The model's reply; `nil` for a refusal, and for a command of a group that is not closed yet.
     ///
     /// - Throws: `Difference`, which tells the first step that the two did not take in the same way.
     @discardableResult
     mutating func run<C: Command>(
-        _ name: String, _ command: C, _ isSame: (C.Reply, C.Reply) -> Bool
+        _ name: String, _ command: C, _ isSame: @escaping (C.Reply, C.Reply) -> Bool,
+        then: @escaping (C.Reply, inout Leavings) -> Void = { _, _ in }
     ) async throws -> C.Reply? {
         steps += 1
-        let expected = model.run(command)
-        let actual = try await engine.commit(command)
-        switch (expected, actual) {
-        case (.success(let left), .success(let right)) where isSame(left, right): break
-        case (.failure(let left), .failure(let right)) where left == right: break
-        default: throw Difference(description: "step \(steps), \(name): the model says \(expected), SQLite \(actual)")
+        let title = "step \(steps), \(name)"
+        let answer = engine.submit(command)
+        func take(_ pair: inout Pair) throws -> C.Reply? {
+            try pair.take(title, pair.model.run(command), answer.value, isSame, then)
         }
+        guard gate == nil else {
+            group.append(
+                Pending(
+                    title: title, rank: command.rank, isAnswered: { answer.value != nil }, take: { _ = try take(&$0) }))
+            return nil
+        }
+        _ = await answer.result()
+        let reply = try take(&self)
+        try await compare(title)
+        return reply
+    }
+
+    private mutating func take<Reply>(
+        _ title: String, _ expected: Result<Reply, Refusal>,
+        _ told: Result<Result<Reply, Refusal>, StorageError>?, _ isSame: (Reply, Reply) -> Bool,
+        _ then: (Reply, inout Leavings) -> Void
+    ) throws -> Reply? {
+        switch (expected, told) {
+        case (.success(let left), .success(.success(let right))?) where isSame(left, right):
+            then(left, &leavings)
+            return left
+        case (.failure(let left), .success(.failure(let right))?) where left == right: return nil
+        default:
+            throw Difference(
+                description: "\(title): the model says \(expected), SQLite \(told.map { "\($0)" } ?? "nothing")")
+        }
+    }
+
+    private func compare(_ title: String) async throws {
         let stored = try await AllRows(engine)
-        let differences = model.rows.differences(from: stored.rows)
+        let differences = model.rows.differences(from: stored.rows) + model.rows.laneFaults
         guard differences.isEmpty else {
             throw Difference(
-                description: "step \(steps), \(name): model | SQLite\n" + differences.sorted().joined(separator: "\n"))
+                description: "\(title): model | SQLite\n" + differences.sorted().joined(separator: "\n"))
         }
         guard Dictionary(grouping: model.history, by: \.activity) == stored.history else {
-            throw Difference(description: "step \(steps), \(name): the timelines differ")
+            throw Difference(description: "\(title): the timelines differ")
         }
-        return try? expected.get()
+    }
+
+    // MARK: - Groups
+
+    /// Holds the writer: what is run from now on waits, and shares a transaction.
+    mutating func open() { gate = engine.block() }
+
+    /// Sets the writer free. The model runs the same commands one by one, in the order in which a group takes them.
+    mutating func close() async throws {
+        guard let gate else { return }
+        self.gate = nil
+        let commits = engine.counters.statistics.commits
+        gate.signal()
+        let all = group.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
+            .map(\.element)
+        group = []
+        for one in all { while !one.isAnswered() { await Task.yield() } }
+        for one in all { try one.take(&self) }
+        let title = all.map(\.title).joined(separator: "; ")
+        try await compare(title)
+        // The one that held the writer, a group of all others, and each claim.
+        let claims = all.count { $0.rank == .claim }
+        let made = engine.counters.statistics.commits - commits
+        guard all.isEmpty || made == 1 + claims + (claims < all.count ? 1 : 0) else {
+            throw Difference(description: "\(made) commits for \(title)")
+        }
     }
 
     /// The same, after a preview that must have told what comes of it.
     mutating func runAsPreviewed<C: Command>(
         _ name: String, _ command: C, of activity: ActivityID, in app: BundleID
     ) async throws where C.Reply: Equatable {
+        guard gate == nil else {
+            try await run(name, command)
+            return
+        }
         let all = PhoneStretch(after: -1, limit: 100)
         let preview = try await engine.preview(command, of: activity, in: app, phones: [all])
         let reply = try await run(name, command)

@@ -35,6 +35,8 @@ extension RandomLife {
     }
 
     mutating func audience() async throws {
+        // A crash may leave the rest of a replacement undone, for good or for some time.
+        if let sweep = pair.leavings.sweeps.popLast(), dice.chance(80) { try await pair.run("sweep", sweep) }
         let (app, id) = (app(), Sample.activityID(dice.pick(Self.activities)))
         let users = (0..<dice.roll(4)).map { _ in Sample.user(dice.pick(Self.users)) }
         let change: ChangeAudience.Change =
@@ -48,11 +50,13 @@ extension RandomLife {
             try await pair.runAsPreviewed("audience", command, of: id, in: app.bundleID)
             return
         }
-        guard let reply = try await pair.run("audience", keyed(command), Self.isSame)?.reply, let sweep = reply.sweep
-        else { return }
-        // A crash may leave the rest undone.
-        guard dice.chance(80) else { return }
+        let now = now
         try await pair.run(
-            "sweep", SweepAudience(app: app.bundleID, id: id, reply: reply, sweep: sweep, now: now))
+            "audience", keyed(command), Self.isSame,
+            then: { reply, leavings in
+                guard let sweep = reply.reply.sweep else { return }
+                leavings.sweeps.append(
+                    SweepAudience(app: app.bundleID, id: id, reply: reply.reply, sweep: sweep, now: now))
+            })
     }
 }

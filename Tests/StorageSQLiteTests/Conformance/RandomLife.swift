@@ -9,7 +9,6 @@ struct RandomLife {
     var pair: Pair
     var now = Sample.now
     var node: Int64 = 1
-    var flights: [Flight] = []
     private let apps: [AppSettings]
     private var sequence: Int64 = 0
 
@@ -36,6 +35,19 @@ struct RandomLife {
         }
     }
 
+    /// The same, while the writer is held: several commands share a transaction.
+    mutating func live(groups: Int) async throws {
+        for _ in 0..<groups {
+            pair.open()
+            for _ in 0..<2 + dice.roll(10) {
+                try await act()
+                now = now + .milliseconds(Int64(dice.pick([0, 0, 1, 40])))
+            }
+            try await pair.close()
+            now = now + .milliseconds(Int64(dice.pick([0, 10, 300, 1000, 5000, 20_000, 70_000, 1_000_000])))
+        }
+    }
+
     private mutating func act() async throws {
         switch dice.roll(100) {
         case 0..<10: try await put()
@@ -54,7 +66,7 @@ struct RandomLife {
         case 82..<97: try await settle()
         default:
             node += 1
-            flights = []
+            pair.leavings.flights = []
         }
     }
 
@@ -175,19 +187,23 @@ struct RandomLife {
             limits.lanes = 1 + dice.roll(4)
             limits.phones = 1 + dice.roll(6)
             limits.pushes = 1 + dice.roll(3)
+            limits.picked = 1 + dice.roll(3)
+        }
+        if dice.chance(50) {
+            limits.width.phones = 1 + dice.roll(2)
+            limits.width.lanes = 2 + dice.roll(4)
         }
         let command = ClaimWork(
             now: now, node: node, apps: Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 }),
             limits: limits, seed: dice.next())
-        let reply = try await pair.run("claim", command) { $0.isSame(as: $1) }
-        flights += reply?.flights ?? []
+        try await pair.run("claim", command, { $0.isSame(as: $1) }, then: { $1.flights += $0.flights })
     }
 
     private mutating func settle() async throws {
-        guard !flights.isEmpty else { return }
-        let index = dice.roll(flights.count)
-        let flight = flights[index]
-        if dice.chance(85) { flights.remove(at: index) }
+        guard !pair.leavings.flights.isEmpty else { return }
+        let index = dice.roll(pair.leavings.flights.count)
+        let flight = pair.leavings.flights[index]
+        if dice.chance(85) { pair.leavings.flights.remove(at: index) }
         let entries = flight.seats.map {
             SettleFlight.Entry(seat: $0, outcome: outcome(), dice: dice.fraction())
         }

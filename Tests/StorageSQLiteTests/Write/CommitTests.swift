@@ -126,6 +126,22 @@ struct CommitTests {
         }
     }
 
+    @Test func `a commit that may stand wakes the one who waits for work`() async throws {
+        try await withStore { store in
+            var wakeUps = store.wakeUps.makeAsyncIterator()
+            let refusing = RefusingObserver()
+            store.pool.add(transactionObserver: refusing, extent: .databaseLifetime)
+            do throws(StorageError) {
+                _ = try await store.commit(PutRows { $0.put(LaneRecord(activity: 1)) })
+                Issue.record("it was taken")
+            } catch {
+                #expect(error.description.contains("may stand"))
+            }
+            await wakeUps.next()
+            store.close()
+        }
+    }
+
     @Test func `closing writes what waits`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
@@ -180,48 +196,6 @@ extension PutRows {
     }
 }
 
-extension SQLiteStore {
-    /// Holds the writer's thread until the semaphore is signalled.
-    fileprivate func block() -> DispatchSemaphore {
-        let gate = DispatchSemaphore(value: 0)
-        let hasBegun = DispatchSemaphore(value: 0)
-        queue.submit(
-            WriterQueue.Job(
-                rank: .write,
-                work: .statements { _ in
-                    hasBegun.signal()
-                    gate.wait()
-                    return WriterQueue.Done {}
-                }, fail: { _ in }))
-        hasBegun.wait()
-        return gate
-    }
-
-    fileprivate func waits(for count: Int) async {
-        while queue.waiting < count { await Task.yield() }
-    }
-
-    /// Lets so many commands gather behind a writer that is busy, then sets it free and awaits them.
-    fileprivate func whileBlocked(
-        until count: Int, _ body: (inout ThrowingTaskGroup<Void, any Error>) throws -> Void
-    ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            let gate = block()
-            try body(&group)
-            await waits(for: count)
-            gate.signal()
-            try await group.waitForAll()
-        }
-    }
-}
-
-private final class Noted<Value: Sendable>: Sendable {
-    private let values = Mutex<[Value]>([])
-
-    var all: [Value] { values.withLock { $0 } }
-    func note(_ value: Value) { values.withLock { $0.append(value) } }
-}
-
 private final class CommitCounter: TransactionObserver, Sendable {
     private let count = Mutex(0)
 
@@ -230,5 +204,15 @@ private final class CommitCounter: TransactionObserver, Sendable {
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
     func databaseDidChange(with event: DatabaseEvent) {}
     func databaseDidCommit(_ db: Database) { count.withLock { $0 += 1 } }
+    func databaseDidRollback(_ db: Database) {}
+}
+
+private final class RefusingObserver: TransactionObserver, Sendable {
+    private struct Refused: Error {}
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseWillCommit() throws { throw Refused() }
+    func databaseDidCommit(_ db: Database) {}
     func databaseDidRollback(_ db: Database) {}
 }

@@ -1,0 +1,155 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+struct BudgetTests {
+    private static let key = BudgetKey(7, .high)
+
+    /// One device that gets pushes as fast as its budget allows, on a clock that is set back now and then.
+    private struct Device {
+        let limit: BudgetLimit
+        var record: BudgetRecord?
+        /// What passes, and by how much the clock is behind it.
+        var elapsed = Duration.zero
+        var behind = Duration.zero
+        var sent: [Duration] = []
+
+        var now: UnixTime { Sample.now + elapsed - behind }
+
+        func opens(_ use: BudgetLimit.Use) -> UnixTime { limit.opens(record, for: use, now: now) }
+
+        mutating func trySend(_ use: BudgetLimit.Use) {
+            guard opens(use) <= now else { return }
+            record = limit.spent(record, BudgetTests.key, now: now)
+            sent.append(elapsed)
+        }
+
+        /// The most of them in any stretch of this length, its ends included.
+        func most(in window: Duration) -> Int {
+            var (first, most) = (0, 0)
+            for last in sent.indices {
+                while sent[last] - sent[first] > window { first += 1 }
+                most = max(most, last - first + 1)
+            }
+            return most
+        }
+    }
+
+    private static func limit(_ dice: inout SeededDice) -> BudgetLimit {
+        var limit = BudgetLimit(perHour: 1 + dice.roll(30), perDay: 1 + dice.roll(300))
+        limit.reserve = dice.pick([0, 10, 30, 100])
+        return limit
+    }
+
+    @Test(arguments: UInt64(1)...150)
+    func `no hour and no day, wherever it begins, sees more than the number`(seed: UInt64) {
+        var dice = SeededDice(seed: seed)
+        var device = Device(limit: Self.limit(&dice))
+        for _ in 0..<1500 {
+            let use: BudgetLimit.Use = dice.chance(50) ? .ordinary : .alertOrEnd
+            for _ in 0..<1 + dice.roll(3) { device.trySend(use) }
+            if dice.chance(40) {
+                // As early as it says.
+                device.elapsed += max(.zero, device.opens(use) - device.now)
+            } else {
+                device.elapsed += .milliseconds(dice.pick([1, 900, 60_000, 600_000, 3_600_000, 20_000_000]))
+            }
+            if dice.chance(3) { device.behind += .milliseconds(dice.roll(7_200_000)) }
+        }
+        let (hour, day) = (device.most(in: .seconds(3600)), device.most(in: .seconds(86_400)))
+        #expect(hour <= device.limit.perHour, "seed \(seed)")
+        #expect(day <= device.limit.perDay, "seed \(seed)")
+        #expect(device.sent.count > 2, "seed \(seed)")
+    }
+
+    @Test(arguments: UInt64(1)...150)
+    func `it opens at the instant it names and not a millisecond earlier`(seed: UInt64) {
+        var dice = SeededDice(seed: seed)
+        var device = Device(limit: Self.limit(&dice))
+        for use in [BudgetLimit.Use.ordinary, .alertOrEnd] {
+            #expect(device.opens(use) == device.now, "an untouched budget is open")
+        }
+        for _ in 0..<300 {
+            let use: BudgetLimit.Use = dice.chance(50) ? .ordinary : .alertOrEnd
+            device.trySend(use)
+            device.elapsed += .milliseconds(dice.roll(200_000))
+            if dice.chance(10) { device.behind += .milliseconds(dice.roll(4_000_000)) }
+            let opens = device.opens(use)
+            guard opens > device.now else { continue }
+            #expect(device.limit.opens(device.record, for: use, now: opens) == opens, "seed \(seed)")
+            let before = opens - .milliseconds(1)
+            #expect(device.limit.opens(device.record, for: use, now: before) == opens, "seed \(seed)")
+        }
+    }
+
+    @Test func `half goes at once, and the reserve is for alerts and ends`() {
+        var device = Device(limit: BudgetLimit(perHour: 40, perDay: 1000))
+        for _ in 0..<100 { device.trySend(.ordinary) }
+        #expect(device.sent.count == 18)
+        for _ in 0..<100 { device.trySend(.alertOrEnd) }
+        #expect(device.sent.count == 20)
+        // Twenty of an hour run off in an hour.
+        #expect(device.opens(.alertOrEnd) == device.now + .seconds(180))
+        #expect(device.opens(.ordinary) == device.now + .seconds(3 * 180))
+    }
+
+    @Test func `a clock that is set back gives nothing back, and says when it really opens`() {
+        var device = Device(limit: BudgetLimit(perHour: 2, perDay: 1000))
+        device.trySend(.alertOrEnd)
+        device.behind = .seconds(7200)
+        #expect(device.opens(.alertOrEnd) == Sample.now + .seconds(3600))
+    }
+
+    // MARK: - What the reconciler makes of it
+
+    private static func spent(_ kind: BudgetRecord.Kind, _ limit: BudgetLimit) -> BudgetRecord? {
+        var record: BudgetRecord?
+        while limit.opens(record, for: .alertOrEnd, now: Sample.now) <= Sample.now {
+            record = limit.spent(record, BudgetKey(7, kind), now: Sample.now)
+        }
+        return record
+    }
+
+    @Test func `over the budget updates and ends go low, and high again once it opens`() throws {
+        let limit = BudgetPolicy().high
+        let record = try #require(Self.spent(.high, limit))
+        let opens = limit.opens(record, for: .alertOrEnd, now: Sample.now)
+        for phase in [ActivityRecord.Phase.active, .ended] {
+            var situation = Situation("") { $0.makeLive() }
+            situation.desired.activity.priority = .high
+            situation.desired.activity.phase = phase
+            situation.alert(expiresAt: opens + .seconds(60))
+            for (budget, now, priority) in [
+                (nil, Sample.now, PushPriority.high), (record, Sample.now, .low),
+                (record, opens - .milliseconds(1), .low), (record, opens, .high),
+            ] {
+                situation.phone.highBudget = budget
+                situation.now = now
+                guard case .send(let plan) = situation.decision else {
+                    Issue.record("\(phase) at \(now): \(situation.decision)")
+                    continue
+                }
+                #expect(plan.priority == priority, "\(phase) at \(now)")
+            }
+        }
+    }
+
+    @Test func `over the budget a start waits until it opens, and then goes`() throws {
+        let limit = BudgetPolicy().start
+        let record = try #require(Self.spent(.start, limit))
+        let opens = limit.opens(record, for: .alertOrEnd, now: Sample.now)
+        var situation = Situation("") { $0.phone.startBudget = record }
+        guard case .wait(let until, let reason) = situation.decision else {
+            Issue.record("\(situation.decision)")
+            return
+        }
+        #expect(until == opens && reason.code == .startBudget && opens > Sample.now)
+        situation.now = opens
+        guard case .send(let plan) = situation.decision else {
+            Issue.record("\(situation.decision)")
+            return
+        }
+        #expect(plan.kind == .start)
+    }
+}

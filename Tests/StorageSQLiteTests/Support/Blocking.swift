@@ -1,0 +1,82 @@
+import Dispatch
+import Foundation
+import LiveActivityCore
+import LiveActivityStorage
+import Synchronization
+
+@testable import StorageSQLite
+
+extension SQLiteStore {
+    /// Holds the writer's thread until the semaphore is signalled.
+    func block() -> DispatchSemaphore {
+        let gate = DispatchSemaphore(value: 0)
+        let hasBegun = DispatchSemaphore(value: 0)
+        queue.submit(
+            WriterQueue.Job(
+                rank: .write,
+                work: .statements { _ in
+                    hasBegun.signal()
+                    gate.wait()
+                    return WriterQueue.Done {}
+                }, fail: { _ in }))
+        hasBegun.wait()
+        return gate
+    }
+
+    func waits(for count: Int) async {
+        while queue.waiting < count { await Task.yield() }
+    }
+
+    /// Lets so many commands gather behind a writer that is busy, then sets it free and awaits them.
+    func whileBlocked(
+        until count: Int, _ body: (inout ThrowingTaskGroup<Void, any Error>) throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let gate = block()
+            try body(&group)
+            await waits(for: count)
+            gate.signal()
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// Values in the order in which they came.
+final class Noted<Value: Sendable>: Sendable {
+    private let values = Mutex<[Value]>([])
+
+    var all: [Value] { values.withLock { $0 } }
+    func note(_ value: Value) { values.withLock { $0.append(value) } }
+}
+
+/// What a command that was submitted is told, once it is.
+final class Answer<Reply: Sendable>: Sendable {
+    private let told = Mutex<Result<Result<Reply, Refusal>, StorageError>?>(nil)
+
+    var value: Result<Result<Reply, Refusal>, StorageError>? { told.withLock { $0 } }
+    fileprivate func tell(_ result: Result<Result<Reply, Refusal>, StorageError>) { told.withLock { $0 = result } }
+
+    /// Awaits it.
+    func result() async -> Result<Result<Reply, Refusal>, StorageError> {
+        while true {
+            if let value { return value }
+            await Task.yield()
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// What `commit` does, without awaiting it: the order of arrival is that of the calls.
+    func submit<C: Command>(_ command: C) -> Answer<C.Reply> {
+        let answer = Answer<C.Reply>()
+        queue.submit(
+            WriterQueue.Job(
+                rank: command.rank, weight: command.weight, isAlone: command.isAlone,
+                work: .command(keys: command.keys) { draft in
+                    let reply = draft.run(command)
+                    return WriterQueue.Done { answer.tell(.success(reply)) }
+                },
+                fail: { error in answer.tell(.failure(error)) }))
+        return answer
+    }
+}

@@ -1,0 +1,179 @@
+import APNSModel
+import Dispatch
+import LiveActivityCore
+import LiveActivityStorage
+import TestSupport
+import Testing
+
+@testable import StorageSQLite
+
+@Suite(.timeLimit(.minutes(1)))
+struct WriterQueueTests {
+    /// Jobs that note who ran in which group; each group is told by its commit.
+    private static func job(
+        _ name: String, _ rank: CommandRank, weight: Int = 1, isAlone: Bool = false, _ order: Noted<String>,
+        then: @escaping @Sendable () -> Void = {}
+    ) -> WriterQueue.Job {
+        WriterQueue.Job(
+            rank: rank, weight: weight, isAlone: isAlone,
+            work: .command(keys: []) { _ in
+                WriterQueue.Done {
+                    order.note(name)
+                    then()
+                }
+            }, fail: { _ in order.note("\(name) failed") })
+    }
+
+    @Test(arguments: [CommandRank.settle, .claim, .prune])
+    func `among a steady stream of writes everything gets its turn within a bounded number of groups`(
+        rank: CommandRank
+    ) async throws {
+        try await withStore { store in
+            let order = Noted<String>()
+            let gate = store.block()
+            store.queue.submit(Self.job("it", rank, isAlone: rank > .settle, order))
+            // Each write brings the next: whenever the queue takes a group, it is full of writes.
+            @Sendable func write(_ left: Int) {
+                guard left > 0 else { return }
+                store.queue.submit(Self.job("write", .write, weight: 1000, order) { write(left - 1) })
+            }
+            for _ in 0..<2 { write(30) }
+            gate.signal()
+            await order.has { $0.contains("it") }
+            let before = order.all.prefix { $0 != "it" }.count
+            #expect(before == 2 * rank.rawValue * WriterQueue.ageing, "two to a group")
+            await order.has { $0.count == 61 }
+        }
+    }
+
+    @Test func `settlements of a thousand phones do not pile into one transaction`() async throws {
+        try await withStore { store in
+            let order = Noted<String>()
+            let commits = store.counters.statistics.commits
+            let gate = store.block()
+            for number in 0..<10 { store.queue.submit(Self.job("\(number)", .settle, weight: 1000, order)) }
+            gate.signal()
+            await order.has { $0.count == 10 }
+            #expect(order.all == (0..<10).map(String.init))
+            #expect(store.counters.statistics.commits - commits == 1 + 5)
+        }
+    }
+
+    @Test func `one that is heavier than a transaction may be has its own`() async throws {
+        try await withStore { store in
+            let order = Noted<String>()
+            let commits = store.counters.statistics.commits
+            let gate = store.block()
+            let weight = WriterQueue.maximumWeight
+            for (name, weight) in [("a", 1), ("b", weight * 3), ("c", 1)] {
+                store.queue.submit(Self.job(name, .settle, weight: weight, order))
+            }
+            gate.signal()
+            await order.has { $0.count == 3 }
+            #expect(order.all == ["a", "b", "c"])
+            #expect(store.counters.statistics.commits - commits == 1 + 3)
+        }
+    }
+
+    @Test func `what runs alone shares its transaction with nobody, and the others share theirs`() async throws {
+        try await withStore { store in
+            let order = Noted<String>()
+            let commits = store.counters.statistics.commits
+            let gate = store.block()
+            for (name, rank) in [
+                ("prune", CommandRank.prune), ("claim", .claim), ("claim 2", .claim), ("settle", .settle),
+                ("write", .write), ("write 2", .write),
+            ] {
+                store.queue.submit(Self.job(name, rank, isAlone: rank > .settle, order))
+            }
+            gate.signal()
+            await order.has { $0.count == 6 }
+            #expect(order.all == ["write", "write 2", "settle", "claim", "claim 2", "prune"])
+            #expect(store.counters.statistics.commits - commits == 1 + 4)
+        }
+    }
+
+    // MARK: - A row that cannot be read
+
+    /// Two people with a phone each, and an activity for each of them; the row of `b` or of its lane is damaged.
+    private static func prepare(_ store: SQLiteStore, damage: String) async throws -> AppSettings {
+        let app = Sample.app()
+        for (number, name) in [(1, "a"), (2, "b")] {
+            var body = RegisterDevice.Body(user: Sample.user(name))
+            body.osVersion = OSVersion(18, 0)
+            let register = RegisterDevice(
+                app: app, id: Sample.device(name), body: body, now: Sample.now, freshKey: DeviceKey(number))
+            _ = try await store.commit(register).get()
+            _ = try await store.commit(put(name, 1)).get()
+        }
+        _ = try await store.write { sql in try sql.execute(damage) }
+        return app
+    }
+
+    private static func put(_ name: String, _ step: Int) -> SetDesiredState {
+        var body = SetDesiredState.Body(state: Sample.state(step))
+        body.users = [Sample.user(name)]
+        return SetDesiredState(
+            app: Sample.bundleID, id: Sample.activityID(name), type: Sample.type(), body: body, now: Sample.now)
+    }
+
+    private static func isFailed<Reply>(_ result: Result<Result<Reply, Refusal>, StorageError>) -> Bool {
+        if case .failure(.failed(let detail)) = result { detail.contains("cannot be read") } else { false }
+    }
+
+    @Test func `a row that cannot be read fails who needs it and nobody else of the group`() async throws {
+        try await withStore { store in
+            _ = try await Self.prepare(store, damage: "UPDATE activity SET phase = 'odd' WHERE id = 'b'")
+            let gate = store.block()
+            let answers = [1, 2, 3].map { step in
+                (good: store.submit(Self.put("a", step)), bad: store.submit(Self.put("b", step)))
+            }
+            let refused = store.submit(
+                EndActivity(
+                    app: Sample.bundleID, id: Sample.activityID("nobody"), state: nil, alert: nil,
+                    dismissal: .systemDefault, now: Sample.now))
+            gate.signal()
+            for answer in answers {
+                #expect(await Self.isFailed(answer.bad.result()))
+                _ = try await answer.good.result().get().get()
+            }
+            #expect(throws: Refusal.self) { try refused.value?.get().get() }
+            // Each of them was run again by itself, and counts once.
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("a"))?.record.revision == 3)
+        }
+    }
+
+    @Test(arguments: [
+        "UPDATE lane SET reason = 'odd' WHERE activity = 2", "UPDATE instance SET state = 99 WHERE dk = 2",
+    ])
+    func `a claim that meets a row that cannot be read fails without a trace, and the writes beside it do not`(
+        damage: String
+    ) async throws {
+        try await withStore { store in
+            let app = try await Self.prepare(store, damage: damage)
+            let before = try await store.query { sql in try sql.number("SELECT sum(fence) FROM lane") }
+            let gate = store.block()
+            let claim = store.submit(
+                ClaimWork(now: Sample.now + .seconds(60), node: 1, apps: [app.bundleID: app], seed: 1))
+            let write = store.submit(Self.put("a", 2))
+            gate.signal()
+            _ = try await write.result().get().get()
+            #expect(await Self.isFailed(claim.result()))
+            #expect(try await store.query { sql in try sql.number("SELECT sum(fence) FROM lane") } == before)
+            // Once the row is mended the claim goes on.
+            _ = try await store.write { sql in
+                try sql.execute("UPDATE lane SET reason = NULL") + sql.execute("UPDATE instance SET state = 0")
+            }
+            _ = try await store.commit(
+                ClaimWork(now: Sample.now + .seconds(60), node: 1, apps: [app.bundleID: app], seed: 1)
+            ).get()
+        }
+    }
+}
+
+extension Noted {
+    /// Awaits a fact about what was noted, until the test's time is over.
+    fileprivate func has(_ isTrue: ([Value]) -> Bool) async {
+        while !isTrue(all), !Task.isCancelled { await Task.yield() }
+    }
+}

@@ -1,0 +1,28 @@
+package import LiveActivityCore
+
+extension Snapshot {
+    /// What is wrong with the lanes among all rows, in words: gaps between ranges, counts that are not those of the
+    /// phones, places outside the range. Empty when nothing is.
+    package var laneFaults: [String] {
+        var faults: [String] = []
+        for (number, lanes) in lanes {
+            let ends = lanes.map(\.toDevice)
+            if lanes.map(\.fromDevice) != [0] + ends.dropLast() || ends.last != .max {
+                faults.append("the lanes of \(number) leave gaps: \(lanes.map(\.fromDevice)), \(ends)")
+            }
+            for lane in lanes {
+                let range = lane.fromDevice...lane.toDevice
+                if !range.contains(lane.position) || !range.contains(lane.stop) {
+                    faults.append("\(lane.key) stands outside its range: \(lane.position), \(lane.stop)")
+                }
+                var counts = LaneCounts()
+                for (key, instance) in instances
+                where key.activity == number && (lane.fromDevice..<lane.toDevice).contains(key.device) {
+                    counts.count(instance.state, 1)
+                }
+                if counts != lane.counts { faults.append("\(lane.key) counts \(lane.counts), not \(counts)") }
+            }
+        }
+        return faults
+    }
+}

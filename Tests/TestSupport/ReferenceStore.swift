@@ -1,0 +1,84 @@
+package import APNSModel
+package import LiveActivityCore
+package import LiveActivityStorage
+import Synchronization
+
+/// The reference store as a service sees it, which fails and crashes as its dice say.
+package final class ReferenceStore: WorkStore {
+    /// How often, of a hundred commits.
+    package struct Faults: Sendable {
+        /// Nothing is changed, and the caller is told so.
+        package var fails = 0
+        /// The change stands, and the caller never learns of it.
+        package var crashes = 0
+        /// The caller does not learn whether it stands, and it may or may not.
+        package var isUnknown = 0
+
+        package init(fails: Int = 0, crashes: Int = 0, isUnknown: Int = 0) {
+            self.fails = fails
+            self.crashes = crashes
+            self.isUnknown = isUnknown
+        }
+    }
+
+    private enum Fate { case fails, unknown }
+
+    private struct State {
+        var store = ModelStore()
+        var faults = Faults()
+        var dice: SeededDice
+        var commits = 0
+        var faulted = 0
+        var wake: AsyncStream<Void>.Continuation?
+    }
+
+    private let state: Mutex<State>
+
+    package init(seed: UInt64) {
+        state = Mutex(State(dice: SeededDice(seed: seed)))
+    }
+
+    /// All rows as they stand.
+    package var rows: Snapshot { state.withLock(\.store.rows) }
+    /// How many commits were asked for, and how many of them had a fault.
+    package var counts: (commits: Int, faulted: Int) { state.withLock { ($0.commits, $0.faulted) } }
+
+    package func set(_ faults: Faults) { state.withLock { $0.faults = faults } }
+
+    /// A stream of its own for each who asks; the last one is told.
+    package var wakeUps: AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        state.withLock { $0.wake = continuation }
+        return stream
+    }
+
+    package func nextWakeAt() async throws(StorageError) -> UnixTime? {
+        let (at, fails) = state.withLock { ($0.store.nextWakeAt, $0.dice.chance($0.faults.fails)) }
+        if fails { throw .failed("as the dice say") }
+        return at
+    }
+
+    package func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
+        typealias Taken = (Result<C.Reply, Refusal>?, Fate?, AsyncStream<Void>.Continuation?)
+        let (result, fate, wake) = state.withLock { state -> Taken in
+            state.commits += 1
+            let roll = state.dice.roll(100)
+            let (failing, crashing) = (state.faults.fails, state.faults.fails + state.faults.crashes)
+            let fate: Fate? =
+                roll < failing ? .fails : roll < crashing + state.faults.isUnknown ? .unknown : nil
+            if fate != nil { state.faulted += 1 }
+            if fate == .fails || (roll >= crashing && fate == .unknown && state.dice.chance(50)) {
+                return (nil, fate, nil)
+            }
+            let result = state.store.run(command)
+            let makesWorkDue = command.rank != .claim && state.store.nextWakeAt != nil
+            return (result, fate, makesWorkDue ? state.wake : nil)
+        }
+        wake?.yield()
+        switch (result, fate) {
+        case (let result?, nil): return result
+        case (_, .unknown): throw .commitUnknown("as the dice say")
+        case (_, .fails), (nil, nil): throw .failed("as the dice say")
+        }
+    }
+}
