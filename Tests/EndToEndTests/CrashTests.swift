@@ -93,7 +93,7 @@ import Testing
     }
 
     private func view(_ stage: DemoStage) async throws -> ActivityView {
-        try await stage.islet.call(.GET, "/v1/activities/order-1?limit=1000").decode(ActivityView.self)
+        try await stage.islet.callOnAnyConnection(.GET, "/v1/activities/order-1?limit=1000").decode(ActivityView.self)
     }
 
     private func timeline(_ stage: DemoStage) async throws -> [TimelineView.Entry] {
@@ -101,7 +101,7 @@ import Testing
         var after: String?
         repeat {
             let query = "limit=1000" + (after.map { "&after=\($0)" } ?? "")
-            let page = try await stage.islet.call(.GET, "/v1/activities/order-1/timeline?\(query)")
+            let page = try await stage.islet.callOnAnyConnection(.GET, "/v1/activities/order-1/timeline?\(query)")
                 .decode(TimelineView.self)
             entries += page.entries
             after = page.next
@@ -131,7 +131,7 @@ import Testing
 
     @discardableResult
     private func set(_ stage: DemoStage, _ status: String, _ people: [JSONValue]) async throws -> Int {
-        try await stage.islet.call(
+        try await stage.islet.callOnAnyConnection(
             .PUT, "/v1/activities/order-1",
             [
                 "type": "OrderTracking", "state": ["status": .string(status), "progress": 0.5],

@@ -140,24 +140,8 @@ import Testing
 
     // MARK: - Calls
 
-    /// A connection that was left from the server that died may be met first.
-    private func onAnyConnection<Value: Sendable>(_ call: () async throws -> Value) async throws -> Value {
-        for _ in 0..<3 {
-            do {
-                return try await call()
-            } catch let refusal as JSONCaller.Refusal {
-                throw refusal
-            } catch {
-                continue
-            }
-        }
-        return try await call()
-    }
-
     private func view(_ stage: DemoStage, _ order: Int) async throws -> ActivityView {
-        try await onAnyConnection {
-            try await stage.islet.call(.GET, "/v1/activities/order-\(order)").decode(ActivityView.self)
-        }
+        try await stage.islet.callOnAnyConnection(.GET, "/v1/activities/order-\(order)").decode(ActivityView.self)
     }
 
     @discardableResult
@@ -170,10 +154,7 @@ import Testing
             "audience": ["users": .array(people.map(JSONValue.string))],
         ]
         for (name, value) in more { body[name] = value }
-        let whole = JSONValue.object(body)
-        return try await onAnyConnection {
-            try await stage.islet.call(.PUT, "/v1/activities/order-\(order)", whole)
-        }
-        .decode(ActivityAnswer.self).revision
+        return try await stage.islet.callOnAnyConnection(.PUT, "/v1/activities/order-\(order)", .object(body))
+            .decode(ActivityAnswer.self).revision
     }
 }

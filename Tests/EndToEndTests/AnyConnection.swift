@@ -1,0 +1,20 @@
+import JSONText
+
+@testable import islet
+
+extension JSONCaller {
+    /// A call that may be repeated, after a server died: a connection that is left from it may be met first.
+    @discardableResult
+    func callOnAnyConnection(_ method: Method, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+        for _ in 0..<3 {
+            do {
+                return try await call(method, path, body)
+            } catch let refusal as Refusal {
+                throw refusal
+            } catch {
+                continue
+            }
+        }
+        return try await call(method, path, body)
+    }
+}
