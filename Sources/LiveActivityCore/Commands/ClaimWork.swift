@@ -94,7 +94,8 @@ package struct ClaimWork: Command {
                 split(lane, lower, &draft)
                 reply.hasMore = true
             } else if draft.snapshot.pages[key] == nil {
-                draft.change(key) { $0.nextAt = now }
+                // One that has been waiting keeps its place before those that came later.
+                draft.change(key) { $0.nextAt = min($0.nextAt ?? now, now) }
                 reply.hasMore = true
             } else if let type = apps[activity.app]?.types[activity.type] {
                 claim(activity, lane, type, &room, &draft, &reply)
