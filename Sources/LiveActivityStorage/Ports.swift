@@ -130,16 +130,14 @@ package struct ActivityFilter: Sendable, Equatable {
 package struct ActivityPage: Sendable, Equatable {
     package struct Row: Sendable, Equatable {
         package var record: ActivityRecord
-        /// How many phones it is on, counted up to `countedPhones`; `nil`: more.
-        package var phones: Int?
+        /// How many phones it is on.
+        package var phones: Int
 
-        package init(record: ActivityRecord, phones: Int?) {
+        package init(record: ActivityRecord, phones: Int) {
             self.record = record
             self.phones = phones
         }
     }
-
-    package static let countedPhones = 1000
 
     package var rows: [Row]
     /// Where the next page begins; `nil`: this is the last.

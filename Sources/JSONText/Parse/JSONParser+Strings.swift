@@ -43,7 +43,7 @@ extension JSONParser {
         offset += 2
     }
 
-    /// Reads `\uXXXX`, and the second half after a high surrogate.
+    /// Reads `\u` and its four hexadecimal digits, and a second such half after a high surrogate (RFC 8259 7).
     private mutating func unicodeEscape() throws(Failure) -> Unicode.Scalar {
         let start = offset
         let first = try codeUnit()

@@ -88,7 +88,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .pushesInFlight: "Pushes handed to the client whose outcome is not known."
         case .queueAge: "How long the earliest work that is due has been waiting to be claimed; 0 when nothing is due."
         case .storeCommits: "Transactions that were committed."
-        case .storeCommands: "Commands in committed transactions: write (calls), settle, claim."
+        case .storeCommands: "Commands in committed transactions: write (calls), settle, claim, prune."
         case .storeGroupSize: "Commands in one transaction."
         case .storeCommitSeconds: "From the begin of a transaction to its commit, the sync of the disk included."
         case .storeWaiting: "Commands that wait to be written."
