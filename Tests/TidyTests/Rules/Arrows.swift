@@ -32,10 +32,12 @@ enum Arrows {
             "ServiceLifecycle", "Logging",
             "Foundation", "Synchronization",
         ]),
-        "OrderTracking": ["JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "Foundation"],
-        "order-shop": ["OrderTracking", "JSONText", "ArgumentParser", "Foundation"],
+        "BackendCalls": ["JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "Foundation"],
+        "OrderTracking": ["BackendCalls", "JSONText"],
+        "order-shop": ["OrderTracking", "BackendCalls", "JSONText", "ArgumentParser"],
         "islet": [
-            "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
+            "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "JSONText", "LiveActivityAPI",
+            "LiveActivityCore",
             "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
             "ArgumentParser", "AsyncHTTPClient", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
             "ServiceLifecycle", "UnixSignals", "Yams",
@@ -45,7 +47,8 @@ enum Arrows {
 
     /// Folders of targets that do not lie in `Sources/<target>`.
     private static let elsewhere = [
-        "Examples/OrderTracking/Shop/": "OrderTracking", "Examples/OrderTracking/Command/": "order-shop",
+        "Examples/BackendCalls/": "BackendCalls", "Examples/OrderTracking/Shop/": "OrderTracking",
+        "Examples/OrderTracking/Command/": "order-shop",
     ]
 
     static func target(of path: String) -> String? {
