@@ -111,11 +111,36 @@ let package = Package(
             path: "Examples/OrderTracking/Command",
             swiftSettings: settings
         ),
+        .target(
+            name: "EmojiRangers",
+            dependencies: ["BackendCalls", "JSONText"],
+            path: "Examples/EmojiRangers/Guild",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "guild-hall",
+            dependencies: ["EmojiRangers", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
+            path: "Examples/EmojiRangers/Command",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FocusTimer",
+            dependencies: ["BackendCalls", "JSONText"],
+            path: "Examples/FocusTimer/Functions",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "focus-timer",
+            dependencies: ["FocusTimer", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
+            path: "Examples/FocusTimer/Command",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "islet",
             dependencies: [
-                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "JSONText", "LiveActivityAPI",
-                "LiveActivityCore", "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage",
+                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
+                "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityServer",
+                "LiveActivityStorage",
                 "OrderTracking", "StorageSQLite",
                 httpClient, lifecycle, logging, product("ArgumentParser", "swift-argument-parser"),
                 product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"),
@@ -204,8 +229,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "JSONText", "LiveActivityAPI",
-                "LiveActivityCore", "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer",
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer",
+                "JSONText",
+                "LiveActivityAPI", "LiveActivityCore", "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer",
                 "LiveActivityStorage", "OrderTracking",
                 "StorageSQLite", "TestSupport", httpClient, lifecycle, logging,
                 product("NIOCore", "swift-nio"),

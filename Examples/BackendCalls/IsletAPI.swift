@@ -36,6 +36,15 @@ public struct IsletAPI: Sendable {
         /// The code of a refusal: stable, and what to decide by; `nil` when the call was taken.
         public var problem: String? { isTaken ? nil : body.object?["code"]?.string }
 
+        /// What a refusal says, for people; `nil` when the call was taken.
+        public var detail: String? { isTaken ? nil : body.object?["detail"]?.string }
+
+        /// An answer as it came, or as a test makes it.
+        public init(status: Int, body: JSONValue) {
+            self.status = status
+            self.body = body
+        }
+
         /// What came of it, in a line.
         public var summary: String {
             let members = body.object ?? [:]

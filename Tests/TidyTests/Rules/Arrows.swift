@@ -35,8 +35,13 @@ enum Arrows {
         "BackendCalls": ["JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "Foundation"],
         "OrderTracking": ["BackendCalls", "JSONText"],
         "order-shop": ["OrderTracking", "BackendCalls", "JSONText", "ArgumentParser"],
+        "EmojiRangers": ["BackendCalls", "JSONText"],
+        "guild-hall": ["EmojiRangers", "BackendCalls", "ArgumentParser"],
+        "FocusTimer": ["BackendCalls", "JSONText", "Foundation"],
+        "focus-timer": ["FocusTimer", "BackendCalls", "ArgumentParser", "Foundation"],
         "islet": [
-            "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "JSONText", "LiveActivityAPI",
+            "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
+            "LiveActivityAPI",
             "LiveActivityCore",
             "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
             "ArgumentParser", "AsyncHTTPClient", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
@@ -49,6 +54,8 @@ enum Arrows {
     private static let elsewhere = [
         "Examples/BackendCalls/": "BackendCalls", "Examples/OrderTracking/Shop/": "OrderTracking",
         "Examples/OrderTracking/Command/": "order-shop",
+        "Examples/EmojiRangers/Guild/": "EmojiRangers", "Examples/EmojiRangers/Command/": "guild-hall",
+        "Examples/FocusTimer/Functions/": "FocusTimer", "Examples/FocusTimer/Command/": "focus-timer",
     ]
 
     static func target(of path: String) -> String? {

@@ -36,7 +36,16 @@ enum LockScreenPicture {
     private static func row(_ text: String) -> String { "  │" + pad("  " + text) + "│" }
 
     private static func pad(_ text: String, with filler: Character = " ") -> String {
-        let cut = text.count > width ? String(text.prefix(width - 1)) + "…" : text
-        return cut + String(repeating: filler, count: width - cut.count)
+        var cut = text
+        if columns(cut) > width {
+            while columns(cut) > width - 1 { cut.removeLast() }
+            cut += "…"
+        }
+        return cut + String(repeating: filler, count: width - columns(cut))
+    }
+
+    /// What a terminal takes for a text: two columns for an emoji.
+    private static func columns(_ text: String) -> Int {
+        text.reduce(0) { $0 + ($1.unicodeScalars.first?.properties.isEmojiPresentation == true ? 2 : 1) }
     }
 }
