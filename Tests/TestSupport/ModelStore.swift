@@ -211,7 +211,9 @@ extension ModelStore {
             let budget = BudgetKey(device, kind)
             part.budgets[budget] = rows.budgets[budget]
         }
-        if let instance = rows.instances[key], instance.state == .live, instance.run == rows.activities[activity]?.run {
+        if let instance = rows.instances[key], instance.state == .live, instance.run == rows.activities[activity]?.run,
+            !instance.mayBeRenewed
+        {
             return
         }
         for (token, record) in rows.deviceTokens where token.device == device && token.kind == .pushToStart {
@@ -224,6 +226,26 @@ extension ModelStore {
                 && rows.contents[other.activity]?.attributesDigest == rows.contents[activity]?.attributesDigest
         }
         if hasOther { part.otherOpenStarts.insert(key) }
+    }
+
+    /// Where a card may be started: what the device shows already.
+    private func loadCards(on device: DeviceKey, for activity: ActivityRecord, _ part: inout Snapshot) {
+        if let own = rows.instances[.init(activity.number, device)], own.state == .live, own.run == activity.run,
+            !own.mayBeRenewed
+        {
+            return
+        }
+        let shown = rows.instances.filter { key, instance in
+            key.device == device && [.starting, .unconfirmed, .live].contains(instance.state)
+        }.sorted { $0.key < $1.key }
+        guard !shown.isEmpty else { return }
+        part.cards[device] = shown.map { key, instance in
+            let token = rows.updateTokens[key]
+            return DeviceCard(
+                activity: key.activity, relevance: rows.activities[key.activity]?.relevance ?? 0,
+                startedAt: instance.startedAt ?? instance.createdAt,
+                canBeEnded: instance.state == .live && token != nil && token?.deadAt == nil)
+        }
     }
 
     private func loadOwner(_ value: TokenValue, _ part: inout Snapshot) {
@@ -261,7 +283,11 @@ extension ModelStore {
             }
             guard let page else { continue }
             part.pages[key] = page
-            for device in page.devices { loadSituation(key.activity, device, &part) }
+            let isCounted = due.counting[activity.app]?.contains(activity.type) == true
+            for device in page.devices {
+                loadSituation(key.activity, device, &part)
+                if isCounted { loadCards(on: device, for: activity, &part) }
+            }
             room -= page.devices.count
         }
     }

@@ -111,12 +111,16 @@ package struct Draft: Sendable {
     /// What is known about a phone of an activity; `nil` when its device or instance was not loaded.
     package func phone(_ key: Snapshot.PhoneKey, type: String) -> PhoneSituation? {
         guard let instance = snapshot.instances[key], let device = snapshot.devices[key.device] else { return nil }
-        return PhoneSituation(
+        var phone = PhoneSituation(
             instance: instance, device: device, updateToken: snapshot.updateTokens[key],
             pushToStartToken: snapshot.deviceTokens[.init(key.device, .pushToStart, type)],
             hasOtherOpenStart: snapshot.otherOpenStarts.contains(key),
             highBudget: snapshot.budgets[.init(key.device, .high)],
             startBudget: snapshot.budgets[.init(key.device, .start)])
+        if !snapshot.cards.isEmpty {
+            phone.cards = snapshot.cards[key.device]?.filter { $0.activity != key.activity }
+        }
+        return phone
     }
 
     // MARK: - Changing

@@ -91,7 +91,10 @@ extension InstanceRecord: StoredRow {
         let flags = row.int()
         isWanted = flags & 1 != 0
         mayStart = flags & 2 != 0
-        stateBeforeRequest = try decodeCase(flags >> 2, Self.table, "flags")
+        stateBeforeRequest = try decodeCase(flags >> 2 & 15, Self.table, "flags")
+        isLocalAhead = flags & 64 != 0
+        isRenewing = flags & 128 != 0
+        isEvicted = flags & 256 != 0
         guard let kind = row.intOrNil() else { return }
         guard let at = row.timeOrNil(), let revision = row.intOrNil(), let status = row.intOrNil() else {
             throw DamagedRow(table: Self.table, column: "last_at")
@@ -100,6 +103,9 @@ extension InstanceRecord: StoredRow {
             kind: try decodeCase(kind, Self.table, "last_kind"), at: at, revision: revision, status: Int(status),
             reason: try decodeReason(row.textOrNil(), Self.table, "last_reason") ?? Self.accepted)
     }
+
+    /// None of them in nearly every row, which then has a flag of one byte.
+    private var rareFlags: Int { (isLocalAhead ? 64 : 0) | (isRenewing ? 128 : 0) | (isEvicted ? 256 : 0) }
 
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
@@ -124,7 +130,7 @@ extension InstanceRecord: StoredRow {
         row.time(startExpiresAt)
         row.time(lastHighAt)
         row.int(Int64(contradictions))
-        row.int(Int64((isWanted ? 1 : 0) | (mayStart ? 2 : 0) | stateBeforeRequest.rawValue << 2))
+        row.int(Int64((isWanted ? 1 : 0) | (mayStart ? 2 : 0) | stateBeforeRequest.rawValue << 2 | rareFlags))
         row.int(last.map { Int64($0.kind.rawValue) })
         row.time(last?.at)
         row.int(last?.revision)

@@ -22,7 +22,7 @@ struct DueLoader {
         try loader.findLanes(&snapshot)
         try loader.findLowerHalves(&snapshot)
         try loader.loadPages(&snapshot)
-        try PhoneLoader(sql: sql).complete(&snapshot)
+        try PhoneLoader(sql: sql, counting: due.counting).complete(&snapshot)
     }
 
     // MARK: - Lanes

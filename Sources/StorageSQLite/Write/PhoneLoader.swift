@@ -5,6 +5,8 @@ import LiveActivityCore
 /// pages together, one statement per table.
 struct PhoneLoader {
     let sql: Statements
+    /// The types whose devices' cards are counted.
+    var counting: [BundleID: Set<String>] = [:]
 
     func complete(_ snapshot: inout Snapshot) throws {
         var byActivity: [ActivityNumber: [DeviceKey]] = [:]
@@ -46,7 +48,7 @@ struct PhoneLoader {
             let run = snapshot.activities[number]?.run
             let some = devices.filter { device in
                 guard let instance = snapshot.instances[.init(number, device)] else { return true }
-                return instance.run != run || instance.state != .live
+                return instance.run != run || instance.state != .live || instance.mayBeRenewed
             }
             if !some.isEmpty { startable[number] = some }
         }
@@ -62,6 +64,35 @@ struct PhoneLoader {
             snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
         }
         try findOpenStarts(startable, list, &snapshot)
+        try countCards(startable, &snapshot)
+    }
+
+    /// What the devices show of their app: those that may be started on by a type that asks for it.
+    private func countCards(_ phones: [ActivityNumber: [DeviceKey]], _ snapshot: inout Snapshot) throws {
+        guard !counting.isEmpty else { return }
+        var devices: Set<DeviceKey> = []
+        for (number, list) in phones {
+            guard let activity = snapshot.activities[number], counting[activity.app]?.contains(activity.type) == true
+            else { continue }
+            devices.formUnion(list)
+        }
+        guard !devices.isEmpty else { return }
+        try sql.query(
+            """
+            SELECT i.dk, i.activity, coalesce(a.relevance, 0), coalesce(i.started_at, i.created_at),
+                i.state = 4 AND t.value IS NOT NULL AND t.dead_at IS NULL
+            FROM json_each(?) j CROSS JOIN instance i INDEXED BY instance_by_device ON i.dk = j.value
+            JOIN activity a ON a.no = i.activity
+            LEFT JOIN update_token t ON t.activity = i.activity AND t.dk = i.dk
+            WHERE i.state IN (2, 3, 4) ORDER BY i.dk, i.activity
+            """, [.text(jsonList(devices.sorted()))]
+        ) { row in
+            let device = row.int()
+            let card = DeviceCard(
+                activity: row.int(), relevance: row.doubleOrNil() ?? 0, startedAt: row.time(),
+                canBeEnded: row.int() != 0)
+            snapshot.cards[device, default: []].append(card)
+        }
     }
 
     /// Phones whose device has an unmatched start of another activity which its card could not be told from.
