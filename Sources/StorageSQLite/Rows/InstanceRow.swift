@@ -90,7 +90,7 @@ extension InstanceRecord: StoredRow {
 
     /// `false` where it is not what `packed` makes.
     private mutating func unpack(_ reader: inout PackedReader) -> Bool {
-        guard let flags = reader.unsigned(), 
+        guard let flags = reader.unsigned(),
             let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
             let sent = reader.signed(), let time = reader.signed(), let generation = reader.signed(),
             let created = reader.signed()
