@@ -22,8 +22,8 @@ struct SnapshotLoader {
         var instances: Set<Snapshot.PhoneKey> = []
         /// The same, of devices that follow one another in their activity for the most part, in order.
         var flights: [(ActivityNumber, [DeviceKey])] = []
-        /// Devices of activities with all that the reconciler looks at.
-        var situations: [ActivityNumber: [DeviceKey]] = [:]
+        /// Instances with all that the reconciler looks at.
+        var situations: Set<Snapshot.PhoneKey> = []
     }
 
     init(_ sql: Statements) {
@@ -44,7 +44,9 @@ struct SnapshotLoader {
         try fetchInstances(wanted.phones.union(wanted.instances))
         try fetchUpdateTokens(wanted.phones)
         for (activity, devices) in wanted.flights { try fetchNeighbours(devices, of: activity) }
-        try PhoneLoader(sql: sql).load(wanted.situations, &snapshot)
+        let phones = PhoneLoader(sql: sql)
+        try phones.load(wanted.situations, &snapshot)
+        try phones.loadStarts(wanted.situations, &snapshot)
         for case .due(let due) in keys { try DueLoader.load(due, sql, &snapshot) }
         snapshot.nextActivityNumber = (try sql.number("SELECT max(no) FROM activity") ?? 0) + 1
         snapshot.nextUserNumber = (try sql.number("SELECT max(no) FROM user") ?? 0) + 1
@@ -70,7 +72,7 @@ struct SnapshotLoader {
                 }
             case .phones(let activity, let devices):
                 wanted.activities.insert(activity)
-                wanted.situations[activity, default: []] += devices
+                wanted.situations.formUnion(devices.map { .init(activity, $0) })
             case .activity, .members, .users, .device, .activitiesOf, .owners, .audience, .audiencePage, .idempotency,
                 .due:
                 break
