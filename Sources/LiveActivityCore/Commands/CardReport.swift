@@ -111,7 +111,7 @@ struct CardIntake {
         }
         // Starts whose card nobody has reported yet, matched by what the card carries.
         guard let attributes = report.attributes else { throw .activityNotNamed }
-        let digest = ContentDigest.of(ActivityTag.untagged(attributes))
+        let digest = ContentDigest.of(attributes: attributes, report.type.contract)
         let open = phones.filter { key in
             draft.snapshot.instances[key]?.hasOpenStart == true
                 && draft.snapshot.activities[key.activity]?.type == report.type.name
@@ -133,7 +133,7 @@ struct CardIntake {
         draft.put(
             ContentRecord(
                 activity: activity.number, revision: 0, state: .empty, digest: 0, attributes: EncodedObject(attributes),
-                attributesDigest: ContentDigest.of(ActivityTag.untagged(attributes))))
+                attributesDigest: ContentDigest.of(attributes: attributes, report.type.contract)))
         return activity
     }
 
@@ -202,7 +202,7 @@ struct CardIntake {
         guard let content = report.contentState, activity.phase != .announced, instance.run == activity.run,
             let desired = draft.snapshot.contents[activity.number]
         else { return }
-        if ContentDigest.of(content) == desired.digest {
+        if ContentDigest.of(state: content, app.types[activity.type]?.contract) == desired.digest {
             instance.shownRevision = activity.revision
             instance.contradictions = 0
         } else if instance.heldRevision >= activity.revision, !isNewToken,
