@@ -90,7 +90,8 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"type":"Checked","state":\#(String(repeating: #"{"a":"#, count: 200))1\#(String(repeating: "}", count: 200))}"#,
+        #"{"type":"Checked","state":"# + String(repeating: #"{"a":"#, count: 200) + "1"
+            + String(repeating: "}", count: 201),
         #"{"type":"Checked","state":{"status":"\ud800"}}"#,
         #"{"type":"Checked","state":{"status":"ready","status":"ready"}}"#,
         #"{"type":"Checked","state":{"status":"ready","eta":1e999999999999999999}}"#,

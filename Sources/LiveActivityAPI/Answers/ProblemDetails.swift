@@ -22,8 +22,8 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
     public var instance: String?
     /// The revision that the activity is at, where `If-Match` named another; 0: there is no such activity.
     public var revision: Int?
-    /// Every value that does not fit the type's contract, at most 20; `pointer`, `expected`, `given` and `fix` above are
-    /// those of the first.
+    /// Every value that does not fit the type's contract, at most 20: `pointer`, `expected`, `given` and `fix` above
+    /// are those of the first.
     public var errors: [FieldError]?
     /// The members that fill a push that is too large, the largest first, at most 20.
     public var sizes: [FieldSize]?

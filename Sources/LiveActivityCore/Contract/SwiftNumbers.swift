@@ -3,14 +3,16 @@ import JSONText
 /// What Foundation's `JSONDecoder` makes of numbers.
 enum SwiftNumbers {
     /// An integer: digits as they are; else by way of a double, so that `5.0` and `1e3` pass; and where doubles are too
-    /// coarse to tell integers apart, by way of `Decimal`, whose fraction is cut.
+    /// coarse to tell integers apart, by way of `Decimal`: a fraction is cut if all digits together fit into 64 bits.
     static func integer<Value: FixedWidthInteger>(_ type: Value.Type, _ number: JSONNumber) -> Value? {
         if let value = Value(number.text) { return value }
         let double = number.double
         guard double.isFinite, let value = Value(exactly: double) else { return nil }
         guard double.magnitude >= 0x1p53 else { return value }
-        let digits = number.canonicalText.prefix { $0 != "." }
-        return Value(digits)
+        guard let text = decimal(number)?.canonicalText else { return nil }
+        let digits = text.filter { $0 != "-" && $0 != "." }
+        guard !text.contains(".") || UInt64(digits) != nil else { return nil }
+        return Value(text.prefix { $0 != "." })
     }
 
     /// A double or float as JSON; what rounds to infinity, or to zero without being it, is refused.

@@ -11,10 +11,12 @@ struct ContractTests {
     ) throws -> ActivityType {
         let half = attributes.map { #", "attributes": \#($0)"# } ?? ""
         let text = #"""
-            {"attributesType": "orderAttributes", "contentState": {"type": "object", "required": ["status"], "properties": {
+            {"attributesType": "orderAttributes", "contentState": {"type": "object",
+              "required": ["status"], "properties": {
               "status": {"enum": ["baking", "done"]}, "eta": {"type": ["number", "null"], "x-swift": "Date"},
               "tags": {"type": "array", "x-swift": "Set", "items": {"type": "string"}},
-              "leg": {"type": "object", "properties": {"from": {"x-swift": "Date"}, "to": {"x-swift": "Date"}}}}}\#(half)}
+              "leg": {"type": "object", "properties": {
+               "from": {"x-swift": "Date"}, "to": {"x-swift": "Date"}}}}}\#(half)}
             """#
         var type = Sample.type("order", activityIDAttribute: activityIDAttribute) { $0.start = start }
         type.contract = try Contract(JSONValue(parsing: text))

@@ -44,7 +44,7 @@ struct ContractDateTests {
         #expect(try Self.sent(given, input)?.text == sent)
     }
 
-    /// Between the two epochs lie 31 years, and so many years has the stretch of dates that plain numbers are taken for.
+    /// Between the two epochs lie 31 years, and as long is the stretch of dates that plain numbers are taken for.
     @Test func `a number without a hint is never a date in two forms`() throws {
         var dice = SeededDice(seed: 7)
         let first = 1_577_836_800
@@ -82,7 +82,8 @@ struct ContractDateTests {
                 parsing: ##"""
                     {"attributesType": "A", "contentState": {"type": "object", "properties": {
                       "from": {"$ref": "#/$defs/D"}, "to": {"$ref": "#/$defs/D"},
-                      "leg": {"type": "object", "properties": {"from": {"$ref": "#/$defs/D"}, "to": {"$ref": "#/$defs/D"}}},
+                      "leg": {"type": "object", "properties": {
+                       "from": {"$ref": "#/$defs/D"}, "to": {"$ref": "#/$defs/D"}}},
                       "all": {"type": "array", "items": {"$ref": "#/$defs/D"}}},
                       "$defs": {"D": {"type": "number", "x-swift": {"type": "Date", "input": "unix"}}}}}
                     """##))

@@ -57,7 +57,8 @@ struct ContractReaderTests {
         Case(
             schema: ##"{"properties": {"a": {"$ref": "#", "type": "object"}}}"##, "/properties/a/type", "`$ref`"),
         Case(
-            schema: #"{"properties": {"a": {"anyOf": [{}], "properties": {}}}}"#, "/properties/a/properties", "`anyOf`"),
+            schema: #"{"properties": {"a": {"anyOf": [{}], "properties": {}}}}"#, "/properties/a/properties",
+            "`anyOf`"),
     ]
 
     static let references = [
@@ -77,7 +78,7 @@ struct ContractReaderTests {
     ]
 
     static let hints = [
-        Case(schema: #"{"properties": {"a": {"x-swift": "Int23"}}}"#, "/properties/a/x-swift", "`Int32` meant"),
+        Case(schema: #"{"properties": {"a": {"x-swift": "Doubel"}}}"#, "/properties/a/x-swift", "`Double` meant"),
         Case(schema: #"{"properties": {"a": {"x-swift": "Colour"}}}"#, "/properties/a/x-swift", "no Swift type"),
         Case(schema: #"{"properties": {"a": {"x-swift": 1}}}"#, "/properties/a/x-swift", "name of a Swift type"),
         Case(
@@ -110,7 +111,8 @@ struct ContractReaderTests {
             {"attributesType": "A", "$comment": "made by a tool", "x-build": 7, "contentState": {
               "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/a",
               "title": "A", "description": "b", "x-source": "A.swift", "type": "object",
-              "properties": {"at": {"type": "string", "format": "email", "default": 1, "examples": [], "deprecated": true}}}}
+              "properties": {"at": {
+               "type": "string", "format": "email", "default": 1, "examples": [], "deprecated": true}}}}
             """#
         let contract = try Contract(JSONValue(parsing: text))
         #expect(try contract.encodedState(["at": "no address"], from: .given) == ["at": "no address"])
