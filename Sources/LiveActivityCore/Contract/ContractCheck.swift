@@ -175,8 +175,9 @@ extension SwiftType {
     /// only the kind is looked at.
     func encoded(_ value: JSONValue, _ origin: Contract.Origin) -> JSONValue? {
         switch (self, value) {
-        case (.date(let input), _):
-            return (origin == .stored ? DateInput.swift : input).encoded(value).map(JSONValue.number)
+        case (.date, .number(let number)) where origin == .stored:
+            return SwiftNumbers.floating(Double.self, number).map(JSONValue.number)
+        case (.date(let input), _) where origin != .stored: return input.encoded(value).map(JSONValue.number)
         case (.bool, .bool), (.string, .string), (.range, .array), (.set, .array), (.pairs, .array),
             (.integerKeys, .object), (.cases, .object):
             return value

@@ -107,4 +107,12 @@ struct ContractDateTests {
                     "all": [794_059_300],
                 ])
     }
+
+    @Test func `what is stored is a number, of any size`() throws {
+        let contract = try Self.contract("unix")
+        #expect(try contract.encodedState(["v": 0], from: .stored) == ["v": 0])
+        #expect(throws: ContractViolation.self) {
+            try contract.encodedState(["v": "2026-03-01T12:00:00Z"], from: .stored)
+        }
+    }
 }

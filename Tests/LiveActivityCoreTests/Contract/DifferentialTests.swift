@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct DifferentialTests {
-    private static let values = 1_500
+    private static let values = 1_200
     private static let seed: UInt64 = 20_261_121
 
     /// The contract of each type against Foundation's own decoder.
