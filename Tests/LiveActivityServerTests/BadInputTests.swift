@@ -122,6 +122,9 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             .put, activity, #"{"type":"Order","state":{"text":""# + String(repeating: "x", count: 5000) + #""}}"#, 422,
             "payload_too_large", "/state"),
         BadInput(
+            .put, "/v1/activities/new", #"{"type":"Checked","state":{"status":1}}"#, 422, "contract_violation",
+            "/state/status"),
+        BadInput(
             .put, activity,
             order(#""audience":{"users":["# + (0...1000).map { "\"u\($0)\"" }.joined(separator: ",") + "]}"), 422,
             "audience_too_large", "/audience/users"),
@@ -384,7 +387,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     @Test func `an unknown type is refused with the known ones`() async throws {
         try await withServer { fixture in
             let reply = try await fixture.put("/v1/activities/a", #"{"type":"Ordr","state":{}}"#)
-            #expect(reply["/expected"] == "one of `Named`, `Order`, `Silent`")
+            #expect(reply["/expected"] == "one of `Checked`, `Named`, `Order`, `Silent`")
         }
     }
 

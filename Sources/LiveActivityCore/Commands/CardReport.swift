@@ -121,7 +121,7 @@ struct CardIntake {
         }
         // Starts whose card nobody has reported yet, matched by what the card carries.
         guard let attributes = report.attributes else { throw .activityNotNamed }
-        let digest = ContentDigest.of(ActivityTag.untagged(attributes))
+        let digest = ContentDigest.of(attributes: attributes, report.type.contract)
         let open = phones.filter { key in
             draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
                 && draft.snapshot.activities[key.activity]?.type == report.type.name
@@ -143,7 +143,7 @@ struct CardIntake {
         draft.put(
             ContentRecord(
                 activity: activity.number, revision: 0, state: .empty, digest: 0, attributes: EncodedObject(attributes),
-                attributesDigest: ContentDigest.of(ActivityTag.untagged(attributes))))
+                attributesDigest: ContentDigest.of(attributes: attributes, report.type.contract)))
         return activity
     }
 
@@ -222,7 +222,8 @@ struct CardIntake {
         guard activity.phase != .announced, instance.run == activity.run,
             let desired = draft.snapshot.contents[activity.number]
         else { return }
-        if let content = report.contentState, ContentDigest.of(content) == desired.digest {
+        let contract = app.types[activity.type]?.contract
+        if let content = report.contentState, ContentDigest.of(state: content, contract) == desired.digest {
             instance.shownRevision = activity.revision
             instance.contradictions = 0
             if instance.isLocalAhead, instance.tries == 0 { instance.dueAt = nil }

@@ -104,7 +104,9 @@ package enum Refusal: Error, Sendable, Equatable {
     case typeDiffers(ActivityID, is: String)
     case attributesDiffer(ActivityID)
     case activityIDConflict(pointer: String)
-    case payloadTooLarge(PayloadError)
+    /// With what fills it, the largest first.
+    case payloadTooLarge(PayloadError, [FieldSize] = [])
+    case contractViolation(ContractViolation)
     case audienceTooLarge(limit: Int)
     case deadToken
     case activityNotNamed

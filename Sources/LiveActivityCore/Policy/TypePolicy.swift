@@ -84,14 +84,18 @@ package struct ActivityType: Sendable, Equatable {
     /// Where the attributes name the activity, if they do: filled by the server.
     package var activityIDAttribute: JSONPointer?
     package var policy: TypePolicy
+    /// What attributes and content state look like, when it is known; without it any object is taken.
+    package var contract: Contract?
 
     package init(
-        name: String, attributesType: String, activityIDAttribute: JSONPointer? = nil, policy: TypePolicy = TypePolicy()
+        name: String, attributesType: String, activityIDAttribute: JSONPointer? = nil,
+        policy: TypePolicy = TypePolicy(), contract: Contract? = nil
     ) {
         self.name = name
         self.attributesType = attributesType
         self.activityIDAttribute = activityIDAttribute
         self.policy = policy
+        self.contract = contract
     }
 }
 

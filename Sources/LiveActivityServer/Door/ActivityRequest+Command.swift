@@ -100,7 +100,7 @@ extension EndRequest {
                 .systemDefault
             }
         return EndActivity(
-            app: call.app.bundleID, id: activity, state: state, alert: try Fields.alert(alert, at: "/alert"),
+            app: call.app, id: activity, state: state, alert: try Fields.alert(alert, at: "/alert"),
             dismissal: dismissal, now: call.now)
     }
 }

@@ -1,5 +1,5 @@
 package import HTTPTypes
-import LiveActivityAPI
+package import LiveActivityAPI
 
 /// Why a call is refused, before it is written as a problem document (RFC 9457).
 package struct Problem: Error, Sendable, Equatable {
@@ -32,6 +32,7 @@ package struct Problem: Error, Sendable, Equatable {
         case unknownType = "unknown_type"
         case activityIDConflict = "activity_id_conflict"
         case activityNotNamed = "activity_not_named"
+        case contractViolation = "contract_violation"
         case payloadTooLarge = "payload_too_large"
         case audienceTooLarge = "audience_too_large"
         case idempotencyKeyReused = "idempotency_key_reused"
@@ -56,7 +57,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .revisionDiffers: 412
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
-            case .invalidBody, .unknownType, .activityIDConflict, .activityNotNamed,
+            case .invalidBody, .unknownType, .activityIDConflict, .activityNotNamed, .contractViolation,
                 .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused:
                 422
             case .typeMisconfigured, .internalError: 500
@@ -95,6 +96,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .unknownType: "There is no such activity type"
             case .activityIDConflict: "The attributes name another activity"
             case .activityNotNamed: "The report does not say which activity the card is"
+            case .contractViolation: "The phones could not decode it"
             case .payloadTooLarge: "The push would be larger than APNs takes"
             case .audienceTooLarge: "The audience is too large for one call"
             case .typeMisconfigured: "The activity type is not configured well"
@@ -115,6 +117,10 @@ package struct Problem: Error, Sendable, Equatable {
     package var fix: String?
     /// The revision that an activity is at.
     package var revision: Int?
+    /// Every value that does not fit the contract.
+    package var errors: [ProblemDetails.FieldError]?
+    /// What fills a push that is too large.
+    package var sizes: [ProblemDetails.FieldSize]?
     /// `Allow`, `WWW-Authenticate`, `Retry-After`.
     package var headers: HTTPFields = [:]
 
@@ -143,6 +149,6 @@ package struct Problem: Error, Sendable, Equatable {
         ProblemDetails(
             type: "/problems/\(code.rawValue)", title: code.title, status: code.status, detail: detail,
             code: code.rawValue, pointer: pointer, expected: expected, given: given, fix: fix,
-            instance: "/requests/\(requestID)", revision: revision)
+            instance: "/requests/\(requestID)", revision: revision, errors: errors, sizes: sizes)
     }
 }

@@ -34,6 +34,7 @@ struct ConfigurationFile: Decodable {
         var type: String
         var attributesType: String
         var activityIDAttribute: String?
+        var contract: String?
         var policy: Policy?
     }
 

@@ -77,6 +77,10 @@ extension ConfigurationKey {
             "activityIDAttribute", .text("JSON Pointer"), .optional("/orderId"),
             "Where the attributes name the activity, if they do. The server fills it in, and tells cards apart by it."),
         ConfigurationKey(
+            "contract", .text("path"), .optional("Contracts/OrderTracking.json"),
+            "What attributes and content state look like (docs/contracts.md): a state that phones could not decode is "
+                + "refused. A relative path begins at this file's folder."),
+        ConfigurationKey(
             "policy", .object(policy), .group(isOptional: true), "How activities of the type are started and updated."),
     ]
 }

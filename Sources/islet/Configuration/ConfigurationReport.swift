@@ -68,6 +68,10 @@ struct ConfigurationReport {
         } else {
             add("no attribute names the activity: the server adds the tag `islet`, or tells cards apart by attributes")
         }
+        add(
+            type.contract == nil
+                ? "no contract: of a state nothing is checked but its size"
+                : "a contract: states and attributes that phones could not decode are refused")
         add(start(policy))
         if policy.start == .ifPossible {
             add(

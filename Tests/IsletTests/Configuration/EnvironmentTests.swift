@@ -57,7 +57,7 @@ struct EnvironmentTests {
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
                   "activities": [{
-                    "type": "", "attributesType": "", "activityIDAttribute": "",
+                    "type": "", "attributesType": "", "activityIDAttribute": "", "contract": "",
                     "policy": {
                       "coalescingWindow": 1, "startGrace": 1, "startWindow": 1, "startStaleAfter": 1, "staleAfter": 1,
                       "highPriorityInterval": 1, "highWhen": {"pointer": "", "values": [0]},

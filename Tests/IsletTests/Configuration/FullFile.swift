@@ -21,6 +21,7 @@ enum FullFile {
               - type: Order
                 attributesType: OrderAttributes
                 activityIDAttribute: /orderId
+                contract: order-contract.json
                 policy:
                   coalescingWindow: 1.5
                   startGrace: 0s
@@ -48,4 +49,10 @@ enum FullFile {
                     startsPerDay: 20
                     reserve: 20
         """
+
+    /// What stands in `order-contract.json`.
+    static let contract = #"""
+        {"attributesType": "OrderAttributes", "contentState": {"type": "object", "required": ["status"], "properties": {
+          "status": {"type": "string"}, "eta": {"type": ["number", "null"], "x-swift": "Date"}}}}
+        """#
 }

@@ -27,6 +27,7 @@ struct GoodConfigurationTests {
 
     @Test func `every key of a full file reaches its setting`() throws {
         let folder = try Folder()
+        try folder.write(FullFile.contract, to: "order-contract.json")
         let settings = try folder.load(FullFile.yaml, ["APNS_KEY": folder.signingKey.pemRepresentation])
         #expect(settings.host == "::1" && settings.port == 9090)
         #expect(settings.databasePath == folder.path("data/state.db"))
@@ -39,6 +40,7 @@ struct GoodConfigurationTests {
         let type = try #require(settings.apps[0].types["Order"])
         #expect(type.attributesType == "OrderAttributes")
         #expect(type.activityIDAttribute == JSONPointer(tokens: ["orderId"]))
+        #expect(type.contract?.attributesType == "OrderAttributes")
         let policy = type.policy
         #expect(policy.coalescingWindow == .milliseconds(1500))
         #expect(policy.startGrace == .zero && policy.startWindow == .seconds(120))

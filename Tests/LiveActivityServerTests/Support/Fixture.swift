@@ -17,6 +17,17 @@ import Testing
 let pizza = testApp("com.acme.pizza")
 let bakery = testApp("com.acme.bakery")
 
+private let checkedContract: Contract? = {
+    let text = #"""
+        {"attributesType": "CheckedAttributes",
+         "attributes": {"type": "object", "properties": {"shop": {"type": "string"}}},
+         "contentState": {"type": "object", "required": ["status"], "additionalProperties": false, "properties": {
+          "status": {"enum": ["ready", "delivering"]}, "eta": {"type": ["integer", "null"], "x-swift": "Int"},
+          "at": {"type": ["number", "null"], "x-swift": "Date"}}}}
+        """#
+    return try? Contract(JSONValue(parsing: text))
+}()
+
 private func testApp(_ id: String) -> AppSettings {
     guard let bundleID = BundleID(id) else { preconditionFailure("not a bundle id: \(id)") }
     var policy = TypePolicy()
@@ -31,6 +42,8 @@ private func testApp(_ id: String) -> AppSettings {
             ActivityType(name: "Order", attributesType: "OrderAttributes", policy: policy),
             ActivityType(name: "Named", attributesType: "NamedAttributes", activityIDAttribute: named, policy: policy),
             ActivityType(name: "Silent", attributesType: "SilentAttributes", policy: silent),
+            ActivityType(
+                name: "Checked", attributesType: "CheckedAttributes", policy: policy, contract: checkedContract),
         ],
         environments: [.sandbox])
 }

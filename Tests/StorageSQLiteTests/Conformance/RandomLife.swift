@@ -131,7 +131,7 @@ struct RandomLife {
     private mutating func end() async throws {
         let alert = dice.chance(20) ? SetDesiredState.AlertWish(Sample.alert) : nil
         let command = EndActivity(
-            app: app().bundleID, id: Sample.activityID(dice.pick(Self.activities)),
+            app: app(), id: Sample.activityID(dice.pick(Self.activities)),
             state: dice.chance(50) ? Sample.state(dice.roll(5)) : nil, alert: alert,
             dismissal: dice.pick([.systemDefault, .immediate, .at(now + .seconds(60))]), now: now)
         try await pair.run("end", command)

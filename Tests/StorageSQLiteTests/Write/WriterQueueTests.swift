@@ -130,7 +130,7 @@ struct WriterQueueTests {
             }
             let refused = store.submit(
                 EndActivity(
-                    app: Sample.bundleID, id: Sample.activityID("nobody"), state: nil, alert: nil,
+                    app: Sample.app(), id: Sample.activityID("nobody"), state: nil, alert: nil,
                     dismissal: .systemDefault, now: Sample.now))
             gate.signal()
             for answer in answers {
