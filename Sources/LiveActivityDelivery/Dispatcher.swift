@@ -129,6 +129,11 @@ package struct Dispatcher: Service {
             now: now, node: node, apps: apps, limits: limits.claim, gate: gate, pace: grant, seed: dice())
         guard case .success(let reply) = try await store.commit(command) else { return ([], false) }
         circuits.claimed(reply, at: now)
+        if !reply.unreadable.isEmpty {
+            logger.error(
+                "the database holds rows that cannot be read: their work is passed over, everything else goes on",
+                metadata: ["rows": "\(reply.unreadable.prefix(10).joined(separator: "; "))"])
+        }
         if reply.rescued > 0 {
             logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
         }

@@ -30,6 +30,8 @@ package struct ClaimWork: Command {
         package var probed: Set<PushRoute> = []
         /// Closed routes on which something was held back.
         package var held: Set<PushRoute> = []
+        /// Due work that could not be read, in words: it was passed over or put off.
+        package var unreadable: [String] = []
 
         package init() {}
     }
@@ -107,6 +109,7 @@ package struct ClaimWork: Command {
         reply.hasMore = reply.hasMore || draft.snapshot.due.count >= limits.lanes
         reply.probed = room.gate.probed
         reply.held = room.gate.held
+        reply.unreadable = draft.snapshot.unreadable
         return reply
     }
 

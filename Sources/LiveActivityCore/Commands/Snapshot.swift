@@ -127,6 +127,8 @@ package struct Snapshot: Sendable, Equatable {
     package var lowerHalves: [LaneKey: LaneCounts] = [:]
     /// Phones whose device has an open start of another activity that its card could not be told apart from.
     package var otherOpenStarts: Set<PhoneKey> = []
+    /// What a claim had to pass over, since it could not be read.
+    package var unreadable: [String] = []
     package var nextActivityNumber: ActivityNumber = 1
     package var nextUserNumber: UserNumber = 1
 

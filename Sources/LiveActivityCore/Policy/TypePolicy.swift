@@ -23,6 +23,8 @@ package struct TypePolicy: Sendable, Equatable {
     package var startAlert: PushAlert?
     /// An ended activity may be set again without asking for `reopen`.
     package var isReusable = false
+    /// An activity that nobody has set for so long is ended: by then iOS has taken its cards away. `nil`: never.
+    package var endAfter: Duration? = .seconds(12 * 3600)
     package var restart: ActivityRecord.Restart = .never
     package var start: ActivityRecord.StartMode = .ifPossible
 
@@ -53,6 +55,8 @@ package struct ActivityType: Sendable, Equatable {
     /// Where the attributes name the activity, if they do: filled by the server.
     package var activityIDAttribute: JSONPointer?
     package var policy: TypePolicy
+    /// States are checked against the app's own types before they are taken.
+    package var hasContract: Bool { false }
 
     package init(
         name: String, attributesType: String, activityIDAttribute: JSONPointer? = nil, policy: TypePolicy = TypePolicy()

@@ -29,6 +29,7 @@ package struct Reason: Sendable, Hashable {
         case endRepeated = "end-repeated"
         case leftAudience = "left-audience"
         case earlierRun = "earlier-run"
+        case nobodyEnded = "nobody-ended"
         // Waits
         case requesting = "app-is-starting"
         case startGrace = "start-grace"
@@ -89,6 +90,7 @@ package struct Reason: Sendable, Hashable {
         case .endRepeated: "the phone has not confirmed the end: it is repeated without alert"
         case .leftAudience: "the person left the audience"
         case .earlierRun: "the activity was opened anew: the card of its earlier life is ended first"
+        case .nobodyEnded: "nobody set a state for \(argument(0)): the server ended it"
         case .requesting: "the app said that it is about to start the card itself: waiting until \(argument(0))"
         case .startGrace: "the phone was in touch just now and may start the card itself: waiting until \(argument(0))"
         case .startBudget: "our estimate of the starts this phone lets through is used up: the next at \(argument(0))"

@@ -39,10 +39,12 @@ struct SettingsBuilder {
                     bundleID: bundleID, types: types(app.activities, "\(place)/activities"),
                     environments: Set(ofApp.map(\.environment))))
         }
+        let connections = connections(configuration.connections, "/connections")
+        let keep = keep(configuration.keep, "/keep")
         guard problems.all.isEmpty, let (host, port) = address, let path else { return nil }
         return Settings(
             host: host, port: port, databasePath: path,
-            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics,
+            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics, connections: connections, keep: keep,
             apps: apps, routes: keys.map(\.route), keys: keys)
     }
 
@@ -86,7 +88,7 @@ struct SettingsBuilder {
         return types
     }
 
-    private func problem(_ pointer: String, _ text: String) -> ConfigurationError {
+    func problem(_ pointer: String, _ text: String) -> ConfigurationError {
         ConfigurationError(file: file, pointer: pointer, problem: text)
     }
 
@@ -221,9 +223,15 @@ struct SettingsBuilder {
         var policy = TypePolicy()
         guard let given else { return policy }
         policy.coalescingWindow = given.coalescingWindow?.duration ?? policy.coalescingWindow
-        if policy.coalescingWindow < .seconds(1) {
+        if !(.seconds(1)...ActivityRecord.longestHold ~= policy.coalescingWindow) {
             problems.note(
-                problem("\(place)/coalescingWindow", "at least 1s: the timestamps of pushes have whole seconds"))
+                problem("\(place)/coalescingWindow", "1s to 5m: the timestamps of pushes have whole seconds"))
+        }
+        if let endAfter = given.endAfter?.duration {
+            policy.endAfter = endAfter == .zero ? nil : endAfter
+            if endAfter > .zero, endAfter < .seconds(3600) {
+                problems.note(problem("\(place)/endAfter", "at least 1h, or 0s for never"))
+            }
         }
         policy.startGrace = given.startGrace?.duration ?? policy.startGrace
         policy.startWindow = given.startWindow?.duration ?? policy.startWindow
