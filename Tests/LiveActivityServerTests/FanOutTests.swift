@@ -89,6 +89,7 @@ struct FanOutTests {
             for number in 0..<2 { try await report(number) }
             fixture.clock.advance(.seconds(5))
             #expect(try await fixture.deliver() == [.update, .update])
+            fixture.clock.advance(.seconds(1))
             // One joins: a start for them, and nothing for the others.
             let joined = try await fixture.call(.post, "/v1/activities/raid/audience", #"{"add":["u2"]}"#)
             #expect(joined["/summary"] == "will start 1 of 3; 2 up to date")
@@ -96,6 +97,7 @@ struct FanOutTests {
             try await report(2)
             fixture.clock.advance(.seconds(5))
             _ = try await fixture.deliver()
+            fixture.clock.advance(.seconds(1))
             // One leaves: their card is ended, the others' go on.
             let left = try await fixture.call(.post, "/v1/activities/raid/audience", #"{"remove":["u0"]}"#)
             #expect(left["/phones/update"] == 1)

@@ -253,7 +253,7 @@ struct ErasureTests {
     ) async throws {
         try await withStore { store in
             var life = RandomLife(seed: seed, Pair(store))
-            try await life.live(steps: 150)
+            try await life.live(groups: 20)
             var dice = SeededDice(seed: seed)
             var now = life.now
             for _ in 0..<6 {
@@ -303,9 +303,10 @@ struct ErasureTests {
             }
             #expect(plans.count > 30)
             for (text, plan) in plans {
-                let scans = plan.filter {
-                    $0.hasPrefix("SCAN") && !$0.contains("json_each") && !$0.contains("VIRTUAL TABLE")
-                        && !$0.contains("CONSTANT") && !$0.contains("sqlite_master")
+                // A list of keys, or the oldest first by the index that is in that order.
+                let fine = ["json_each", "VIRTUAL TABLE", "CONSTANT", "sqlite_master", "USING INDEX history_by_age"]
+                let scans = plan.filter { step in
+                    step.hasPrefix("SCAN") && !fine.contains { step.contains($0) }
                 }
                 #expect(scans.isEmpty, "\(text): \(scans)")
             }

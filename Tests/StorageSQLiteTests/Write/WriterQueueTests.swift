@@ -178,7 +178,9 @@ extension WriterQueueTests {
             }
             func nextAt(_ activity: Int) async throws -> Int64? {
                 try await store.query { sql in
-                    try sql.number("SELECT next_at FROM lane WHERE activity = ?", [.int(Int64(activity))])
+                    try sql.number(
+                        "SELECT coalesce(next_at, wake_at) FROM lane JOIN activity ON no = activity WHERE no = ?",
+                        [.int(Int64(activity))])
                 }
             }
             let now = Sample.now + .seconds(60)
