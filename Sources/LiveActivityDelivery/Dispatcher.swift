@@ -134,6 +134,11 @@ package struct Dispatcher: Service {
                 logger.info("a card is ended to make room for another", metadata: ["app": "\(eviction.app.bundleID)"])
             }
         }
+        if !reply.unreadable.isEmpty {
+            logger.error(
+                "the database holds rows that cannot be read: their work is passed over, everything else goes on",
+                metadata: ["rows": "\(reply.unreadable.prefix(10).joined(separator: "; "))"])
+        }
         if reply.rescued > 0 {
             logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
         }

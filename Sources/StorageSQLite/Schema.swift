@@ -21,8 +21,13 @@ enum Schema {
             restart TEXT NOT NULL, alert TEXT, alert_ids TEXT, dismissal TEXT NOT NULL, changed_at INTEGER NOT NULL,
             accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL,
             wake_at INTEGER, refresh_at INTEGER, refreshed_since INTEGER, ended_at INTEGER, client_seq INTEGER,
+            swept_at INTEGER,
             UNIQUE (app, id)
         ) STRICT;
+        CREATE INDEX activity_running ON activity (run_started_at, no) WHERE phase <> 'ended';
+        CREATE INDEX activity_ended ON activity (ended_at) WHERE ended_at IS NOT NULL;
+        CREATE INDEX activity_unswept ON activity (ended_at)
+            WHERE ended_at IS NOT NULL AND (swept_at IS NULL OR swept_at < ended_at);
         CREATE INDEX activity_due ON activity (wake_at) WHERE wake_at IS NOT NULL;
         CREATE TABLE content (
             activity INTEGER PRIMARY KEY, rev INTEGER NOT NULL, state BLOB NOT NULL, digest INTEGER NOT NULL,
@@ -48,9 +53,12 @@ enum Schema {
             platform TEXT NOT NULL, time_zone TEXT, locale TEXT, os_version TEXT, app_version TEXT, build TEXT,
             model TEXT, env TEXT, activities_enabled INTEGER, frequent_pushes INTEGER, authorization TEXT,
             inventory INTEGER NOT NULL, created_at INTEGER NOT NULL, contact_at INTEGER NOT NULL,
-            signed_out_at INTEGER,
+            signed_out_at INTEGER, swept_at INTEGER,
             UNIQUE (app, id)
         ) STRICT;
+        CREATE INDEX device_signed_out ON device (signed_out_at) WHERE signed_out_at IS NOT NULL;
+        CREATE INDEX device_unswept ON device (signed_out_at)
+            WHERE signed_out_at IS NOT NULL AND (swept_at IS NULL OR swept_at < signed_out_at);
         CREATE INDEX device_by_user ON device (user);
         CREATE TABLE member (
             activity INTEGER NOT NULL, user INTEGER NOT NULL, mark INTEGER NOT NULL, PRIMARY KEY (activity, user)
@@ -86,6 +94,7 @@ enum Schema {
             value TEXT PRIMARY KEY, kind INTEGER NOT NULL, dk INTEGER NOT NULL, activity INTEGER NOT NULL,
             seen_at INTEGER NOT NULL, dead_at INTEGER
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX token_owner_dead ON token_owner (dead_at) WHERE dead_at IS NOT NULL;
         CREATE TABLE tombstone (
             dk INTEGER NOT NULL, local_id TEXT NOT NULL, activity INTEGER NOT NULL, state INTEGER NOT NULL,
             at INTEGER NOT NULL,
@@ -112,7 +121,7 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX idempotency_by_age ON idempotency (at);
         CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-        INSERT INTO meta VALUES ('history_bytes', 0), ('history_seq', 0);
+        INSERT INTO meta VALUES ('history_bytes', 0), ('history_seq', 0), ('device_walk', -1);
         CREATE TABLE api_key (
             id TEXT PRIMARY KEY, app TEXT NOT NULL, scope TEXT NOT NULL, secret_hash BLOB NOT NULL,
             created_at INTEGER NOT NULL, revoked_at INTEGER

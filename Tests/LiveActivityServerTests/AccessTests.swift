@@ -28,6 +28,7 @@ enum Credential: Sendable, Hashable {
         "POST /v1/batch": .device,
         "GET /v1/activities/{activity}": .read,
         "GET /v1/activities/{activity}/timeline": .read,
+        "GET /v1/devices/{device}/diagnosis": .read,
         "PUT /v1/devices/{device}": .device,
         "PUT /v1/devices/{device}/push-to-start-tokens/{type}": .device,
         "PUT /v1/devices/{device}/instances/{localID}": .device,

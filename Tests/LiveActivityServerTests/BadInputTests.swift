@@ -32,6 +32,13 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.put, path, body, 422, "invalid_body", pointer)
     }
 
+    /// What APNs would take and iOS would ignore.
+    static func ignored(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String, _ pointer: String
+    ) -> BadInput {
+        BadInput(method, path, body, 422, "ignored_by_ios", pointer)
+    }
+
     // MARK: - Of every call with a body
 
     static let paths: [(HTTPRequest.Method, String)] = [
@@ -88,9 +95,13 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .put(activity, order(#""audience":{"users":[],"devices":[]}"#), "/audience/devices"),
         .put(activity, order(#""audience":{"users":[],"devices":["d",""]}"#), "/audience/devices/1"),
         .put(activity, order(#""alert":{}"#), "/alert/title"),
-        .put(activity, order(#""alert":{"title":""}"#), "/alert/title"),
+        .ignored(.put, activity, order(#""alert":{"title":""}"#), "/alert/title"),
+        .ignored(.put, activity, order(#""alert":{"title":" \t\u00a0"}"#), "/alert/title"),
+        .ignored(.put, activity, order(#""alert":{"title":"a","sound":"Sounds/ding.caf"}"#), "/alert/sound"),
+        .ignored(.put, activity, order(#""alert":{"title":"a","sound":" "}"#), "/alert/sound"),
+        .ignored(.put, activity, order(#""alert":{"title":"a","body":{"locKey":" "}}"#), "/alert/body/locKey"),
         .put(activity, order(#""alert":{"title":5}"#), "/alert/title"),
-        .put(activity, order(#""alert":{"title":{"locKey":""}}"#), "/alert/title/locKey"),
+        .ignored(.put, activity, order(#""alert":{"title":{"locKey":""}}"#), "/alert/title/locKey"),
         .put(activity, order(#""alert":{"title":{"locArgs":[]}}"#), "/alert/title/locKey"),
         .put(activity, order(#""alert":{"title":"a","bdy":"b"}"#), "/alert/bdy"),
         .put(activity, order(#""alert":{"title":"a","sound":""}"#), "/alert/sound"),
@@ -101,11 +112,13 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .put(activity, order(#""priority":10"#), "/priority"),
         .put(activity, order(#""relevance":1e999"#), "/relevance"),
         .put(activity, order(#""relevance":"high""#), "/relevance"),
-        .put(activity, order(#""staleAt":1000000000"#), "/staleAt"),
-        .put(activity, order(#""staleAt":"2027-01-15T08:00:00Z""#), "/staleAt"),
+        .ignored(.put, activity, order(#""staleAt":1000000000"#), "/staleAt"),
+        .ignored(.put, activity, order(#""staleAt":1800000009"#), "/staleAt"),
+        .ignored(.put, activity, order(#""staleAt":"2027-01-15T08:00:00Z""#), "/staleAt"),
         .put(activity, order(#""staleAt":1800000100000"#), "/staleAt"),
         .put(activity, order(#""staleAt":"tomorrow""#), "/staleAt"),
-        .put(activity, order(#""staleAfter":"0s""#), "/staleAfter"),
+        .ignored(.put, activity, order(#""staleAfter":"0s""#), "/staleAfter"),
+        .ignored(.put, activity, order(#""staleAfter":"9s""#), "/staleAfter"),
         .put(activity, order(#""staleAfter":"31d""#), "/staleAfter"),
         .put(activity, order(#""staleAfter":-1"#), "/staleAfter"),
         .put(activity, order(#""staleAfter":"10m","staleAt":1800009000"#), "/staleAfter"),
@@ -136,7 +149,11 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.post, activity + "/end", #"{"dismissAt":-5}"#, 422, "invalid_body", "/dismissAt"),
         BadInput(
             .post, activity + "/end", #"{"dismissNow":true,"dismissAfter":"1m"}"#, 422, "invalid_body", "/dismissNow"),
-        BadInput(.post, activity + "/end", #"{"alert":{"title":""}}"#, 422, "invalid_body", "/alert/title"),
+        .ignored(.post, activity + "/end", #"{"alert":{"title":""}}"#, "/alert/title"),
+        .ignored(.post, activity + "/end", #"{"dismissAt":1799999999}"#, "/dismissAt"),
+        .ignored(.post, activity + "/end", #"{"dismissAt":1800014401}"#, "/dismissAt"),
+        .ignored(.post, activity + "/end", #"{"dismissAfter":"241m"}"#, "/dismissAfter"),
+        .ignored(.post, activity + "/end", #"{"dismissAfter":"0s"}"#, "/dismissAfter"),
         BadInput(.get, "/v1/activities/nobody", "", 404, "unknown_activity"),
         BadInput(.get, "/v1/activities/nobody/timeline", "", 404, "unknown_activity"),
     ]
@@ -153,10 +170,11 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.patch, activity, #"{"attributes":{}}"#, 422, "invalid_body", "/attributes"),
         BadInput(.patch, activity, #"{"sequence":-1}"#, 422, "invalid_body", "/sequence"),
         BadInput(.patch, activity, #"{"relevance":1e999}"#, 422, "invalid_body", "/relevance"),
-        BadInput(.patch, activity, #"{"staleAt":1000000000}"#, 422, "invalid_body", "/staleAt"),
+        .ignored(.patch, activity, #"{"staleAt":1000000000}"#, "/staleAt"),
+        .ignored(.patch, activity, #"{"staleAfter":1}"#, "/staleAfter"),
         BadInput(.patch, activity, #"{"staleAt":1800009000,"staleAfter":"5m"}"#, 422, "invalid_body", "/staleAfter"),
         BadInput(.patch, activity, #"{"priority":"urgent"}"#, 422, "invalid_body", "/priority"),
-        BadInput(.patch, activity, #"{"alert":{"title":""}}"#, 422, "invalid_body", "/alert/title"),
+        .ignored(.patch, activity, #"{"alert":{"title":""}}"#, "/alert/title"),
         BadInput(
             .patch, activity, #"{"state":{"text":""# + String(repeating: "x", count: 5000) + #""}}"#, 422,
             "payload_too_large", "/state"),

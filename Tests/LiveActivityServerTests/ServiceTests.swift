@@ -27,6 +27,11 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore {
     func activities(
         on: DeviceID, of: BundleID
     ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)] { throw error }
+    func latestHistory(of: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord] { throw error }
+    func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot { throw error }
+    func running(
+        since time: UnixTime, after: RunningActivity?, limit: Int
+    ) async throws(StorageError) -> [RunningActivity] { throw error }
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] { throw error }
     func activities(of: BundleID, _ filter: ActivityFilter) async throws(StorageError) -> ActivityPage { throw error }
     func preview<C: Command>(

@@ -108,14 +108,11 @@ extension ModelStore {
                 loadDevices(of: user, activity: number, &part)
             }
         case .device(let app, let id):
-            guard let device = rows.deviceKeys[.init(app, id)] else { return }
-            loadDevice(device, &part)
-            for phone in rows.instances.keys where phone.device == device {
-                loadActivity(phone.activity, &part)
-                loadPhone(phone.activity, device, &part)
-            }
-            for (tombstone, record) in rows.tombstones where tombstone.device == device {
-                part.tombstones[tombstone] = record
+            if let device = rows.deviceKeys[.init(app, id)] { loadWholeDevice(device, &part) }
+        case .holders(let values):
+            for value in values {
+                guard let owner = rows.owners[value], owner.kind != .update else { continue }
+                loadWholeDevice(owner.device, &part)
             }
         case .activitiesOf(let app, let id):
             guard let user = rows.users[.init(app, id)] else { return }
@@ -185,6 +182,17 @@ extension ModelStore {
         part.devices[key] = device
         part.deviceKeys[.init(device.app, device.id)] = key
         for (token, record) in rows.deviceTokens where token.device == key { part.deviceTokens[token] = record }
+    }
+
+    private func loadWholeDevice(_ device: DeviceKey, _ part: inout Snapshot) {
+        loadDevice(device, &part)
+        for phone in rows.instances.keys where phone.device == device {
+            loadActivity(phone.activity, &part)
+            loadPhone(phone.activity, device, &part)
+        }
+        for (tombstone, record) in rows.tombstones where tombstone.device == device {
+            part.tombstones[tombstone] = record
+        }
     }
 
     private func loadDevices(of user: UserNumber, activity: ActivityNumber?, _ part: inout Snapshot) {

@@ -10,6 +10,11 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
     public var phones: Phones
     /// Why phones wait or get nothing, the most frequent first.
     public var reasons: [ReasonCount]
+    /// The same in a sentence.
+    public var summary: String?
+    /// Whether the counts are worked out from a sample of the phones, which are too many to look at; absent: they are
+    /// exact.
+    public var estimated: Bool?
     /// Of a dry run: the phones beyond those counted here, which are 10,000 at most; absent: none.
     public var more: Int?
     /// Whether the call came after one with a greater `sequence`, and changed nothing; absent: no.

@@ -32,6 +32,8 @@ package struct ClaimWork: Command {
         package var held: Set<PushRoute> = []
         /// Cards to end so that another may be started.
         package var evictions: [EvictCard] = []
+        /// Due work that could not be read, in words: it was passed over or put off.
+        package var unreadable: [String] = []
 
         package init() {}
     }
@@ -124,6 +126,7 @@ package struct ClaimWork: Command {
         reply.probed = room.gate.probed
         reply.held = room.gate.held
         reply.evictions = room.evictions
+        reply.unreadable = draft.snapshot.unreadable
         return reply
     }
 

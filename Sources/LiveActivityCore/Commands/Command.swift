@@ -51,6 +51,8 @@ package enum SnapshotKey: Sendable, Equatable {
     case activitiesOf(BundleID, UserID)
     /// Who owns these token values, and the rows that hold them: an update token, or the owner's device tokens.
     case owners([TokenValue])
+    /// The devices that own these values as start or device tokens, as `device` gives them.
+    case holders([TokenValue])
     /// The audience's own row, and of these people: whether they belong to it, their devices and tokens, and those
     /// devices' instances of the activity.
     case audience(BundleID, ActivityID, [UserID])

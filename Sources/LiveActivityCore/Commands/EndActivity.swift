@@ -13,6 +13,8 @@ package struct EndActivity: Command {
     package let dismissal: DismissalWish
     package let now: UnixTime
     package var preconditions = Preconditions()
+    /// Why, where it was not the backend that ended it.
+    var reason: Reason?
 
     package init(
         app: AppSettings, id: ActivityID, state: JSONObject?, alert: SetDesiredState.AlertWish?,
@@ -85,7 +87,9 @@ package struct EndActivity: Command {
             HistoryRecord(
                 activity: activity.number, at: now, revision: activity.revision,
                 entries: [
-                    HistoryEntry(.ended, at: now, revision: activity.revision, carriesAlert: activity.alert != nil)
+                    HistoryEntry(
+                        .ended, at: now, revision: activity.revision, carriesAlert: activity.alert != nil,
+                        reason: reason)
                 ]))
         return Reply(
             number: activity.number, revision: activity.revision, changed: true, phase: .ended, run: activity.run)

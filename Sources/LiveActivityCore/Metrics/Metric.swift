@@ -17,6 +17,8 @@ package enum Metric: String, Sendable, CaseIterable {
     case storeStatements = "islet_store_statements_total"
     case storeRowsWritten = "islet_store_rows_written_total"
     case storeBytesWritten = "islet_store_bytes_written_total"
+    case storeErasedRows = "islet_store_erased_rows_total"
+    case storeDamagedRows = "islet_store_damaged_rows_total"
 
     case httpRequests = "islet_http_requests_total"
     case httpRequestSeconds = "islet_http_request_seconds"
@@ -41,7 +43,7 @@ package enum Metric: String, Sendable, CaseIterable {
     package var kind: Kind {
         switch self {
         case .deliveries, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten, .storeBytesWritten,
-            .httpRequests, .cpuSeconds:
+            .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds:
             .counter
         case .deliveryLag, .pushAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds: .histogram
         case .flightsOpen, .pushesInFlight, .queueAge, .storeWaiting, .apnsConnections, .apnsStreams,
@@ -57,12 +59,13 @@ package enum Metric: String, Sendable, CaseIterable {
         case .deliveryLag, .pushAnswer, .apnsConnections, .apnsStreams, .apnsStreamLimit, .apnsQueued, .apnsClockSkew:
             ["environment"]
         case .storeCommands: ["rank"]
+        case .storeErasedRows: ["table"]
         case .httpRequests: ["route", "method", "status"]
         case .httpRequestSeconds: ["route"]
         case .buildInfo: ["version"]
         case .flightsOpen, .pushesInFlight, .queueAge, .storeCommits, .storeGroupSize, .storeCommitSeconds,
-            .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten, .residentBytes, .cpuSeconds,
-            .openFiles, .startTime:
+            .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten, .storeDamagedRows, .residentBytes,
+            .cpuSeconds, .openFiles, .startTime:
             []
         }
     }
@@ -95,6 +98,8 @@ package enum Metric: String, Sendable, CaseIterable {
         case .storeStatements: "SQL statements that were run, on any connection."
         case .storeRowsWritten: "Rows that committed transactions inserted, changed or deleted."
         case .storeBytesWritten: "Bytes that committed transactions wrote to the log of the database."
+        case .storeErasedRows: "Rows that clean-up erased, by table."
+        case .storeDamagedRows: "Rows of due work that could not be read: passed over, or put off for a minute."
         case .httpRequests: "Requests answered, by route template. A request that matches no route is `none`."
         case .httpRequestSeconds: "From the head of a request to its answer."
         case .apnsConnections: "Connections to APNs that take pushes."

@@ -126,9 +126,15 @@ package struct ActivityRecord: Sendable, Equatable {
         alertIDs = Array((alertIDs.filter { $0 != alert.id } + [alert.id]).suffix(Self.rememberedAlerts))
     }
 
+    /// The longest that changes may be collected. Where the clock was set back, what was to be held until a time of
+    /// then would wait for all that it was set back by: what lies further ahead than this holds nothing.
+    package static let longestHold = Duration.seconds(300)
+
     /// Makes every lane go around once, as soon as the coalescing window of the last change is over.
     package mutating func beginLap(at now: UnixTime) {
         lap += 1
+        if holdUntil > now + Self.longestHold { holdUntil = now }
+        if let time = wakeAt, time > now + Self.longestHold { wakeAt = now }
         let time = max(now, holdUntil)
         wakeAt = min(wakeAt ?? time, time)
     }

@@ -25,6 +25,8 @@ package struct TypePolicy: Sendable, Equatable {
     package var startAlert: AlertTemplate?
     /// An ended activity may be set again without asking for `reopen`.
     package var isReusable = false
+    /// An activity that nobody has set for so long is ended: by then iOS has taken its cards away. `nil`: never.
+    package var endAfter: Duration? = .seconds(12 * 3600)
     package var restart: ActivityRecord.Restart = .never
     /// Starts wait in these hours of each phone's clock.
     package var quietHours: QuietHours?

@@ -34,6 +34,7 @@ package struct Reason: Sendable, Hashable {
         case renewal = "renewal"
         case renewed = "renewed"
         case evicted = "evicted"
+        case nobodyEnded = "nobody-ended"
         // Waits
         case quietHours = "quiet-hours"
         case localAhead = "local-state-ahead"
@@ -116,6 +117,7 @@ package struct Reason: Sendable, Hashable {
             "the phone shows \(argument(0)) cards of the app, as many as it may: a start waits for one to end"
         case .evicting:
             "the phone shows \(argument(0)) cards of the app, as many as it may: one is ended for this start"
+        case .nobodyEnded: "nobody set a state for \(argument(0)): the server ended it"
         case .requesting: "the app said that it is about to start the card itself: waiting until \(argument(0))"
         case .startGrace: "the phone was in touch just now and may start the card itself: waiting until \(argument(0))"
         case .startBudget: "our estimate of the starts this phone lets through is used up: the next at \(argument(0))"

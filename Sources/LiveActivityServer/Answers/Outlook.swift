@@ -80,7 +80,8 @@ struct Outlook {
             .evicting:
             .pending
         case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience,
-            .earlierRun, .upToDate, .staleDateRenewed, .localAheadOver, .localAhead, .renewal, .renewed, .evicted,
+            .earlierRun, .nobodyEnded, .upToDate, .staleDateRenewed, .localAheadOver, .localAhead, .renewal, .renewed,
+            .evicted,
             .activitiesDisabled, .startNever, .noStartAlert, .personDismissed, .cardGone, .cardEnded, .endSent,
             .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
             .tokenInactive, .tokenBad, .tokenWrongTopic:
@@ -88,60 +89,8 @@ struct Outlook {
         }
     }
 
-    /// How many phones take which course, and why those wait or get nothing.
-    struct Tally {
-        var phones = ActivityAnswer.Phones(start: 0, update: 0, pending: 0, none: 0)
-        var reasons: [ActivityAnswer.ReasonCount] = []
-        var counted = 0
-    }
-
-    func tally(_ situations: [PhoneSituation]) -> Tally {
-        var tally = Tally()
-        var counts: [String: Int] = [:]
-        for situation in situations {
-            let verdict = verdict(on: situation)
-            tally.counted += 1
-            switch verdict.course {
-            case .start: tally.phones.start += 1
-            case .update: tally.phones.update += 1
-            case .pending:
-                tally.phones.pending += 1
-                counts[verdict.reason.code, default: 0] += 1
-            case .none:
-                tally.phones.none += 1
-                counts[verdict.reason.code, default: 0] += 1
-            }
-        }
-        tally.reasons = Self.reasons(counts)
-        return tally
-    }
-
-    /// The same of phones too many to look at one by one: by where they are in their life, as their lanes count them.
-    func tally(_ counts: LaneCounts) -> Tally {
-        var tally = Tally()
-        tally.counted = counts.total
-        var reasons: [LiveActivityCore.Reason.Code: Int] = [:]
-        tally.phones.update = counts.live
-        switch desired?.activity.start {
-        case .ifPossible where desired?.activity.phase == .active: tally.phones.start = counts.absent
-        case .appOnly:
-            tally.phones.pending = counts.absent
-            reasons[.appOnly] = counts.absent
-        case .ifPossible, .never, nil:
-            tally.phones.none = counts.absent
-            reasons[desired?.activity.phase == .active ? .startNever : .endedUnseen] = counts.absent
-        }
-        tally.phones.pending += counts.open
-        reasons[.startUnconfirmed] = counts.open
-        tally.phones.none += counts.over
-        reasons[.cardEnded] = counts.over
-        tally.reasons = Self.reasons(
-            Dictionary(uniqueKeysWithValues: reasons.filter { $0.value > 0 }.map { ($0.key.rawValue, $0.value) }))
-        return tally
-    }
-
     /// The most frequent first; by name where equal, so that an answer is the same each time.
-    private static func reasons(_ counts: [String: Int]) -> [ActivityAnswer.ReasonCount] {
+    static func reasons(_ counts: [String: Int]) -> [ActivityAnswer.ReasonCount] {
         counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { .init(reason: $0.key, count: $0.value) }
     }
 }

@@ -30,6 +30,11 @@ struct Conditions: Sendable {
             self.match = match
         }
         if route.method != .get, let name = Self.idempotencyKey, let text = headers[name] {
+            if case .lines = route.access {
+                throw Problem(
+                    .invalidHeader, "a batch takes no `Idempotency-Key` of its own: each line is a call by itself",
+                    fix: "give each line its `idempotencyKey`")
+            }
             guard let key = IdempotencyKey(text) else {
                 throw Problem(
                     .invalidHeader, "`Idempotency-Key` is not allowed", expected: IdempotencyKey.expectation)

@@ -36,6 +36,7 @@ package struct Problem: Error, Sendable, Equatable {
         case payloadTooLarge = "payload_too_large"
         case audienceTooLarge = "audience_too_large"
         case idempotencyKeyReused = "idempotency_key_reused"
+        case ignoredByIOS = "ignored_by_ios"
         case typeMisconfigured = "type_misconfigured"
         case internalError = "internal_error"
         case storageUnavailable = "storage_unavailable"
@@ -58,7 +59,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
             case .invalidBody, .unknownType, .activityIDConflict, .activityNotNamed, .contractViolation,
-                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused:
+                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS:
                 422
             case .typeMisconfigured, .internalError: 500
             case .storageUnavailable, .commitUnknown, .overloaded, .notReady: 503
@@ -99,6 +100,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .contractViolation: "The phones could not decode it"
             case .payloadTooLarge: "The push would be larger than APNs takes"
             case .audienceTooLarge: "The audience is too large for one call"
+            case .ignoredByIOS: "iOS would ignore this without a word"
             case .typeMisconfigured: "The activity type is not configured well"
             case .internalError: "The server failed"
             case .storageUnavailable: "The database is not available"
@@ -142,6 +144,13 @@ package struct Problem: Error, Sendable, Equatable {
         _ pointer: String, _ problem: String, expected: String? = nil, given: String? = nil, fix: String? = nil
     ) -> Problem {
         Problem(.invalidBody, "\(pointer): \(problem)", pointer: pointer, expected: expected, given: given, fix: fix)
+    }
+
+    /// A value that APNs takes and the phone drops, or takes for something else, and tells nobody.
+    static func ignored(
+        _ pointer: String, _ problem: String, expected: String, given: String? = nil, fix: String
+    ) -> Problem {
+        Problem(.ignoredByIOS, "\(pointer): \(problem)", pointer: pointer, expected: expected, given: given, fix: fix)
     }
 
     /// The document. `type` is a reference relative to the server: the codes are explained in `docs/api.md`.

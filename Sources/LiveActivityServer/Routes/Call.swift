@@ -18,6 +18,7 @@ struct Services: Sendable {
     let logger: Logger
     /// What `GET /metrics` shows; `nil` when that is turned off.
     let metrics: MetricsSources?
+    let delivery: DeliverySources
     let httpMetrics: HTTPMetrics
     let streams: StreamPlaces
 

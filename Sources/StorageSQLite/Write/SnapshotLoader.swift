@@ -73,8 +73,8 @@ struct SnapshotLoader {
             case .phones(let activity, let devices):
                 wanted.activities.insert(activity)
                 wanted.situations.formUnion(devices.map { .init(activity, $0) })
-            case .activity, .members, .users, .device, .activitiesOf, .owners, .audience, .audiencePage, .idempotency,
-                .due:
+            case .activity, .members, .users, .device, .activitiesOf, .owners, .holders, .audience, .audiencePage,
+                .idempotency, .due:
                 break
             }
         }
@@ -161,8 +161,7 @@ struct SnapshotLoader {
     private mutating func resolveDevices(_ keys: [SnapshotKey]) throws {
         var ids: Set<Snapshot.AppID<DeviceID>> = []
         for case .device(let app, let id) in keys { ids.insert(.init(app, id)) }
-        guard !ids.isEmpty else { return }
-        var found: Set<DeviceKey> = []
+        var found = try holders(keys)
         for (key, number) in try numbers(of: ids, "device", "dk") {
             snapshot.deviceKeys[key] = number
             found.insert(number)
@@ -183,6 +182,18 @@ struct SnapshotLoader {
             let record = try TombstoneRecord(&row)
             snapshot.tombstones[.init(record.device, record.localID)] = record
         }
+    }
+
+    private func holders(_ keys: [SnapshotKey]) throws -> Set<DeviceKey> {
+        var values: Set<String> = []
+        for case .holders(let tokens) in keys { values.formUnion(tokens.map(\.hex)) }
+        guard !values.isEmpty else { return [] }
+        var found: Set<DeviceKey> = []
+        try sql.query(
+            "SELECT dk FROM token_owner WHERE value IN (SELECT value FROM json_each(?)) AND kind IN (1, 2)",
+            [.text(jsonTexts(values.sorted()))]
+        ) { found.insert($0.int()) }
+        return found
     }
 
     /// The card or the device that a value belonged to may lose it to another.

@@ -27,7 +27,7 @@ struct Serve: AsyncParsableCommand {
         let faultPoints = try FaultInjection.points()
         let store = try SQLiteStore(path: settings.databasePath, faultPoints: faultPoints)
         defer { store.close() }
-        let client = try APNSClient(routes: settings.routes, logger: logger)
+        let client = try APNSClient(routes: settings.routes, options: settings.connections, logger: logger)
         let time = APNSClient.liveTime
         let registry = MetricsRegistry()
         let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
@@ -37,6 +37,9 @@ struct Serve: AsyncParsableCommand {
         var serving = LiveActivityServer.Configuration(apps: settings.apps)
         serving.host = settings.host
         serving.port = settings.port
+        serving.delivery = DeliverySources(
+            routes: { dispatcher.troubledRoutes },
+            connections: { ConnectionReading.readings(of: client, settings.routes) })
         if settings.metrics {
             serving.metrics = MetricsSources(
                 registry: registry, version: Islet.version, startedAt: time.wall()
@@ -45,9 +48,8 @@ struct Serve: AsyncParsableCommand {
         let server = LiveActivityServer(configuration: serving, store: store, time: time, dice: dice, logger: logger) {
             Output.line("islet listening on \($0)")
         }
-        let pruner = Pruner(time: time, logger: logger) { now throws(StorageError) in
-            try await store.prune(PruneLimits(), at: now)
-        }
+        let cleanUp = CleanUp(store: store, apps: settings.apps, limits: settings.keep, logger: logger)
+        let pruner = Pruner(time: time, logger: logger) { now throws(StorageError) in try await cleanUp.page(at: now) }
         // Stopped from the last to the first: no more requests, then no more claims, then no more connections.
         let services: [any Service] = [CancellableService(run: client.run), dispatcher, pruner, server]
         let group = ServiceGroup(

@@ -6,7 +6,22 @@ struct ConfigurationFile: Decodable {
     var listen: String?
     var storage: String?
     var metrics: Bool?
+    var connections: Connections?
+    var keep: Keep?
     var apps: [App]
+
+    struct Connections: Decodable {
+        var maximum: Int?
+        var idleLifetime: APIDuration?
+        var queuedPushes: Int?
+    }
+
+    struct Keep: Decodable {
+        var historyDays: Int?
+        var endedDays: Int?
+        var signedOutDays: Int?
+        var silentDays: Int?
+    }
 
     struct App: Decodable {
         var bundleID: String
@@ -39,6 +54,7 @@ struct ConfigurationFile: Decodable {
     }
 
     struct Policy: Decodable {
+        var endAfter: APIDuration?
         var coalescingWindow: APIDuration?
         var startGrace: APIDuration?
         var startWindow: APIDuration?

@@ -6,8 +6,12 @@ extension ConfigurationKey {
 
     static let policy: [ConfigurationKey] = [
         duration(
+            "endAfter", defaults.endAfter ?? .zero,
+            "An activity that nobody has set for so long is ended by the server; 0s: never. iOS ends a card after 8 "
+                + "hours and keeps it for 4 more."),
+        duration(
             "coalescingWindow", defaults.coalescingWindow,
-            "Changes within this time of a push go out together; at least 1s."),
+            "Changes within this time of a push go out together; 1s to 5m."),
         duration(
             "startGrace", defaults.startGrace,
             "How long a start waits for a phone that was in touch within the last minute: its app may be starting the "
@@ -118,7 +122,7 @@ extension ConfigurationKey {
         ConfigurationKey("sound", .text("text"), .optional("default"), "A sound file of the app, or `default`."),
     ]
 
-    private static func duration(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
+    static func duration(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
         ConfigurationKey(name, .scalar("duration"), .defaulted(Wording.duration(value)), meaning)
     }
 

@@ -1,3 +1,8 @@
+import APNSClient
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityStorage
+
 extension ConfigurationKey {
     /// What holds for the keys of the top that are left out.
     enum Default {
@@ -20,9 +25,43 @@ extension ConfigurationKey {
             "Whether `GET /metrics` answers: Prometheus's text, without tokens, ids or keys, to anybody who can reach "
                 + "the address."),
         ConfigurationKey(
+            "connections", .object(connections), .group(isOptional: true),
+            "The connections to APNs, for each key and endpoint."),
+        ConfigurationKey(
+            "keep", .object(keep), .group(isOptional: true), "For how many days what is over is kept."),
+        ConfigurationKey(
             "apps", .objects(app), .group(isOptional: false),
             "The apps that are served; one with another bundle id is an app of its own."),
     ]
+
+    private static let options = APNSClient.Options()
+
+    private static let connections: [ConfigurationKey] = [
+        ConfigurationKey(
+            "maximum", .scalar("1 to 64"), .defaulted("\(options.maximumConnections)"),
+            "Connections that take pushes. Another one is made only when those there are full."),
+        duration(
+            "idleLifetime", options.idleConnectionLifetime,
+            "A connection that took no push for so long is closed, unless it is the only one."),
+        ConfigurationKey(
+            "queuedPushes", .scalar("number"), .defaulted("\(options.maximumQueuedPushes)"),
+            "Pushes of each priority that may wait for a connection; one more is tried again a moment later."),
+    ]
+
+    private static let limits = PruneLimits()
+
+    private static let keep: [ConfigurationKey] = [
+        days("historyDays", limits.history, "Timelines of activities."),
+        days("endedDays", limits.ended, "Activities, from their end on. Then they are erased, and their ids are free."),
+        days(
+            "signedOutDays", limits.signedOut,
+            "Devices whose person signed out. Their tokens are erased after 12 hours in any case."),
+        days("silentDays", limits.silent, "Devices that were not heard of."),
+    ]
+
+    private static func days(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
+        ConfigurationKey(name, .scalar("1 to 3650"), .defaulted("\(value.components.seconds / 86_400)"), meaning)
+    }
 
     private static let app: [ConfigurationKey] = [
         ConfigurationKey(

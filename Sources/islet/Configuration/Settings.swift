@@ -4,6 +4,7 @@ import Foundation
 import JSONText
 import LiveActivityAPI
 import LiveActivityCore
+import LiveActivityStorage
 
 /// What the server runs with.
 struct Settings {
@@ -12,6 +13,10 @@ struct Settings {
     var databasePath: String
     /// `GET /metrics` answers.
     var metrics: Bool
+    /// The pool of connections to APNs.
+    var connections: APNSClient.Options
+    /// How long what is kept is kept.
+    var keep: PruneLimits
     var apps: [AppSettings]
     var routes: [APNSClient.Route]
     /// The keys by app and environment, for the commands that sign something.

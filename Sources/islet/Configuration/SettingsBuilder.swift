@@ -39,10 +39,12 @@ struct SettingsBuilder {
                     bundleID: bundleID, types: types(app.activities, "\(place)/activities"),
                     environments: Set(ofApp.map(\.environment))))
         }
+        let connections = connections(configuration.connections, "/connections")
+        let keep = keep(configuration.keep, "/keep")
         guard problems.all.isEmpty, let (host, port) = address, let path else { return nil }
         return Settings(
             host: host, port: port, databasePath: path,
-            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics,
+            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics, connections: connections, keep: keep,
             apps: apps, routes: keys.map(\.route), keys: keys)
     }
 
@@ -86,7 +88,7 @@ struct SettingsBuilder {
         return types
     }
 
-    private func problem(_ pointer: String, _ text: String) -> ConfigurationError {
+    func problem(_ pointer: String, _ text: String) -> ConfigurationError {
         ConfigurationError(file: file, pointer: pointer, problem: text)
     }
 

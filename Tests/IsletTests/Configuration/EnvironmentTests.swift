@@ -53,12 +53,15 @@ struct EnvironmentTests {
     @Test func `the variables and the file know the same keys`() throws {
         let document = try JSONValue(
             parsing: #"""
-                {"listen": "", "storage": "", "metrics": true, "apps": [{
+                {"listen": "", "storage": "", "metrics": true,
+                  "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
+                  "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1}, "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
                   "activities": [{
                     "type": "", "attributesType": "", "activityIDAttribute": "", "contract": "",
                     "policy": {
+                      "endAfter": 3600,
                       "coalescingWindow": 1, "startGrace": 1, "startWindow": 1, "startStaleAfter": 1, "staleAfter": 1,
                       "highPriorityInterval": 1, "highWhen": {"pointer": "", "values": [0]},
                       "startAlert": {"title": "", "body": "", "sound": ""},

@@ -4,6 +4,8 @@ enum FullFile {
         listen: "[::1]:9090"
         storage: sqlite:data/state.db
         metrics: false
+        connections: {maximum: 4, idleLifetime: 10m, queuedPushes: 5000}
+        keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90}
         apps:
           - bundleID: com.acme.pizza
             apns:
@@ -23,6 +25,7 @@ enum FullFile {
                 activityIDAttribute: /orderId
                 contract: order-contract.json
                 policy:
+                  endAfter: 6h
                   coalescingWindow: 1.5
                   startGrace: 0s
                   startWindow: 2m

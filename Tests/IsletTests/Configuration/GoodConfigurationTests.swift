@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import JSONText
 import LiveActivityCore
+import LiveActivityStorage
 import Testing
 
 @testable import islet
@@ -32,6 +33,10 @@ struct GoodConfigurationTests {
         #expect(settings.host == "::1" && settings.port == 9090)
         #expect(settings.databasePath == folder.path("data/state.db"))
         #expect(!settings.metrics)
+        #expect(settings.connections.maximumConnections == 4 && settings.connections.maximumQueuedPushes == 5000)
+        #expect(settings.connections.idleConnectionLifetime == .seconds(600))
+        #expect(settings.keep.history == .seconds(3 * 86_400) && settings.keep.ended == .seconds(14 * 86_400))
+        #expect(settings.keep.signedOut == .seconds(2 * 86_400) && settings.keep.silent == .seconds(90 * 86_400))
         #expect(settings.apps.map(\.environments) == [[.sandbox, .production]])
         #expect(settings.keys.map(\.environment) == [.sandbox, .production])
         #expect(settings.routes[0].endpoint.description == "https://127.0.0.1:2197")
@@ -43,6 +48,7 @@ struct GoodConfigurationTests {
         #expect(type.contract?.attributesType == "OrderAttributes")
         let policy = type.policy
         #expect(policy.coalescingWindow == .milliseconds(1500))
+        #expect(policy.endAfter == .seconds(6 * 3600))
         #expect(policy.startGrace == .zero && policy.startWindow == .seconds(120))
         #expect(policy.startStaleAfter == .seconds(600) && policy.staleAfter == .seconds(7200))
         #expect(policy.highPriorityInterval == .seconds(30))
@@ -86,6 +92,13 @@ struct GoodConfigurationTests {
     func `a duration has a unit or is in seconds`(_ text: String, _ seconds: Int64) throws {
         let settings = try Folder().load(Sample.file(policy: "{startAlert: {title: a}, startGrace: \(text)}"))
         #expect(settings.apps[0].types["Order"]?.policy.startGrace == .seconds(seconds))
+    }
+
+    @Test func `an activity of a type may be left running for good`() throws {
+        let settings = try Folder().load(Sample.file(policy: "{startAlert: {title: a}, endAfter: 0s}"))
+        #expect(settings.apps[0].types["Order"]?.policy.endAfter == nil)
+        let usual = try Folder().load(Sample.file(policy: "{startAlert: {title: a}}"))
+        #expect(usual.apps[0].types["Order"]?.policy.endAfter == .seconds(12 * 3600))
     }
 
     @Test func `a type that only the app starts needs no alert`() throws {

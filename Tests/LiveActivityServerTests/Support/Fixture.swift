@@ -172,6 +172,7 @@ let quiet: Logger = {
 
 func withServer(
     logger: Logger = quiet, limits: LiveActivityServer.Limits = .init(), hasMetrics: Bool = true,
+    delivery: DeliverySources = DeliverySources(),
     _ body: @escaping @Sendable (Fixture) async throws -> Void
 ) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "islet-server-\(UUID().uuidString)")
@@ -193,6 +194,7 @@ func withServer(
     let otherApp = try await key(.backend, bakery)
     var configuration = LiveActivityServer.Configuration(apps: [pizza, bakery])
     configuration.limits = limits
+    configuration.delivery = delivery
     if hasMetrics {
         var apns = ConnectionReading(.sandbox)
         apns.connections = 1
