@@ -67,7 +67,7 @@ struct PolicyPropertyTests {
     }
 
     @Test func `In no hour and no day more high pushes than the budget; ends and alerts go out whatever it says`()
-        throws
+        async throws
     {
         let seed: UInt64 = 22
         var dice = SeededDice(seed: seed)
