@@ -296,7 +296,8 @@ struct CardIntake {
         instance.tokenGeneration += 1
         instance.sentRevision = 0
         instance.tries = instance.state == .ending ? 0 : instance.tries
-        instance.dueAt = nil
+        // The app's own state keeps its time whatever the token.
+        if !instance.isLocalAhead { instance.dueAt = nil }
         var record = UpdateTokenRecord(
             activity: activity.number, device: device.key, generation: instance.tokenGeneration,
             environment: device.environment ?? app.defaultEnvironment, value: value,

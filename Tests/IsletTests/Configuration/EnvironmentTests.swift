@@ -65,7 +65,12 @@ struct EnvironmentTests {
                       "coalescingWindow": 1, "startGrace": 1, "startWindow": 1, "startStaleAfter": 1, "staleAfter": 1,
                       "highPriorityInterval": 1, "highWhen": {"pointer": "", "values": [0]},
                       "startAlert": {"title": "", "body": "", "sound": ""},
-                      "reusable": true, "start": "appOnly", "restart": "never"}}]}]}
+                      "reusable": true, "start": "appOnly", "restart": "never", "dismissAfter": 1,
+                      "quietHours": {"from": "", "to": "", "zone": "", "holdAlerts": true}, "renewal": true,
+                      "authority": "", "atCeiling": "", "ceiling": 1,
+                      "budgets": {
+                        "highPerHour": 1, "highPerDay": 1, "frequentPerHour": 1, "frequentPerDay": 1,
+                        "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}}}]}]}
                 """#)
         // The document is full: everything that the decoded file could hold is there.
         let file = try document.decode(ConfigurationFile.self)
