@@ -122,6 +122,8 @@ package struct DeviceTokenRecord: Sendable, Equatable {
     /// Starts through this value that later inventories did not list; from two on it is suspect.
     package var missedStarts: Int = 0
 
+    package static let suspectAfter = 2
+
     package init(
         device: DeviceKey, kind: Kind, type: String, generation: Int64, environment: APNSEnvironment,
         value: TokenValue, firstSeenAt: UnixTime

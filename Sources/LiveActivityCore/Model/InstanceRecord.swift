@@ -70,6 +70,9 @@ package struct InstanceRecord: Sendable, Equatable {
     /// A push may start the card here; on a person's other devices it is only kept up to date where it is shown.
     package var mayStart = true
 
+    /// An ordinary notification went out in place of a card of this run: what it said is told, up to `alertedRevision`.
+    package var hasFallenBack = false
+
     /// Where a `requesting` phone stood: its lease leads back there, so that a person's dismissal is not forgotten.
     package var stateBeforeRequest: State = .absent
 

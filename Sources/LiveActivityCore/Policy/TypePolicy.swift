@@ -21,6 +21,8 @@ package struct TypePolicy: Sendable, Equatable {
     package var highWhen: HighWhen?
     /// What a start says when the state brings no alert.
     package var startAlert: PushAlert?
+    /// What an ordinary notification says where a card cannot be shown; `nil`: none goes out.
+    package var fallback: AlertTemplate?
     /// An ended activity may be set again without asking for `reopen`.
     package var isReusable = false
     package var restart: ActivityRecord.Restart = .never

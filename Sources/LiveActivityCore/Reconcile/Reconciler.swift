@@ -86,10 +86,14 @@ package enum Reconciler {
         let activity = desired.activity
         guard activity.phase == .active else { return .nothing(Reason(.endedUnseen)) }
         guard phone.instance.isWanted else { return .nothing(Reason(.leftAudience)) }
-        if let obstacle = obstacleToStart(desired, phone) { return .nothing(obstacle) }
+        if Fallback.hasTold(desired, phone) { return .nothing(Reason(.fellBack)) }
+        if let obstacle = obstacleToStart(desired, phone) {
+            guard obstacle.makesDisplayImpossible, Fallback.isDue(desired, phone, now) else { return .nothing(obstacle) }
+            return waitForContact(desired, phone, now) ?? .fallBack(obstacle)
+        }
         // Cards that name their activity by an attribute can be told apart, however many starts are open.
         if phone.hasOtherOpenStart, desired.type.activityIDAttribute == nil {
-            return .wait(until: now + otherStartRecheck, Reason(.otherStartOpen))
+            return Fallback.held(desired, phone, now, until: now + otherStartRecheck, Reason(.otherStartOpen))
         }
         if let wait = waitBeforeStart(desired, phone, now) { return wait }
         return .send(
@@ -126,15 +130,20 @@ package enum Reconciler {
         {
             return .wait(until: due, Reason(.retryLater, due.description))
         }
-        // The grace counts from the moment both sides could know, and only where the phone has just been heard of.
-        let since = max(desired.activity.runStartedAt, instance.createdAt)
-        let until = since + desired.type.policy.startGrace
-        if phone.device.contactAt + recentContact > now, now < until {
-            return .wait(until: until, Reason(.startGrace, until.description))
-        }
+        if let wait = waitForContact(desired, phone, now) { return wait }
         let opens = desired.type.policy.budgets.start.opens(phone.startBudget, for: .alertOrEnd, now: now)
-        if opens > now { return .wait(until: opens, Reason(.startBudget, opens.description)) }
-        return nil
+        guard opens > now else { return nil }
+        return Fallback.held(desired, phone, now, until: opens, Reason(.startBudget, opens.description))
+    }
+
+    /// The grace counts from the moment both sides could know, and only where the phone has just been heard of.
+    private static func waitForContact(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
+    ) -> Decision? {
+        let since = max(desired.activity.runStartedAt, phone.instance.createdAt)
+        let until = since + desired.type.policy.startGrace
+        guard phone.device.contactAt + recentContact > now, now < until else { return nil }
+        return .wait(until: until, Reason(.startGrace, until.description))
     }
 
     private static func unconfirmed(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
@@ -227,7 +236,7 @@ package enum Reconciler {
 
     /// The revision of the alert to carry, or 0: it reaches a phone at most once, never after it expired, and not one
     /// who joined after it was given.
-    private static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
+    static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
         guard let alert = desired.activity.alert, now < alert.expiresAt else { return 0 }
         let alerted = phone.instance.run == desired.activity.run ? phone.instance.alertedRevision : 0
         return alert.revision > alerted ? alert.revision : 0

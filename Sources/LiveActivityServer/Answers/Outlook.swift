@@ -8,7 +8,7 @@ import LiveActivityStorage
 /// says about phones.
 struct Outlook {
     enum Course: Sendable, Equatable {
-        case start, update, pending, none
+        case start, update, fallback, pending, none
     }
 
     /// What follows on one phone, and why.
@@ -52,6 +52,7 @@ struct Outlook {
             // A fault that is not the phone's holds back everybody who is behind.
             if let laneReason { return Verdict(course: .pending, reason: .init(laneReason)) }
             return Verdict(course: plan.kind == .start ? .start : .update, reason: .init(reason))
+        case .fallBack: return Verdict(course: .fallback, reason: .init(reason))
         case .wait:
             return Verdict(course: sent(phone) ?? (reason.code == .starting ? .start : .pending), reason: .init(reason))
         case .nothing:
@@ -71,6 +72,7 @@ struct Outlook {
     private static func course(of code: LiveActivityCore.Reason.Code) -> Course {
         switch code {
         case .starting: .start
+        case .fellBack: .fallback
         case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
             .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .startBudget,
             .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
@@ -80,7 +82,8 @@ struct Outlook {
             .earlierRun, .upToDate,
             .activitiesDisabled, .startNever, .noStartAlert, .personDismissed, .cardGone, .cardEnded, .endSent,
             .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
-            .tokenInactive, .tokenBad, .tokenWrongTopic:
+            .tokenInactive, .tokenBad, .tokenWrongTopic, .noDeviceToken, .deviceTokenDead, .notificationsDenied,
+            .expired:
             .none
         }
     }
@@ -101,6 +104,9 @@ struct Outlook {
             switch verdict.course {
             case .start: tally.phones.start += 1
             case .update: tally.phones.update += 1
+            case .fallback:
+                tally.phones.fallback = (tally.phones.fallback ?? 0) + 1
+                counts[verdict.reason.code, default: 0] += 1
             case .pending:
                 tally.phones.pending += 1
                 counts[verdict.reason.code, default: 0] += 1

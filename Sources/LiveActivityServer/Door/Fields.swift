@@ -83,18 +83,39 @@ enum Fields {
     private static func words(
         _ words: AlertText, at pointer: String, mayBeEmpty: Bool
     ) throws(Problem) -> PushAlert.Text {
+        try check(words, at: pointer, mayBeEmpty: mayBeEmpty)
+        return words.words
+    }
+
+    static func check(_ words: AlertText, at pointer: String, mayBeEmpty: Bool) throws(Problem) {
         switch words {
         case .text(let text):
             guard mayBeEmpty || !text.isEmpty else {
                 throw .invalid(
                     pointer, "an alert needs a title: without one the phone shows nothing", expected: "a text")
             }
-            return .text(text)
-        case .localized(let key, let arguments):
+        case .localized(let key, _):
             guard !key.isEmpty else {
                 throw .invalid(pointer + "/locKey", "empty", expected: "a key of the app's strings")
             }
-            return .localized(key: key, arguments: arguments)
+        }
+    }
+
+    static func devices(
+        _ selection: DeviceSelection?, at pointer: String
+    ) throws(Problem) -> ActivityRecord.DeviceSelection? {
+        switch selection {
+        case nil: return nil
+        case .lastActive: return .lastActive
+        case .all: return .all
+        case .ids(let texts):
+            guard 1...SetDesiredState.maximumUsers ~= texts.count else {
+                throw .invalid(
+                    pointer, "an empty or too long list", expected: "1 to \(SetDesiredState.maximumUsers) device ids")
+            }
+            var devices: Set<DeviceID> = []
+            for (index, text) in texts.enumerated() { devices.insert(try id(text, at: "\(pointer)/\(index)")) }
+            return .only(devices)
         }
     }
 }

@@ -91,7 +91,8 @@ extension InstanceRecord: StoredRow {
         let flags = row.int()
         isWanted = flags & 1 != 0
         mayStart = flags & 2 != 0
-        stateBeforeRequest = try decodeCase(flags >> 2, Self.table, "flags")
+        hasFallenBack = flags & 4 != 0
+        stateBeforeRequest = try decodeCase(flags >> 3, Self.table, "flags")
         guard let kind = row.intOrNil() else { return }
         guard let at = row.timeOrNil(), let revision = row.intOrNil(), let status = row.intOrNil() else {
             throw DamagedRow(table: Self.table, column: "last_at")
@@ -124,7 +125,8 @@ extension InstanceRecord: StoredRow {
         row.time(startExpiresAt)
         row.time(lastHighAt)
         row.int(Int64(contradictions))
-        row.int(Int64((isWanted ? 1 : 0) | (mayStart ? 2 : 0) | stateBeforeRequest.rawValue << 2))
+        let flags = (isWanted ? 1 : 0) | (mayStart ? 2 : 0) | (hasFallenBack ? 4 : 0)
+        row.int(Int64(flags | stateBeforeRequest.rawValue << 3))
         row.int(last.map { Int64($0.kind.rawValue) })
         row.time(last?.at)
         row.int(last?.revision)

@@ -43,8 +43,22 @@ struct SnapshotLoader {
         try fetchUpdateTokens(wanted.phones)
         try PhoneLoader(sql: sql).complete(wanted.situations, &snapshot)
         for case .due(let due) in keys { try DueLoader.load(due, sql, &snapshot) }
+        try loadNotifications(keys)
         snapshot.nextActivityNumber = (try sql.number("SELECT max(no) FROM activity") ?? 0) + 1
         snapshot.nextUserNumber = (try sql.number("SELECT max(no) FROM user") ?? 0) + 1
+    }
+
+    private mutating func loadNotifications(_ keys: [SnapshotKey]) throws {
+        let loader = NotificationLoader(sql: sql)
+        var addressees: Set<AddresseeKey> = []
+        for key in keys {
+            switch key {
+            case .dueNotifications(let due): try loader.load(due, &snapshot)
+            case .addressees(let keys): addressees.formUnion(keys)
+            default: break
+            }
+        }
+        try loader.load(addressees, &snapshot)
     }
 
     // MARK: - What the keys name
@@ -66,7 +80,7 @@ struct SnapshotLoader {
                 wanted.instances.formUnion(devices.map { .init(activity, $0) })
                 wanted.situations[activity, default: []] += devices
             case .activity, .members, .users, .device, .activitiesOf, .owners, .audience, .audiencePage, .idempotency,
-                .due:
+                .due, .dueNotifications, .addressees:
                 break
             }
         }
