@@ -93,7 +93,7 @@ package struct Phrase: Sendable, Equatable, CustomStringConvertible {
 
     /// A text as it is, whatever stands in it.
     package init(verbatim text: String) {
-        parts = [.words(text)]
+        parts = text.isEmpty ? [] : [.words(text)]
     }
 
     /// - Throws: `AlertTemplateError` for a brace that is not closed or not opened, or a place that is no JSON Pointer.
