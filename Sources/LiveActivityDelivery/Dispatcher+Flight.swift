@@ -157,6 +157,13 @@ extension Dispatcher {
 
     /// `false` when it could not be written.
     private func settle(_ flight: Flight, _ entries: [SettleFlight.Entry], _ app: AppSettings) async -> Bool {
+        for entry in entries {
+            guard case .answered(let outcome) = entry.outcome else { continue }
+            let (phone, isStart) = (entry.seat.phone, entry.seat.plan.kind == .start)
+            noteDeath(
+                of: isStart ? phone.pushToStartToken?.value : phone.updateToken?.value,
+                isStart ? "push-to-start" : "update", on: phone.device.id, outcome)
+        }
         for _ in 0..<limits.settleAttempts {
             do throws(StorageError) {
                 let result = try await store.commit(

@@ -118,6 +118,9 @@ extension Dispatcher {
     private func settle(_ entries: [SettleNotifications.Entry]) async {
         guard !entries.isEmpty else { return }
         metrics.settled(entries)
+        for entry in entries {
+            noteDeath(of: entry.seat.token.value, "device", on: entry.seat.device.id, entry.outcome)
+        }
         for _ in 0..<limits.settleAttempts {
             do throws(StorageError) {
                 let result = try await store.commit(
@@ -131,6 +134,19 @@ extension Dispatcher {
         }
         // Their lease runs out and they are sent again under the same ids.
         logger.error("outcomes of notifications are given up", metadata: ["count": "\(entries.count)"])
+    }
+
+    /// The end of a token's way: which one, on which device, and what APNs said.
+    func noteDeath(
+        of token: TokenValue?, _ kind: String, on device: DeviceID, _ outcome: Result<PushAnswer, PushFailure>
+    ) {
+        guard let token, case .success(let answer) = outcome, case .tokenDead = answer.verdict else { return }
+        logger.info(
+            "APNs refused a token",
+            metadata: [
+                "device": "\(device)", "kind": "\(kind)", "token": "\(token)", "status": "\(answer.status)",
+                "reason": "\(answer.reason?.text ?? "")",
+            ])
     }
 
     private func report(_ reply: SettleNotifications.Reply) {

@@ -15,7 +15,8 @@ extension LockScreen {
             "notifications": .array(notifications.map(\.view)), "appState": .string(appState.rawValue),
             "isOnline": .bool(isOnline), "isLocked": .bool(isLocked), "activitiesEnabled": .bool(activitiesEnabled),
             "frequentPushesEnabled": .bool(frequentPushesEnabled),
-            "notificationAuthorization": .string(notificationAuthorization.rawValue), "waitingReports": .init(waitingReports),
+            "notificationAuthorization": .string(notificationAuthorization.rawValue),
+            "waitingReports": .init(waitingReports),
         ]
     }
 }

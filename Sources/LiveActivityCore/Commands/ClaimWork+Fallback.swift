@@ -32,7 +32,8 @@ extension ClaimWork {
                     number: NotificationRecord.number(random: seed &* 0x9E37_79B9_7F4A_7C15), app: activity.app,
                     kind: .alert, payload: payload.bytes, collapseID: PushBuilder.collapseID(of: activity.id),
                     expiresAt: Fallback.expiration(desired, now: now),
-                    fallback: .init(activity: activity.number, run: activity.run, revision: activity.revision), at: now))
+                    fallback: .init(activity: activity.number, run: activity.run, revision: activity.revision), at: now)
+            )
         } catch {
             for index in entries.indices {
                 entries[index].outcome = Reason(.payloadRefused, error.description)

@@ -26,6 +26,11 @@ package struct NotifyUser: Command {
         package var devices: Int
         /// Why the others do not, and how many each reason holds for.
         package var reasons: [String: Int]
+
+        package init(devices: Int, reasons: [String: Int]) {
+            self.devices = devices
+            self.reasons = reasons
+        }
     }
 
     /// How long it is worth delivering, unless the call says so itself.

@@ -97,7 +97,8 @@ package struct ReportInventory: Command {
             if var token = draft.snapshot.deviceTokens[.init(key.device, .pushToStart, activity.type)] {
                 token.missedStarts += 1
                 draft.put(token)
-                if token.missedStarts == DeviceTokenRecord.suspectAfter, let device = draft.snapshot.devices[key.device] {
+                if token.missedStarts == DeviceTokenRecord.suspectAfter, let device = draft.snapshot.devices[key.device]
+                {
                     draft.askForTokens(device, suspect: token, at: now)
                 }
             }

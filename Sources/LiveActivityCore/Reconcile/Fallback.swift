@@ -49,7 +49,8 @@ package enum Fallback {
         // On a person's other devices a card would not be started either.
         let instance = phone.instance
         guard instance.mayStart else { return false }
-        let hadNone = instance.state == .absent || instance.state == .requesting && instance.stateBeforeRequest == .absent
+        let hadNone =
+            instance.state == .absent || instance.state == .requesting && instance.stateBeforeRequest == .absent
         let isFirst = instance.run != desired.activity.run || hadNone && !instance.hasFallenBack
         return isFirst || Reconciler.dueAlert(desired, phone, now) > 0
     }

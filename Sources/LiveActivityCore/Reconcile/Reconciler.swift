@@ -88,7 +88,9 @@ package enum Reconciler {
         guard phone.instance.isWanted else { return .nothing(Reason(.leftAudience)) }
         if Fallback.hasTold(desired, phone) { return .nothing(Reason(.fellBack)) }
         if let obstacle = obstacleToStart(desired, phone) {
-            guard obstacle.makesDisplayImpossible, Fallback.isDue(desired, phone, now) else { return .nothing(obstacle) }
+            guard obstacle.makesDisplayImpossible, Fallback.isDue(desired, phone, now) else {
+                return .nothing(obstacle)
+            }
             return waitForContact(desired, phone, now) ?? .fallBack(obstacle)
         }
         // Cards that name their activity by an attribute can be told apart, however many starts are open.

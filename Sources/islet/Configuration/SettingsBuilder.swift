@@ -242,6 +242,9 @@ struct SettingsBuilder {
         if let alert = given.startAlert {
             policy.startAlert = try template(alert, "\(place)/startAlert")
         }
+        if let alert = given.fallback {
+            policy.fallback = try template(alert, "\(place)/fallback")
+        }
         return policy
     }
 

@@ -38,11 +38,19 @@ import Testing
         ("no device token", .noDeviceToken, { _ in }),
         (
             "notifications denied", .notificationsDenied,
-            { try $0.say { $0.deviceToken = Sample.token("d1"); $0.notificationAuthorization = "denied" } }
+            {
+                try $0.say {
+                    $0.deviceToken = Sample.token("d1"); $0.notificationAuthorization = "denied"
+                }
+            }
         ),
         (
             "never asked", .notificationsDenied,
-            { try $0.say { $0.deviceToken = Sample.token("d1"); $0.notificationAuthorization = "notDetermined" } }
+            {
+                try $0.say {
+                    $0.deviceToken = Sample.token("d1"); $0.notificationAuthorization = "notDetermined"
+                }
+            }
         ),
         (
             "signed out", .signedOut,

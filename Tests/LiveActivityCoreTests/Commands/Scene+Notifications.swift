@@ -4,7 +4,9 @@ import TestSupport
 
 extension Scene {
     /// What a device says of itself beside what `register` says.
-    mutating func say(_ device: String = "phone", user: String = "ann", _ change: (inout RegisterDevice.Body) -> Void)
+    mutating func say(
+        _ device: String = "phone", user: String = "ann", _ change: (inout RegisterDevice.Body) -> Void
+    )
         throws
     {
         var body = RegisterDevice.Body(user: Sample.user(user))
