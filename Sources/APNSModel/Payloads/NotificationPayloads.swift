@@ -47,7 +47,7 @@ public struct BackgroundPayload: Sendable, Hashable {
     }
 
     /// - Parameter data: What the app reads when it is woken: members of its own, beside `aps`.
-    /// - Throws: `PayloadError.tooLarge` when the body passes 4,096 bytes, `.dataNamesAPS` for data with a member `aps`.
+    /// - Throws: `PayloadError.tooLarge` when the body passes 4,096 bytes, `.dataNamesAPS` for data that has `aps`.
     public init(data: JSONObject) throws(PayloadError) {
         var text = PayloadText(reserving: 64)
         text.member("content-available", 1)

@@ -16,7 +16,7 @@ public struct NotificationRequest: Sendable, Hashable, Codable {
     public var id: String?
     /// How long it is worth delivering, from this call; absent: 1 d.
     public var expiresAfter: APIDuration?
-    /// `apns-collapse-id`, 1 to 64 visible ASCII characters: a later one with the same takes the place of the one shown.
+    /// `apns-collapse-id`, 1 to 64 visible ASCII characters: a later one with the same takes the place of this one.
     public var collapse: String?
 
     /// A notification that shows this.

@@ -24,12 +24,19 @@ package struct NotifyUser: Command {
     package struct Reply: Sendable, Equatable, IdempotentReply {
         /// How many devices will get it.
         package var devices: Int
-        /// Why the others do not, and how many each reason holds for.
-        package var reasons: [String: Int]
+        /// Why the others do not, the most frequent first; by name where equal, so that a reply is the same each time.
+        package var reasons: [Count]
+
+        /// How many devices a reason holds for.
+        package struct Count: Sendable, Equatable, Codable {
+            package var reason: String
+            package var devices: Int
+        }
 
         package init(devices: Int, reasons: [String: Int]) {
             self.devices = devices
-            self.reasons = reasons
+            self.reasons = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+                .map { Count(reason: $0.key, devices: $0.value) }
         }
     }
 
@@ -55,14 +62,14 @@ package struct NotifyUser: Command {
     package var keys: [SnapshotKey] { [.users(app, [user], nil)] }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
-        var reply = Reply(devices: 0, reasons: [:])
-        guard let user = draft.snapshot.users[.init(app, user)] else { return reply }
+        guard let user = draft.snapshot.users[.init(app, user)] else { return Reply(devices: 0, reasons: [:]) }
+        var reasons: [String: Int] = [:]
         var reachable: [DeviceRecord] = []
         for device in draft.devices(of: user) {
             let token = draft.snapshot.deviceTokens[.init(device.key, .device, "")]
             if case .only(let ids) = body.devices, !ids.contains(device.id) { continue }
             if let obstacle = body.kind.obstacle(device, token) {
-                reply.reasons[obstacle.code.rawValue, default: 0] += 1
+                reasons[obstacle.code.rawValue, default: 0] += 1
             } else {
                 reachable.append(device)
             }
@@ -70,17 +77,16 @@ package struct NotifyUser: Command {
         if body.devices == .lastActive,
             let last = reachable.max(by: { ($0.contactAt, $0.key) < ($1.contactAt, $1.key) }), reachable.count > 1
         {
-            reply.reasons[Reason.Code.otherDeviceActive.rawValue] = reachable.count - 1
+            reasons[Reason.Code.otherDeviceActive.rawValue] = reachable.count - 1
             reachable = [last]
         }
-        guard !reachable.isEmpty else { return reply }
-        reply.devices = reachable.count
+        guard !reachable.isEmpty else { return Reply(devices: 0, reasons: reasons) }
         draft.notify(
             reachable,
             NotificationRecord(
                 number: number, app: app, kind: body.kind, payload: body.payload, collapseID: body.collapseID,
                 expiresAt: now + body.expiresAfter, at: now))
-        return reply
+        return Reply(devices: reachable.count, reasons: reasons)
     }
 }
 

@@ -9,8 +9,7 @@ enum NotificationCalls {
         let request = try call.decode(NotificationRequest.self)
         let command = try request.command(to: user, in: call)
         let done = try await call.commit(command, key: try request.key(to: user, in: call))
-        let reasons = done.reply.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            .map { ActivityAnswer.ReasonCount(reason: $0.key, count: $0.value) }
+        let reasons = done.reply.reasons.map { ActivityAnswer.ReasonCount(reason: $0.reason, count: $0.devices) }
         return try Answer(
             NotificationAnswer(
                 devices: done.reply.devices, others: reasons.reduce(0) { $0 + $1.count }, reasons: reasons),
