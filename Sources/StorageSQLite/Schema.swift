@@ -19,8 +19,8 @@ enum Schema {
             run INTEGER NOT NULL, run_started_at INTEGER NOT NULL, rev INTEGER NOT NULL, priority TEXT NOT NULL,
             relevance REAL, stale_at INTEGER, stale_after INTEGER, start_mode TEXT NOT NULL, devices TEXT NOT NULL,
             restart TEXT NOT NULL, alert TEXT, fallback TEXT, alert_ids TEXT, dismissal TEXT NOT NULL,
-            changed_at INTEGER NOT NULL, accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL,
-            wake_at INTEGER,
+            changed_at INTEGER NOT NULL, accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL,
+            lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL, wake_at INTEGER,
             ended_at INTEGER, client_seq INTEGER,
             UNIQUE (app, id)
         ) STRICT;
@@ -63,11 +63,8 @@ enum Schema {
         CREATE INDEX member_by_user ON member (user, activity);
         CREATE TABLE instance (
             activity INTEGER NOT NULL, dk INTEGER NOT NULL, run INTEGER NOT NULL, state INTEGER NOT NULL,
-            sent_rev INTEGER NOT NULL, shown_rev INTEGER NOT NULL, ts INTEGER NOT NULL, alerted_rev INTEGER NOT NULL,
-            token_gen INTEGER NOT NULL, tries INTEGER NOT NULL, due_at INTEGER, look_at INTEGER,
-            parked_rev INTEGER NOT NULL, local_id TEXT, created_at INTEGER NOT NULL, started_at INTEGER,
-            start_expires_at INTEGER, high_at INTEGER, contradictions INTEGER NOT NULL, flags INTEGER NOT NULL,
-            last_kind INTEGER, last_at INTEGER, last_rev INTEGER, last_status INTEGER, last_reason TEXT,
+            alerted_rev INTEGER NOT NULL, due_at INTEGER, look_at INTEGER, local_id TEXT, started_at INTEGER,
+            start_expires_at INTEGER, body BLOB NOT NULL,
             PRIMARY KEY (activity, dk)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX instance_by_device ON instance (dk, activity);
@@ -112,7 +109,7 @@ enum Schema {
         ) STRICT;
         CREATE INDEX notification_due ON notification (next_at);
         CREATE TABLE addressee (
-            notification INTEGER NOT NULL, dk INTEGER NOT NULL, user INTEGER NOT NULL, due_at INTEGER,
+            notification INTEGER NOT NULL, dk INTEGER NOT NULL, user TEXT NOT NULL, due_at INTEGER,
             tries INTEGER NOT NULL, tried_other INTEGER NOT NULL, reason TEXT,
             PRIMARY KEY (notification, dk)
         ) STRICT, WITHOUT ROWID;

@@ -125,10 +125,10 @@ package struct ClaimNotifications: Command {
         to notification: NotificationRecord, _ addressee: AddresseeRecord, _ draft: Draft
     ) -> Reason? {
         if now >= notification.expiresAt { return addressee.dueAt == nil ? addressee.reason : Reason(.expired) }
-        guard let device = draft.snapshot.devices[addressee.device], device.user == addressee.user else {
+        guard let device = draft.snapshot.devices[addressee.device], device.userID == addressee.user else {
             return Reason(.signedOut)
         }
-        return notification.kind.obstacle(device, draft.snapshot.deviceTokens[.init(device.key, .device, "")])
+        return notification.kind.obstacle(device.facts, draft.snapshot.deviceTokens[.init(device.key, .device, "")])
     }
 
     private func give(

@@ -64,8 +64,8 @@ package struct NotifyUser: Command {
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         guard let user = draft.snapshot.users[.init(app, user)] else { return Reply(devices: 0, reasons: [:]) }
         var reasons: [String: Int] = [:]
-        var reachable: [DeviceRecord] = []
-        for device in draft.devices(of: user) {
+        var reachable: [DeviceFacts] = []
+        for device in draft.devices(of: user).map(\.facts) {
             let token = draft.snapshot.deviceTokens[.init(device.key, .device, "")]
             if case .only(let ids) = body.devices, !ids.contains(device.id) { continue }
             if let obstacle = body.kind.obstacle(device, token) {
@@ -92,11 +92,11 @@ package struct NotifyUser: Command {
 
 extension Draft {
     /// Keeps a notification for these devices, to be sent now.
-    package mutating func notify(_ devices: [DeviceRecord], _ notification: NotificationRecord) {
+    package mutating func notify(_ devices: [DeviceFacts], _ notification: NotificationRecord) {
         var record = snapshot.notifications[notification.number] ?? notification
         for device in devices {
             let addressee = AddresseeRecord(
-                notification: record.number, device: device.key, user: device.user, dueAt: record.nextAt)
+                notification: record.number, device: device.key, user: device.userID, dueAt: record.nextAt)
             guard snapshot.addressees[addressee.key] == nil else { continue }
             put(addressee)
             record.addressees += 1
@@ -117,11 +117,11 @@ extension Draft {
     /// Asks the app on a device, once, to read its push-to-start token anew: starts through it are not seen.
     mutating func askForTokens(_ device: DeviceRecord, suspect: DeviceTokenRecord, at now: UnixTime) {
         let token = snapshot.deviceTokens[.init(device.key, .device, "")]
-        guard NotificationRecord.Kind.background.obstacle(device, token) == nil else { return }
+        guard NotificationRecord.Kind.background.obstacle(device.facts, token) == nil else { return }
         // By phone and value: however often it comes to this, it is one notification for one phone.
         let number = NotificationRecord.number(random: Digest.fnv1a("\(device.key) \(suspect.value.hex)".utf8))
         notify(
-            [device],
+            [device.facts],
             NotificationRecord(
                 number: number, app: device.app, kind: .background, payload: BackgroundPayload().bytes,
                 expiresAt: now + .seconds(3600), at: now))

@@ -76,7 +76,7 @@ package struct AddresseeRecord: Sendable, Equatable {
     package var notification: NotificationNumber
     package var device: DeviceKey
     /// Whom it is for: the device may be another person's by the time it is sent.
-    package var user: UserNumber
+    package var user: UserID
     /// When it is to be sent, or after what time whoever had claimed it has it no longer; `nil`: it is parked.
     package var dueAt: UnixTime?
     /// Times that it was claimed.
@@ -86,7 +86,7 @@ package struct AddresseeRecord: Sendable, Equatable {
     /// Why it waits or is parked.
     package var reason: Reason?
 
-    package init(notification: NotificationNumber, device: DeviceKey, user: UserNumber, dueAt: UnixTime?) {
+    package init(notification: NotificationNumber, device: DeviceKey, user: UserID, dueAt: UnixTime?) {
         self.notification = notification
         self.device = device
         self.user = user
@@ -156,7 +156,7 @@ package struct NotificationFlight: Sendable {
 
 extension NotificationRecord.Kind {
     /// Why a device cannot get an ordinary notification; `nil` when it can.
-    package func obstacle(_ device: DeviceRecord, _ token: DeviceTokenRecord?) -> Reason? {
+    package func obstacle(_ device: DeviceFacts, _ token: DeviceTokenRecord?) -> Reason? {
         if device.signedOutAt != nil { return Reason(.signedOut) }
         guard let token else { return Reason(.noDeviceToken) }
         if token.deadAt != nil { return Reason(.deviceTokenDead) }

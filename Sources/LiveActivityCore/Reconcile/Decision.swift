@@ -47,7 +47,7 @@ package struct PushPlan: Sendable, Equatable {
 /// Everything known about one phone of an activity.
 package struct PhoneSituation: Sendable, Equatable {
     package var instance: InstanceRecord
-    package var device: DeviceRecord
+    package var device: DeviceFacts
     package var updateToken: UpdateTokenRecord?
     package var pushToStartToken: DeviceTokenRecord?
     /// For ordinary notifications; not looked up where a card is shown.
@@ -59,7 +59,7 @@ package struct PhoneSituation: Sendable, Equatable {
     package var startBudget: BudgetRecord?
 
     package init(
-        instance: InstanceRecord, device: DeviceRecord, updateToken: UpdateTokenRecord? = nil,
+        instance: InstanceRecord, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
         pushToStartToken: DeviceTokenRecord? = nil, deviceToken: DeviceTokenRecord? = nil,
         hasOtherOpenStart: Bool = false,
         highBudget: BudgetRecord? = nil, startBudget: BudgetRecord? = nil

@@ -54,7 +54,8 @@ extension AddresseeRecord: StoredRow {
     static let fixedColumns: Set<String> = ["user"]
 
     init(_ row: inout RowReader) throws {
-        self.init(notification: row.int(), device: row.int(), user: row.int(), dueAt: row.timeOrNil())
+        self.init(
+            notification: row.int(), device: row.int(), user: UserID(stored: row.text()), dueAt: row.timeOrNil())
         tries = Int(row.int())
         triedOther = row.bool()
         reason = try decodeReason(row.textOrNil(), Self.table, "reason")
@@ -63,7 +64,7 @@ extension AddresseeRecord: StoredRow {
     func bind(_ row: inout RowBinder) {
         row.int(notification)
         row.int(device)
-        row.int(user)
+        row.text(user.text)
         row.time(dueAt)
         row.int(Int64(tries))
         row.bool(triedOther)

@@ -209,7 +209,7 @@ struct RandomRows {
 
     mutating func addressee(_ notification: NotificationNumber) -> AddresseeRecord {
         var row = AddresseeRecord(
-            notification: notification, device: number(), user: number(), dueAt: maybe { $0.time() })
+            notification: notification, device: number(), user: Sample.user(text()), dueAt: maybe { $0.time() })
         row.tries = count()
         row.triedOther = dice.chance(50)
         row.reason = maybe { $0.reason() }
