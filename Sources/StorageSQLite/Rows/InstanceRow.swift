@@ -45,8 +45,10 @@ extension InstanceRecord: StoredRow {
 
     private static let wantedFlag: UInt64 = 1, mayStartFlag: UInt64 = 2, lastFlag: UInt64 = 4, reasonFlag: UInt64 = 8
     /// Some of the numbers that are nearly always zero are not.
-    private static let rareFlag: UInt64 = 16, highFlag: UInt64 = 32, fallenBackFlag: UInt64 = 64
-    private static let stateBeforeShift: UInt64 = 7
+    private static let rareFlag: UInt64 = 16, highFlag: UInt64 = 32
+    private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
+    private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
+    private static let fallenBackFlag: UInt64 = 1 << 13
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -63,6 +65,9 @@ extension InstanceRecord: StoredRow {
         if isRare { flags |= Self.rareFlag }
         if lastHighAt != nil { flags |= Self.highFlag }
         if hasFallenBack { flags |= Self.fallenBackFlag }
+        if isLocalAhead { flags |= Self.localAheadFlag }
+        if isRenewing { flags |= Self.renewingFlag }
+        if isEvicted { flags |= Self.evictedFlag }
         writer.unsigned(flags)
         writer.signed(sentRevision)
         writer.signed(timestamp)
@@ -87,7 +92,8 @@ extension InstanceRecord: StoredRow {
 
     /// `false` where it is not what `packed` makes.
     private mutating func unpack(_ reader: inout PackedReader) -> Bool {
-        guard let flags = reader.unsigned(), let state = State(rawValue: Int(flags >> Self.stateBeforeShift)),
+        guard let flags = reader.unsigned(),
+            let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
             let sent = reader.signed(), let time = reader.signed(), let generation = reader.signed(),
             let created = reader.signed()
         else { return false }
@@ -95,6 +101,9 @@ extension InstanceRecord: StoredRow {
         mayStart = flags & Self.mayStartFlag != 0
         hasFallenBack = flags & Self.fallenBackFlag != 0
         stateBeforeRequest = state
+        isLocalAhead = flags & Self.localAheadFlag != 0
+        isRenewing = flags & Self.renewingFlag != 0
+        isEvicted = flags & Self.evictedFlag != 0
         sentRevision = sent
         timestamp = time
         tokenGeneration = generation

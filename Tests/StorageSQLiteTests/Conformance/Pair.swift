@@ -24,6 +24,7 @@ struct Pair {
         var flights: [Flight] = []
         var sweeps: [SweepAudience] = []
         var notifications: [NotificationFlight] = []
+        var evictions: [EvictCard] = []
     }
 
     /// A command that waits for its group.
