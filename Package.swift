@@ -135,13 +135,25 @@ let package = Package(
             path: "Examples/FocusTimer/Command",
             swiftSettings: settings
         ),
+        .target(
+            name: "Pager",
+            dependencies: ["BackendCalls", "JSONText"],
+            path: "Examples/Pager/Backend",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "pager-desk",
+            dependencies: ["Pager", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
+            path: "Examples/Pager/Command",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "islet",
             dependencies: [
                 "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
                 "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityServer",
                 "LiveActivityStorage",
-                "OrderTracking", "StorageSQLite",
+                "OrderTracking", "Pager", "StorageSQLite",
                 httpClient, lifecycle, logging, product("ArgumentParser", "swift-argument-parser"),
                 product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"),
                 product("UnixSignals", "swift-service-lifecycle"), product("Yams", "Yams"),
@@ -232,7 +244,7 @@ let package = Package(
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer",
                 "JSONText",
                 "LiveActivityAPI", "LiveActivityCore", "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer",
-                "LiveActivityStorage", "OrderTracking",
+                "LiveActivityStorage", "OrderTracking", "Pager",
                 "StorageSQLite", "TestSupport", httpClient, lifecycle, logging,
                 product("NIOCore", "swift-nio"),
                 product("NIOHTTP1", "swift-nio"),

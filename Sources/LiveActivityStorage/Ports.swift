@@ -17,6 +17,8 @@ package protocol WorkStore: StateStore {
     var wakeUps: AsyncStream<Void> { get }
     /// The earliest instant that a lane waits for; `nil` when all sleep.
     func nextWakeAt() async throws(StorageError) -> UnixTime?
+    /// The same of ordinary notifications; `nil` when there are none.
+    func nextNotificationAt() async throws(StorageError) -> UnixTime?
 }
 
 /// What can be asked without changing anything.

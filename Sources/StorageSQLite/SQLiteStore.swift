@@ -104,6 +104,12 @@ package final class SQLiteStore: WorkStore, Sendable {
         }
     }
 
+    package func nextNotificationAt() async throws(StorageError) -> UnixTime? {
+        try await query { sql in
+            try sql.number("SELECT min(next_at) FROM notification").map(UnixTime.init(milliseconds:))
+        }
+    }
+
     /// The same, by statements of ours.
     func query<Value: Sendable>(
         _ body: @escaping @Sendable (Statements) throws -> Value

@@ -25,6 +25,7 @@ enum Credential: Sendable, Hashable {
         "DELETE /v1/activities/{activity}": .backend,
         "POST /v1/activities/{activity}/audience": .backend,
         "GET /v1/activities": .read,
+        "POST /v1/users/{user}/notifications": .backend,
         "POST /v1/batch": .device,
         "GET /v1/activities/{activity}": .read,
         "GET /v1/activities/{activity}/timeline": .read,

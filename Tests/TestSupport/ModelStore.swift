@@ -33,6 +33,9 @@ package struct ModelStore: Sendable {
         (rows.activities.values.compactMap(\.wakeAt) + rows.lanes.values.flatMap { $0.compactMap(\.nextAt) }).min()
     }
 
+    /// The same of ordinary notifications.
+    package var nextNotificationAt: UnixTime? { rows.notifications.values.map(\.nextAt).min() }
+
     private mutating func apply(_ draft: Draft) {
         let (from, changes) = (draft.snapshot, draft.changes)
         for key in changes.activities {
@@ -61,6 +64,10 @@ package struct ModelStore: Sendable {
         for key in changes.tombstones { rows.tombstones[key] = from.tombstones[key] }
         for key in changes.owners { rows.owners[key] = from.owners[key] }
         for key in changes.budgets { rows.budgets[key] = from.budgets[key] }
+        for key in changes.removedNotifications { rows.notifications[key] = nil }
+        for key in changes.notifications { rows.notifications[key] = from.notifications[key] }
+        for key in changes.removedAddressees { rows.addressees[key] = nil }
+        for key in changes.addressees { rows.addressees[key] = from.addressees[key] }
         rows.nextActivityNumber = max(rows.nextActivityNumber, from.nextActivityNumber)
         rows.nextUserNumber = max(rows.nextUserNumber, from.nextUserNumber)
         history += changes.history
@@ -128,6 +135,8 @@ extension ModelStore {
         case .idempotency(let app, let hash):
             part.idempotency[.init(app, hash)] = rows.idempotency[.init(app, hash)]
         case .due(let due): loadDue(due, &part)
+        case .dueNotifications(let due): loadNotifications(due, &part)
+        case .addressees(let keys): loadAddressees(keys, &part)
         }
     }
 
@@ -222,7 +231,7 @@ extension ModelStore {
             return
         }
         part.budgets[.init(device, .start)] = rows.budgets[.init(device, .start)]
-        for (token, record) in rows.deviceTokens where token.device == device && token.kind == .pushToStart {
+        for (token, record) in rows.deviceTokens where token.device == device {
             part.deviceTokens[token] = record
         }
         let type = rows.activities[activity]?.type

@@ -64,6 +64,28 @@ package enum SnapshotKey: Sendable, Equatable {
     /// Lanes that have something to do, the longest waiting first, with their activities, contents and a `page` of
     /// phones each. See `DueLanes`.
     case due(DueLanes)
+    /// Ordinary notifications that have something to do, the longest waiting first, with the devices that are due:
+    /// rows, devices, device tokens, and of fallbacks the instances. See `DueNotifications`.
+    case dueNotifications(DueNotifications)
+    /// These rows with their notifications, and of fallbacks the instances.
+    case addressees([AddresseeKey])
+}
+
+/// Which ordinary notifications a claim is to see: those whose `nextAt` has come, each with the devices whose `dueAt`
+/// has, in their order; of one that has expired all its devices.
+package struct DueNotifications: Sendable, Equatable {
+    package var at: UnixTime
+    package var notifications: Int
+    /// Devices in all, and of one notification.
+    package var addressees: Int
+    package var addresseesOfOne: Int
+
+    package init(at time: UnixTime, notifications: Int, addressees: Int, addresseesOfOne: Int) {
+        at = time
+        self.notifications = notifications
+        self.addressees = addressees
+        self.addresseesOfOne = addresseesOfOne
+    }
 }
 
 /// Which lanes a claim is to see.

@@ -3,8 +3,8 @@ package import APNSModel
 /// A snapshot being changed by one command after another: reads see earlier changes, what changed is known by key, and
 /// what a refused command did is undone.
 package struct Draft: Sendable {
-    package private(set) var snapshot: Snapshot
-    package private(set) var changes = Changes()
+    package internal(set) var snapshot: Snapshot
+    package internal(set) var changes = Changes()
     /// Made when first asked for, and kept true from then on.
     private var index: DeviceIndex?
     /// How to undo the command that is running; `nil` when none is that may be refused.
@@ -30,6 +30,10 @@ package struct Draft: Sendable {
         package var tombstones: Set<Snapshot.TombstoneKey> = []
         package var owners: Set<TokenValue> = []
         package var budgets: Set<BudgetKey> = []
+        package var notifications: Set<NotificationNumber> = []
+        package var removedNotifications: Set<NotificationNumber> = []
+        package var addressees: Set<AddresseeKey> = []
+        package var removedAddressees: Set<AddresseeKey> = []
         package var history: [HistoryRecord] = []
 
         package init() {}
@@ -39,7 +43,8 @@ package struct Draft: Sendable {
                 && deviceTokens.isEmpty && instances.isEmpty && updateTokens.isEmpty && removedUpdateTokens.isEmpty
                 && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
                 && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
-                && idempotency.isEmpty
+                && idempotency.isEmpty && notifications.isEmpty && removedNotifications.isEmpty && addressees.isEmpty
+                && removedAddressees.isEmpty
         }
     }
 
@@ -63,7 +68,7 @@ package struct Draft: Sendable {
         }
     }
 
-    private mutating func onRefusal(_ undo: @escaping @Sendable (inout Draft) -> Void) {
+    mutating func onRefusal(_ undo: @escaping @Sendable (inout Draft) -> Void) {
         journal?.append(undo)
     }
 
@@ -116,6 +121,7 @@ package struct Draft: Sendable {
         var phone = PhoneSituation(
             instance: instance, device: device, updateToken: snapshot.updateTokens[key],
             pushToStartToken: snapshot.deviceTokens[.init(key.device, .pushToStart, type)],
+            deviceToken: snapshot.deviceTokens[.init(key.device, .device, "")],
             hasOtherOpenStart: snapshot.otherOpenStarts.contains(key),
             highBudget: snapshot.budgets[.init(key.device, .high)],
             startBudget: snapshot.budgets[.init(key.device, .start)])

@@ -48,6 +48,7 @@ package struct PatchActivity: Command {
         whole.alert = body.alert
         whole.priority = body.priority ?? activity.priority
         whole.relevance = body.relevance ?? activity.relevance
+        whole.fallback = activity.fallback
         let namesStaleDate = body.staleAt != nil || body.staleAfter != nil
         whole.staleAt = namesStaleDate ? body.staleAt : activity.staleAt
         whole.staleAfter = namesStaleDate ? body.staleAfter : activity.staleAfter

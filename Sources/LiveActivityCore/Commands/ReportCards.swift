@@ -97,6 +97,10 @@ package struct ReportInventory: Command {
             if var token = draft.snapshot.deviceTokens[.init(key.device, .pushToStart, activity.type)] {
                 token.missedStarts += 1
                 draft.put(token)
+                if token.missedStarts == DeviceTokenRecord.suspectAfter, let device = draft.snapshot.devices[key.device]
+                {
+                    draft.askForTokens(device, suspect: token, at: now)
+                }
             }
         // The app is about to start the card: its word holds for its lease, whether the inventory lists it yet or not.
         case .requesting, .absent, .ended, .dismissed, .gone: return

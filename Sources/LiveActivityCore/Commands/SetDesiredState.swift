@@ -17,6 +17,8 @@ package struct SetDesiredState: Command {
         package var staleAfter: Duration?
         package var start: ActivityRecord.StartMode?
         package var restart: ActivityRecord.Restart?
+        /// A template; `nil` leaves it to the type.
+        package var fallback: PushAlert?
         package var reopen = false
 
         package init(state: JSONObject) { self.state = state }
@@ -220,12 +222,13 @@ package struct SetDesiredState: Command {
         activity.endedAt = nil
         activity.dismissal = .systemDefault
         activity.accepted(at: now, policy: type.policy)
-        let before = (activity.start, activity.restart)
+        let before = (activity.start, activity.restart, activity.fallback)
         if let start = body.start { activity.start = start }
         if let restart = body.restart { activity.restart = restart }
         if let devices = body.devices { activity.devices = devices }
+        activity.fallback = body.fallback
         // These may open a way for phones that wait with the same state.
-        if before != (activity.start, activity.restart) { activity.beginLap(at: now) }
+        if before != (activity.start, activity.restart, activity.fallback) { activity.beginLap(at: now) }
         guard changed else { return }
         activity.priority = body.priority
         activity.relevance = body.relevance

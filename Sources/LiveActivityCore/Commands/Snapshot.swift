@@ -82,6 +82,19 @@ package struct Snapshot: Sendable, Equatable {
             self.isComplete = isComplete
         }
     }
+    /// The devices that a notification is to be sent to now.
+    package struct NotificationPage: Sendable, Equatable {
+        package var devices: [DeviceKey]
+        /// None that is due was left out.
+        package var isComplete: Bool
+        /// When the next of the others is due.
+        package var nextDueAt: UnixTime?
+        package init(devices: [DeviceKey], isComplete: Bool, nextDueAt: UnixTime? = nil) {
+            self.devices = devices
+            self.isComplete = isComplete
+            self.nextDueAt = nextDueAt
+        }
+    }
     /// A stretch of a lane.
     package struct Page: Sendable, Equatable {
         package var devices: [DeviceKey]
@@ -119,6 +132,11 @@ package struct Snapshot: Sendable, Equatable {
     package var tombstones: [TombstoneKey: TombstoneRecord] = [:]
     package var owners: [TokenValue: TokenOwnerRecord] = [:]
     package var budgets: [BudgetKey: BudgetRecord] = [:]
+    package var notifications: [NotificationNumber: NotificationRecord] = [:]
+    package var addressees: [AddresseeKey: AddresseeRecord] = [:]
+    /// What `SnapshotKey.dueNotifications` found, in order, and the devices of each that are due.
+    package var dueNotifications: [NotificationNumber] = []
+    package var notificationPages: [NotificationNumber: NotificationPage] = [:]
     /// What `SnapshotKey.due` found, in order.
     package var due: [LaneKey] = []
     /// The activities among them whose lanes are to be told of a new lap.

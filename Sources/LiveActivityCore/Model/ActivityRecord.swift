@@ -39,6 +39,8 @@ package struct ActivityRecord: Sendable, Equatable {
     package var devices: DeviceSelection = .lastActive
     package var restart: Restart = .never
     package var alert: AlertRecord?
+    /// What an ordinary notification says where the card cannot be shown, a template; `nil`: what the type says.
+    package var fallback: PushAlert?
     /// The ids of the alerts this run has had, the latest last: one that is named again is the same alert.
     package var alertIDs: [String] = []
     package var dismissal: DismissalWish = .systemDefault

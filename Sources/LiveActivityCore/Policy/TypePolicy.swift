@@ -23,6 +23,8 @@ package struct TypePolicy: Sendable, Equatable {
     package var highWhen: HighWhen?
     /// What a start says when the state brings no alert.
     package var startAlert: AlertTemplate?
+    /// What an ordinary notification says where a card cannot be shown; `nil`: none goes out.
+    package var fallback: AlertTemplate?
     /// An ended activity may be set again without asking for `reopen`.
     package var isReusable = false
     /// An activity that nobody has set for so long is ended: by then iOS has taken its cards away. `nil`: never.

@@ -29,6 +29,7 @@ extension ActivityRequest {
             case .always: .always
             }
         }
+        body.fallback = try fallback?.template()
         body.reopen = reopen ?? false
         return SetDesiredState(app: call.app.bundleID, id: activity, type: type, body: body, now: call.now)
     }

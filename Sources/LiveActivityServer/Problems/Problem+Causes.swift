@@ -131,7 +131,7 @@ extension Problem {
         switch error {
         case .tooLarge(let bytes, let limit, let parts):
             let largest = parts.max { $0.bytes < $1.bytes }
-            let pointers = ["content-state": "/state", "attributes": "/attributes", "alert": "/alert"]
+            let pointers = ["content-state": "/state", "attributes": "/attributes", "alert": "/alert", "data": "/data"]
             let sizes = parts.map { "\($0.name) \($0.bytes)" }.joined(separator: ", ")
             self.init(
                 .payloadTooLarge,
@@ -145,6 +145,8 @@ extension Problem {
             self.init(.typeMisconfigured, "the type has no `attributesType`", fix: "mend it in the configuration")
         case .badRelevanceScore:
             self = .invalid("/relevance", "not a finite number", expected: "a finite number")
+        case .dataNamesAPS:
+            self = .invalid("/data/aps", "\(error)", expected: "another name")
         }
     }
 

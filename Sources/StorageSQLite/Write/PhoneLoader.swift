@@ -71,7 +71,7 @@ struct PhoneLoader {
         try sql.query(
             """
             SELECT \(DeviceTokenRecord.list) FROM device_token
-            WHERE dk IN (SELECT value FROM json_each(?)) AND kind = \(DeviceTokenRecord.Kind.pushToStart.rawValue)
+            WHERE dk IN (SELECT value FROM json_each(?))
             """, [list]
         ) { row in
             let record = try DeviceTokenRecord(&row)

@@ -48,8 +48,22 @@ struct SnapshotLoader {
         try phones.load(wanted.situations, &snapshot)
         try phones.loadStarts(wanted.situations, &snapshot)
         for case .due(let due) in keys { try DueLoader.load(due, sql, &snapshot) }
+        try loadNotifications(keys)
         snapshot.nextActivityNumber = (try sql.number("SELECT max(no) FROM activity") ?? 0) + 1
         snapshot.nextUserNumber = (try sql.number("SELECT max(no) FROM user") ?? 0) + 1
+    }
+
+    private mutating func loadNotifications(_ keys: [SnapshotKey]) throws {
+        let loader = NotificationLoader(sql: sql)
+        var addressees: Set<AddresseeKey> = []
+        for key in keys {
+            switch key {
+            case .dueNotifications(let due): try loader.load(due, &snapshot)
+            case .addressees(let keys): addressees.formUnion(keys)
+            default: break
+            }
+        }
+        try loader.load(addressees, &snapshot)
     }
 
     // MARK: - What the keys name
@@ -74,7 +88,7 @@ struct SnapshotLoader {
                 wanted.activities.insert(activity)
                 wanted.situations.formUnion(devices.map { .init(activity, $0) })
             case .activity, .members, .users, .device, .activitiesOf, .owners, .holders, .audience, .audiencePage,
-                .idempotency, .due:
+                .idempotency, .due, .dueNotifications, .addressees:
                 break
             }
         }

@@ -63,6 +63,7 @@ struct ConfigurationFile: Decodable {
         var highPriorityInterval: APIDuration?
         var highWhen: HighWhen?
         var startAlert: Alert?
+        var fallback: Alert?
         var reusable: Bool?
         var start: ActivityRequest.Start?
         var restart: ActivityRequest.Restart?

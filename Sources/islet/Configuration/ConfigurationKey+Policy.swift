@@ -37,6 +37,11 @@ extension ConfigurationKey {
                 + "drops a start without an alert. {/pointer} stands for a value of the state or the attributes, "
                 + "{/pointer|otherwise} says what stands there without one, {{ and }} are the braces themselves."),
         ConfigurationKey(
+            "fallback", .object(startAlert), .group(isOptional: true),
+            "What an ordinary notification says on a phone that cannot show the card: once for the first state and for "
+                + "each alert, never beside a card. The texts are templates as in `startAlert`. Left out, and where "
+                + "the call that sets the state brings none, there is no notification."),
+        ConfigurationKey(
             "reusable", .scalar("true or false"), .defaulted("\(defaults.isReusable)"),
             "An ended activity may be set again without asking for it."),
         ConfigurationKey(

@@ -79,6 +79,9 @@ struct ConfigurationReport {
                     + "\(Wording.duration(policy.startWindow)) for a phone that is off, and is stale after "
                     + Wording.duration(policy.startStaleAfter))
         }
+        if let fallback = policy.fallback {
+            add("where no card can be shown an ordinary notification says \(words(fallback))")
+        }
         add("changes within \(Wording.duration(policy.coalescingWindow)) go out together")
         add(priority(policy))
         add(

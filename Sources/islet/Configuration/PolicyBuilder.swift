@@ -35,6 +35,9 @@ struct PolicyBuilder {
         if let alert = given.startAlert {
             policy.startAlert = try template(alert, "\(place)/startAlert")
         }
+        if let alert = given.fallback {
+            policy.fallback = try template(alert, "\(place)/fallback")
+        }
         return policy
     }
 

@@ -9,12 +9,12 @@ struct RandomLife {
     var pair: Pair
     var now = Sample.now
     var node: Int64 = 1
-    private let apps: [AppSettings]
+    let apps: [AppSettings]
     private var sequence: Int64 = 0
 
     static let activities = ["a", "b", "c", "11111111-aaaa-4bbb-8ccc-222222222222"]
     static let users = ["ann", "bob", "cat"]
-    private static let devices = ["d1", "d2", "d3", "d4", "d5"]
+    static let devices = ["d1", "d2", "d3", "d4", "d5"]
     /// In milliseconds; the longest brings cards near the end of their time.
     private static let pauses = [0, 10, 300, 300, 1000, 1000, 5000, 20_000, 20_000, 70_000, 1_000_000, 9_000_000]
     private static let cards = (1...8).map { "card-\($0)" }
@@ -28,6 +28,7 @@ struct RandomLife {
                 types: [
                     Sample.type { policy in
                         policy.isReusable = true
+                        policy.fallback = AlertTemplate(Sample.alert)
                         policy.renewal = true
                         policy.staleAfter = .seconds(300)
                         policy.atCeiling = .endLeastRelevant
@@ -77,11 +78,15 @@ struct RandomLife {
             let app = app()
             try await pair.run(
                 "sign out", SignOutDevice(app: app.bundleID, id: Sample.device(dice.pick(Self.devices)), now: now))
-        case 65..<82: try await claim()
-        case 82..<97: try await settle()
+        case 65..<78: try await claim()
+        case 78..<89: try await settle()
+        case 89..<92: try await notify()
+        case 92..<95: try await claimNotifications()
+        case 95..<98: try await settleNotifications()
         default:
             node += 1
             pair.leavings.flights = []
+            pair.leavings.notifications = []
         }
     }
 
@@ -118,6 +123,7 @@ struct RandomLife {
         body.staleAfter = dice.chance(10) ? .seconds(100 + dice.roll(500)) : nil
         body.start = dice.chance(15) ? dice.pick([.ifPossible, .appOnly, .never]) : nil
         body.restart = dice.chance(30) ? dice.pick(ActivityRecord.Restart.allCases) : nil
+        if dice.chance(20) { body.fallback = PushAlert(title: .text("Step {/step}")) }
         body.reopen = dice.chance(60)
         var command = SetDesiredState(app: app.bundleID, id: id, type: type(app), body: body, now: now)
         command.preconditions = preconditions()
@@ -146,6 +152,7 @@ struct RandomLife {
         body.environment = dice.pick([nil, .production, .sandbox])
         body.deviceToken = dice.chance(40) ? Sample.token(word("device")) : nil
         body.locale = dice.chance(30) ? "de_DE" : nil
+        body.notificationAuthorization = dice.pick([nil, nil, nil, "authorized", "denied"])
         let id = dice.pick(Self.devices)
         try await pair.run(
             "register \(id)",
@@ -233,7 +240,7 @@ struct RandomLife {
         try await pair.run("settle", SettleFlight(flight: flight, entries: entries, app: app, now: now))
     }
 
-    private mutating func outcome() -> SettleFlight.Outcome {
+    mutating func outcome() -> SettleFlight.Outcome {
         switch dice.roll(20) {
         case 0..<9: .answered(.success(PushAnswer(status: 200)))
         case 9: .awaited(until: now + .seconds(12))

@@ -63,6 +63,9 @@ struct RandomRows {
                 expiresAt: rows.time(), keep: rows.dice.chance(50),
                 onUnknown: rows.dice.pick(AlertRecord.OnUnknown.allCases))
         }
+        row.fallback = maybe { rows in
+            PushAlert(title: rows.alertText(), body: rows.maybe { $0.alertText() }, sound: rows.maybe { $0.text() })
+        }
         row.dismissal = dice.pick([.systemDefault, .immediate, .at(time())])
         row.changedAt = time()
         row.acceptedAt = time()
@@ -144,6 +147,7 @@ struct RandomRows {
         row.contradictions = count()
         row.isWanted = dice.chance(50)
         row.mayStart = dice.chance(50)
+        row.hasFallenBack = dice.chance(50)
         row.stateBeforeRequest = dice.pick(InstanceRecord.State.allCases)
         row.isLocalAhead = dice.chance(50)
         row.isRenewing = dice.chance(50)
@@ -199,6 +203,25 @@ struct RandomRows {
         return HistoryRecord(activity: activity, at: time(), revision: number(), entries: entries)
     }
 
+    mutating func notification() -> NotificationRecord {
+        var row = NotificationRecord(
+            number: NotificationRecord.number(random: dice.next()), app: Sample.bundleID,
+            kind: dice.pick(NotificationRecord.Kind.allCases), payload: Array(text().utf8),
+            collapseID: maybe { CollapseID("c\($0.count())") } ?? nil, expiresAt: time(),
+            fallback: maybe { .init(activity: $0.number(), run: $0.count(), revision: $0.number()) }, at: time())
+        row.addressees = count()
+        return row
+    }
+
+    mutating func addressee(_ notification: NotificationNumber) -> AddresseeRecord {
+        var row = AddresseeRecord(
+            notification: notification, device: number(), user: Sample.user(text()), dueAt: maybe { $0.time() })
+        row.tries = count()
+        row.triedOther = dice.chance(50)
+        row.reason = maybe { $0.reason() }
+        return row
+    }
+
     /// Some rows of every table.
     mutating func fill(_ draft: inout Draft) {
         for number in Int64(1)...3 {
@@ -207,6 +230,9 @@ struct RandomRows {
             draft.put(lane(number))
             draft.record(history(number))
             draft.record(history(number))
+            let notification = notification()
+            draft.put(notification)
+            for _ in 0..<3 { draft.put(addressee(notification.number)) }
             for _ in 0..<3 {
                 let key = DeviceKey(dice.next() >> 1)
                 draft.put(device(key))

@@ -39,11 +39,14 @@ enum Arrows {
         "guild-hall": ["EmojiRangers", "BackendCalls", "ArgumentParser"],
         "FocusTimer": ["BackendCalls", "JSONText", "Foundation"],
         "focus-timer": ["FocusTimer", "BackendCalls", "ArgumentParser", "Foundation"],
+        "Pager": ["BackendCalls", "JSONText", "Foundation"],
+        "pager-desk": ["Pager", "BackendCalls", "ArgumentParser", "Foundation"],
         "islet": [
             "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
             "LiveActivityAPI",
             "LiveActivityCore",
-            "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
+            "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "Pager",
+            "StorageSQLite",
             "ArgumentParser", "AsyncHTTPClient", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
             "ServiceLifecycle", "UnixSignals", "Yams",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
@@ -56,6 +59,7 @@ enum Arrows {
         "Examples/OrderTracking/Command/": "order-shop",
         "Examples/EmojiRangers/Guild/": "EmojiRangers", "Examples/EmojiRangers/Command/": "guild-hall",
         "Examples/FocusTimer/Functions/": "FocusTimer", "Examples/FocusTimer/Command/": "focus-timer",
+        "Examples/Pager/Backend/": "Pager", "Examples/Pager/Command/": "pager-desk",
     ]
 
     static func target(of path: String) -> String? {
