@@ -153,6 +153,9 @@ struct CardDiagnosis {
         case .wait(let until, _):
             severity = .waiting
             evidence["until"] = .string(until.description)
+        case .fallBack:
+            severity = .waiting
+            evidence["next"] = "an ordinary notification in the card's place"
         case .nothing: severity = DecisionWords.severity(of: reason.code)
         }
         for (index, argument) in reason.arguments.enumerated() where !argument.isEmpty {
