@@ -38,18 +38,24 @@ import Testing
         }
     }
 
-    @Test func `F7: while pushes fail, an app that is in touch is told the state, and updates its card itself`()
+    @Test func `F7: while pushes fail, an app that is in touch is told the state, and can update its card itself`()
         async throws
     {
         try await FocusCheck.run { stack, functions in
-            let (phone, _) = try await FocusCheck.localTimer(stack, functions)
+            let (phone, localID) = try await FocusCheck.localTimer(stack, functions)
             try await stack.reported(phone)
             stack.simulator.faults = [FaultRule(.refuse(status: 503, reason: "ServiceUnavailable"))]
-            try stack.simulator.perform(.background, on: phone)
             let paused = try await functions.update(.pause, "1", as: "anna")
-            try stack.simulator.perform(.foreground, on: phone)
+            // What an app does that comes to the foreground: it says who it is, and applies the answer.
+            let answer = try await stack.islet.call(.PUT, "/v1/devices/anna", ["user": "anna"])
+                .decode(DesiredStatesAnswer.self)
+            let desired = try #require(answer.activities.first { $0.activity == "focus-1" })
+            #expect(desired.phase == "active" && desired.revision == 2)
+            try stack.simulator.perform(
+                .updateLocally(
+                    .init(localID: localID, contentState: desired.state, basedOn: desired.revision)), on: phone)
             try await FocusCheck.shows(paused, on: phone, stack)
-            #expect(stack.simulator.received.filter { $0.event == "update" }.allSatisfy { $0.status == 503 })
+            #expect(stack.simulator.received.filter { $0.number > 1 }.allSatisfy { $0.status != 200 })
         }
     }
 
