@@ -142,7 +142,7 @@ import Testing
     func `F5: whatever is pressed when, elapsed time is what ran between the pauses`(seed: UInt64) {
         var dice = SplitDice(seed)
         let begin = Date(timeIntervalSinceReferenceDate: 800_000_000)
-        var (now, focus, isPaused) = (begin, 0.0, false)
+        var (now, focus, isPaused, error) = (begin, 0.0, false, 0.0)
         var session = FocusSession(id: "1", owner: "anna", title: "t", length: 60, startedAt: begin)
         for _ in 1...200 {
             let passed = Double(dice.next() % 1000) / 8
@@ -156,8 +156,9 @@ import Testing
                 session.resume(at: now)
                 isPaused = false
             }
-            #expect(abs(session.state.elapsed(at: now) - focus) < 1e-4, "seed \(seed)")
+            error = max(error, abs(session.state.elapsed(at: now) - focus))
         }
+        #expect(error < 1e-4, "seed \(seed)")
         session.end(at: now + 5)
         #expect(abs(session.state.elapsed(at: now + 100) - focus - (isPaused ? 0 : 5)) < 1e-4, "seed \(seed)")
         let over = session
