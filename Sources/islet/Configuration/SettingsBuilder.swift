@@ -126,10 +126,9 @@ struct SettingsBuilder {
     private func key(
         _ key: ConfigurationFile.Key, _ place: String, _ app: BundleID, _ environment: APNSEnvironment
     ) throws(ConfigurationError) -> Settings.KeySettings? {
-        if key.certificateFile != nil {
-            throw problem(
-                "\(place)/certificateFile",
-                "Apple takes no certificate for Live Activities, only a token key: give keyFile, keyID and teamID")
+        if key.certificateFile != nil { throw certificate("\(place)/certificateFile") }
+        if let path = key.keyFile?.lowercased(), path.hasSuffix(".p12") || path.hasSuffix(".pfx") {
+            throw certificate("\(place)/keyFile")
         }
         if key.keyID == nil { problems.note(problem("\(place)/keyID", "missing: the ten characters of the key")) }
         guard let teamID = key.teamID else {
@@ -154,6 +153,12 @@ struct SettingsBuilder {
         } catch {
             throw problem("\(place)/endpoint", error.description)
         }
+    }
+
+    private func certificate(_ place: String) -> ConfigurationError {
+        problem(
+            place,
+            "Apple takes no certificate for Live Activities, only a token key: give keyFile (a .p8), keyID and teamID")
     }
 
     private func secret(

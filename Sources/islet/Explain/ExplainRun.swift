@@ -171,7 +171,7 @@ struct ExplainRun {
             let (until, reason): (UnixTime?, LiveActivityCore.Reason)
             switch decision {
             case .wait(let time, let why): (until, reason) = (time, why)
-            case .nothing(let why): (until, reason) = (nil, why)
+            case .fallBack(let why), .nothing(let why): (until, reason) = (nil, why)
             case .send:
                 guard state.record.holdUntil > now else { continue }
                 add(
