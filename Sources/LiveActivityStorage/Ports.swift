@@ -19,6 +19,25 @@ package protocol WorkStore: StateStore {
     func nextWakeAt() async throws(StorageError) -> UnixTime?
 }
 
+/// How computations that are due are found without polling.
+package protocol RefreshStore: StateStore {
+    /// An element after each commit that made a computation due; many collapse into one. For one consumer.
+    var refreshWakeUps: AsyncStream<Void> { get }
+    /// When a type's computations are due next: those that somebody waits for, and the others.
+    func refreshTimes(of app: BundleID, _ type: String) async throws(StorageError) -> RefreshTimes
+}
+
+/// The earliest instants of a type's computations; `nil`: there is none.
+package struct RefreshTimes: Sendable, Equatable {
+    package var prompt: UnixTime?
+    package var paced: UnixTime?
+
+    package init(prompt: UnixTime? = nil, paced: UnixTime? = nil) {
+        self.prompt = prompt
+        self.paced = paced
+    }
+}
+
 /// What can be asked without changing anything.
 package protocol ReadStore: Sendable {
     func activity(_ app: BundleID, _ id: ActivityID) async throws(StorageError) -> ActivityState?
@@ -42,6 +61,12 @@ package protocol ReadStore: Sendable {
     func preview<C: Command>(
         _ command: C, of activity: ActivityID, in app: BundleID, phones: [PhoneStretch]
     ) async throws(StorageError) -> Result<Preview<C.Reply>, Refusal>
+    /// What stands of a person's computations, by type.
+    func refreshes(of user: UserID, in app: BundleID) async throws(StorageError) -> [RefreshRecord]
+    /// People of an app that have a device, in the order of their numbers, from the one after `after`, at most `limit`.
+    func people(
+        of app: BundleID, after: UserNumber, limit: Int
+    ) async throws(StorageError) -> [(number: UserNumber, id: UserID)]
     /// The ids of devices by their keys.
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }

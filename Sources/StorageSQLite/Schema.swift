@@ -8,7 +8,7 @@ enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1 activities, lanes, phones, tokens, budgets, history, keys") { db in
-            for statement in [activities, phones, tokens, records] { try db.execute(sql: statement) }
+            for statement in [activities, phones, tokens, records, refreshes] { try db.execute(sql: statement) }
         }
         return migrator
     }
@@ -100,6 +100,21 @@ enum Schema {
             dk INTEGER NOT NULL, kind INTEGER NOT NULL, hour INTEGER NOT NULL, day INTEGER NOT NULL,
             at INTEGER NOT NULL,
             PRIMARY KEY (dk, kind)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let refreshes = """
+        CREATE TABLE refresh (
+            user INTEGER NOT NULL, type TEXT NOT NULL, app TEXT NOT NULL, user_id TEXT NOT NULL, asked INTEGER NOT NULL,
+            done INTEGER NOT NULL, pace INTEGER NOT NULL, due_at INTEGER, fence INTEGER NOT NULL, node INTEGER,
+            tries INTEGER NOT NULL, failure TEXT, finished_at INTEGER,
+            PRIMARY KEY (user, type)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX refresh_due ON refresh (app, type, pace, due_at) WHERE due_at IS NOT NULL;
+        CREATE INDEX refresh_running ON refresh (node) WHERE node IS NOT NULL;
+        CREATE TABLE memo (
+            user INTEGER NOT NULL, type TEXT NOT NULL, zone TEXT NOT NULL, day TEXT NOT NULL, memo BLOB,
+            PRIMARY KEY (user, type, zone)
         ) STRICT, WITHOUT ROWID;
         """
 

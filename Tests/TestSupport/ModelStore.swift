@@ -61,6 +61,9 @@ package struct ModelStore: Sendable {
         for key in changes.tombstones { rows.tombstones[key] = from.tombstones[key] }
         for key in changes.owners { rows.owners[key] = from.owners[key] }
         for key in changes.budgets { rows.budgets[key] = from.budgets[key] }
+        for key in changes.refreshes { rows.refreshes[key] = from.refreshes[key] }
+        for key in changes.removedMemos { rows.memos[key] = nil }
+        for key in changes.memos { rows.memos[key] = from.memos[key] }
         rows.nextActivityNumber = max(rows.nextActivityNumber, from.nextActivityNumber)
         rows.nextUserNumber = max(rows.nextUserNumber, from.nextUserNumber)
         history += changes.history
@@ -131,6 +134,7 @@ extension ModelStore {
         case .idempotency(let app, let hash):
             part.idempotency[.init(app, hash)] = rows.idempotency[.init(app, hash)]
         case .due(let due): loadDue(due, &part)
+        case .refreshes, .memos, .provided, .dueRefreshes: loadRefreshes(key, &part)
         }
     }
 
@@ -172,7 +176,7 @@ extension ModelStore {
         part.memberMarks[.init(number, user)] = rows.memberMarks[.init(number, user)]
     }
 
-    private func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
+    func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
         guard let activity = rows.activities[number] else { return }
         part.activities[number] = activity
         part.activityNumbers[.init(activity.app, activity.id)] = number
@@ -180,7 +184,7 @@ extension ModelStore {
         part.lanes[number] = rows.lanes[number]
     }
 
-    private func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
+    func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
         guard let device = rows.devices[key] else { return }
         part.devices[key] = device
         part.deviceKeys[.init(device.app, device.id)] = key

@@ -62,6 +62,15 @@ package enum SnapshotKey: Sendable, Equatable {
     /// Lanes that have something to do, the longest waiting first, with their activities, contents and a `page` of
     /// phones each. See `DueLanes`.
     case due(DueLanes)
+    /// What stands of these people's computations of these types.
+    case refreshes(BundleID, [UserID], [String])
+    /// What a type's provider left for its next answers about a person, in every time zone.
+    case memos(BundleID, UserID, String)
+    /// The activities that these types have on a device, for its owner and for these people (`ProvidedActivity`), and
+    /// what stands of the computations for them.
+    case provided(BundleID, DeviceID, owners: [UserID], types: [String])
+    /// Computations that are due, with the memos, devices and tokens of their people. See `DueRefreshes`.
+    case dueRefreshes(DueRefreshes)
 }
 
 /// Which lanes a claim is to see.

@@ -3,8 +3,8 @@ package import APNSModel
 /// A snapshot being changed by one command after another: reads see earlier changes, what changed is known by key, and
 /// what a refused command did is undone.
 package struct Draft: Sendable {
-    package private(set) var snapshot: Snapshot
-    package private(set) var changes = Changes()
+    package internal(set) var snapshot: Snapshot
+    package internal(set) var changes = Changes()
     /// Made when first asked for, and kept true from then on.
     private var index: DeviceIndex?
     /// How to undo the command that is running; `nil` when none is that may be refused.
@@ -31,6 +31,9 @@ package struct Draft: Sendable {
         package var owners: Set<TokenValue> = []
         package var budgets: Set<BudgetKey> = []
         package var history: [HistoryRecord] = []
+        package var refreshes: Set<RefreshKey> = []
+        package var memos: Set<MemoKey> = []
+        package var removedMemos: Set<MemoKey> = []
 
         package init() {}
 
@@ -39,7 +42,7 @@ package struct Draft: Sendable {
                 && deviceTokens.isEmpty && instances.isEmpty && updateTokens.isEmpty && removedUpdateTokens.isEmpty
                 && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
                 && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
-                && idempotency.isEmpty
+                && idempotency.isEmpty && refreshes.isEmpty && memos.isEmpty && removedMemos.isEmpty
         }
     }
 
@@ -63,7 +66,23 @@ package struct Draft: Sendable {
         }
     }
 
-    private mutating func onRefusal(_ undo: @escaping @Sendable (inout Draft) -> Void) {
+    /// Runs a command as a step of another one. A refused step leaves nothing, and the whole may go on.
+    mutating func step<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
+        let outer = journal
+        journal = []
+        defer { journal = outer.map { $0 + (journal ?? []) } }
+        do throws(Refusal) {
+            return .success(try command.decide(&self))
+        } catch {
+            let undo = journal ?? []
+            journal = []
+            for step in undo.reversed() { step(&self) }
+            journal = []
+            return .failure(error)
+        }
+    }
+
+    mutating func onRefusal(_ undo: @escaping @Sendable (inout Draft) -> Void) {
         journal?.append(undo)
     }
 

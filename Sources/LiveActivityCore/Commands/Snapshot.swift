@@ -127,6 +127,10 @@ package struct Snapshot: Sendable, Equatable {
     package var lowerHalves: [LaneKey: LaneCounts] = [:]
     /// Phones whose device has an open start of another activity that its card could not be told apart from.
     package var otherOpenStarts: Set<PhoneKey> = []
+    package var refreshes: [RefreshKey: RefreshRecord] = [:]
+    package var memos: [MemoKey: MemoRecord] = [:]
+    /// What `SnapshotKey.dueRefreshes` found, in order.
+    package var dueRefreshes: [RefreshKey] = []
     package var nextActivityNumber: ActivityNumber = 1
     package var nextUserNumber: UserNumber = 1
 

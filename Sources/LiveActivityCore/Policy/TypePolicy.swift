@@ -53,6 +53,8 @@ package struct ActivityType: Sendable, Equatable {
     /// Where the attributes name the activity, if they do: filled by the server.
     package var activityIDAttribute: JSONPointer?
     package var policy: TypePolicy
+    /// A provider computes what it shows: each device of a person has an activity of its own.
+    package var isProvided = false
 
     package init(
         name: String, attributesType: String, activityIDAttribute: JSONPointer? = nil, policy: TypePolicy = TypePolicy()
