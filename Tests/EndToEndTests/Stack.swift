@@ -41,7 +41,7 @@ struct Stack: Sendable {
     static var policy: TypePolicy {
         var policy = TypePolicy()
         policy.startGrace = .zero
-        policy.startAlert = PushAlert(title: .text("Your order"), body: .text("Follow it here"))
+        policy.startAlert = AlertTemplate(PushAlert(title: .text("Your order"), body: .text("Follow it here")))
         return policy
     }
 

@@ -25,7 +25,7 @@ package enum Sample {
         _ name: String = "order", activityIDAttribute: String? = nil, _ change: (inout TypePolicy) -> Void = { _ in }
     ) -> ActivityType {
         var policy = TypePolicy()
-        policy.startAlert = alert
+        policy.startAlert = AlertTemplate(alert)
         change(&policy)
         return ActivityType(
             name: name, attributesType: "\(name)Attributes", activityIDAttribute: activityIDAttribute.map(pointer),

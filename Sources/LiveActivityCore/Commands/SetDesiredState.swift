@@ -237,7 +237,11 @@ package struct SetDesiredState: Command {
                 timestamp: far, contentState: state, dismissal: .at(far), alert: activity.alert?.alert,
                 relevance: relevance)
             guard activity.start == .ifPossible else { return }
-            for alert in [activity.alert?.alert, type.policy.startAlert].compactMap({ $0 }) {
+            let startAlert = type.policy.startAlert.map { template in
+                let attributes = try? JSONValue(parsing: attributes.encoded.bytes)
+                return template.filled(state: body.state, attributes: attributes?.object ?? [:]).alert
+            }
+            for alert in [activity.alert?.alert, startAlert].compactMap({ $0 }) {
                 _ = try StartPayload(
                     timestamp: far, attributesType: type.attributesType, attributes: attributes.encoded,
                     contentState: state, alert: alert, staleDate: far, relevance: relevance, input: .updateToken)

@@ -20,7 +20,7 @@ package struct TypePolicy: Sendable, Equatable {
     /// States that need the person at once: a pointer into the content state and the values that count.
     package var highWhen: HighWhen?
     /// What a start says when the state brings no alert.
-    package var startAlert: PushAlert?
+    package var startAlert: AlertTemplate?
     /// An ended activity may be set again without asking for `reopen`.
     package var isReusable = false
     package var restart: ActivityRecord.Restart = .never

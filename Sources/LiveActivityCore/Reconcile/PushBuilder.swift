@@ -18,7 +18,8 @@ package enum PushBuilder {
             guard let token = phone.pushToStartToken, let value = try? PushToStartToken(hex: token.value.hex) else {
                 return nil
             }
-            guard let startAlert = alert ?? desired.type.policy.startAlert ?? activity.alert?.alert else {
+            let ownAlert = alert ?? desired.type.policy.startAlert?.filled(with: content).alert
+            guard let startAlert = ownAlert ?? activity.alert?.alert else {
                 throw .missingAlertTitle
             }
             let wantsInput = phone.device.osVersion.map { $0 >= .inputPush } ?? false

@@ -111,7 +111,8 @@ extension ConfigurationKey {
         ConfigurationKey(
             "startAlert", .object(startAlert), .group(isOptional: false),
             "What a start says when the state brings no alert. Needed unless `start` is appOnly or never: a phone "
-                + "drops a start without an alert."),
+                + "drops a start without an alert. {/pointer} stands for a value of the state or the attributes, "
+                + "{/pointer|otherwise} says what stands there without one, {{ and }} are the braces themselves."),
         ConfigurationKey(
             "reusable", .scalar("true or false"), .defaulted("\(defaults.isReusable)"),
             "An ended activity may be set again without asking for it."),
@@ -132,7 +133,8 @@ extension ConfigurationKey {
 
     private static let startAlert: [ConfigurationKey] = [
         ConfigurationKey(
-            "title", .text("text or {locKey, locArgs}"), .required("Your order"), "The alert's title."),
+            "title", .text("text or {locKey, locArgs}"), .required("Your order"),
+            "The alert's title; never only a {/pointer}, since it might be empty."),
         ConfigurationKey(
             "body", .text("text or {locKey, locArgs}"), .optional("Follow it here"), "The alert's body."),
         ConfigurationKey("sound", .text("text"), .optional("default"), "A sound file of the app, or `default`."),

@@ -94,7 +94,7 @@ struct ConfigurationReport {
         }
     }
 
-    private static func words(_ alert: PushAlert) -> String {
+    private static func words(_ alert: AlertTemplate) -> String {
         ([alert.title] + (alert.body.map { [$0] } ?? [])).map { text in
             switch text {
             case .text(let text): "\"\(text)\""

@@ -240,8 +240,7 @@ struct SettingsBuilder {
                 pointer: try pointer(rule.pointer, "\(place)/highWhen/pointer"), values: rule.values)
         }
         if let alert = given.startAlert {
-            policy.startAlert = PushAlert(
-                title: text(alert.title), body: alert.body.map(text), sound: alert.sound)
+            policy.startAlert = try template(alert, "\(place)/startAlert")
         }
         return policy
     }
@@ -254,10 +253,29 @@ struct SettingsBuilder {
         }
     }
 
-    private func text(_ text: AlertText) -> PushAlert.Text {
-        switch text {
-        case .text(let text): .text(text)
-        case .localized(let key, let arguments): .localized(key: key, arguments: arguments)
+    private func template(
+        _ alert: ConfigurationFile.Alert, _ place: String
+    ) throws(ConfigurationError) -> AlertTemplate {
+        let title = try text(alert.title, "\(place)/title")
+        let body = try alert.body.map { body throws(ConfigurationError) in try text(body, "\(place)/body") }
+        do throws(AlertTemplateError) {
+            return try AlertTemplate(title: title, body: body, sound: alert.sound)
+        } catch {
+            throw problem("\(place)/title", error.description)
+        }
+    }
+
+    private func text(_ text: AlertText, _ place: String) throws(ConfigurationError) -> AlertTemplate.Text {
+        do throws(AlertTemplateError) {
+            switch text {
+            case .text(let text): return .text(try Phrase(text))
+            case .localized(let key, let arguments):
+                var phrases: [Phrase] = []
+                for argument in arguments { phrases.append(try Phrase(argument)) }
+                return .localized(key: key, arguments: phrases)
+            }
+        } catch {
+            throw problem(place, error.description)
         }
     }
 }

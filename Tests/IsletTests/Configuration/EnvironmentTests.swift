@@ -108,7 +108,7 @@ struct EnvironmentTests {
         #expect(settings.keys.map(\.key.description) == ["key 1234567890 of team 12345678E9"])
         let policy = try #require(settings.apps[0].types["Order"]?.policy)
         #expect(policy.startGrace == .seconds(42) && policy.isReusable)
-        #expect(policy.startAlert?.title == .text("2026"))
+        #expect(policy.startAlert?.title == .text(Phrase(verbatim: "2026")))
         #expect(policy.highWhen?.values == ["ready", 7])
     }
 

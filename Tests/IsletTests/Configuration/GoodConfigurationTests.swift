@@ -22,7 +22,7 @@ struct GoodConfigurationTests {
         #expect(settings.routes.map(\.trustRoots) == [.system])
         let policy = try #require(settings.apps[0].types["Order"]?.policy)
         #expect(policy.coalescingWindow == .seconds(1) && policy.startGrace == .seconds(15))
-        #expect(policy.startAlert == PushAlert(title: .text("Your order")))
+        #expect(policy.startAlert == AlertTemplate(PushAlert(title: .text("Your order"))))
     }
 
     @Test func `every key of a full file reaches its setting`() throws {
@@ -46,8 +46,9 @@ struct GoodConfigurationTests {
         #expect(policy.highPriorityInterval == .seconds(30))
         #expect(policy.highWhen?.pointer == JSONPointer(tokens: ["status"]))
         #expect(policy.highWhen?.values == ["ready", 2, true, nil])
-        #expect(policy.startAlert?.title == .localized(key: "TITLE", arguments: ["a"]))
-        #expect(policy.startAlert?.body == .text("123") && policy.startAlert?.sound == "default")
+        #expect(policy.startAlert?.title == .localized(key: "TITLE", arguments: [Phrase(verbatim: "a")]))
+        #expect(policy.startAlert?.body == .text(Phrase(verbatim: "123")))
+        #expect(policy.startAlert?.sound == "default")
         #expect(policy.isReusable)
         #expect(policy.start.rawValue == "appOnly" && policy.restart.rawValue == "onAlert")
     }

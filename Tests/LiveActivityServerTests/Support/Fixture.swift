@@ -20,7 +20,7 @@ let bakery = testApp("com.acme.bakery")
 private func testApp(_ id: String) -> AppSettings {
     guard let bundleID = BundleID(id) else { preconditionFailure("not a bundle id: \(id)") }
     var policy = TypePolicy()
-    policy.startAlert = PushAlert(title: .text("Your order"))
+    policy.startAlert = AlertTemplate(PushAlert(title: .text("Your order")))
     policy.startGrace = .zero
     var silent = TypePolicy()
     silent.startGrace = .zero

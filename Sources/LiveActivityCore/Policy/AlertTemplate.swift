@@ -1,0 +1,234 @@
+package import APNSModel
+package import JSONText
+
+/// The words of an alert with places that are filled when its push is built: `New message from {/sender|somebody}`.
+///
+/// A place names a value of the content state, else of the attributes. A title always has words of its own or a place
+/// with something to say instead, so that it is never empty, whatever the state lacks: iOS drops a start without one.
+package struct AlertTemplate: Sendable, Equatable {
+    /// Title and body, as the app's texts or as keys of its own strings with arguments.
+    package enum Text: Sendable, Equatable {
+        case text(Phrase)
+        case localized(key: String, arguments: [Phrase])
+    }
+
+    package let title: Text
+    package let body: Text?
+    /// A file of the app's bundle, or `default`.
+    package let sound: String?
+
+    /// - Throws: `AlertTemplateError.titleMayBeEmpty`.
+    package init(title: Text, body: Text? = nil, sound: String? = nil) throws(AlertTemplateError) {
+        let mayBeEmpty =
+            switch title {
+            case .text(let phrase): phrase.mayBeEmpty
+            case .localized(let key, _): Phrase.isBlank(key)
+            }
+        guard !mayBeEmpty else { throw .titleMayBeEmpty }
+        self.title = title
+        self.body = body
+        self.sound = sound
+    }
+
+    /// What a template says of one state.
+    package struct Filled: Sendable, Equatable {
+        package var alert: PushAlert
+        /// The places whose value was not there, or could not be said in words; they say what they have instead.
+        package var missing: [JSONPointer]
+    }
+
+    /// Nothing depends on the state: there is no need to read it.
+    package var isFixed: Bool {
+        Self.phrases(of: title).allSatisfy(\.isFixed) && (body.map(Self.phrases) ?? []).allSatisfy(\.isFixed)
+    }
+
+    /// The alert that this state makes of it.
+    package func filled(state: JSONObject, attributes: JSONObject) -> Filled {
+        var missing: [JSONPointer] = []
+        let (state, attributes) = (JSONValue.object(state), JSONValue.object(attributes))
+        func say(_ phrase: Phrase) -> String { phrase.text(state, attributes, &missing) }
+        func say(_ text: Text) -> PushAlert.Text {
+            switch text {
+            case .text(let phrase): .text(say(phrase))
+            case .localized(let key, let arguments): .localized(key: key, arguments: arguments.map(say))
+            }
+        }
+        let alert = PushAlert(title: say(title), body: body.map(say), sound: sound)
+        return Filled(alert: alert, missing: missing)
+    }
+
+    /// The same with the content as it is sent, which is read only where a place asks for it.
+    package func filled(with content: ContentRecord) -> Filled {
+        guard !isFixed else { return filled(state: [:], attributes: [:]) }
+        return filled(state: Self.object(content.state), attributes: Self.object(content.attributes))
+    }
+
+    private static func object(_ encoded: EncodedObject) -> JSONObject {
+        (try? JSONValue(parsing: encoded.bytes))?.object ?? [:]
+    }
+
+    private static func phrases(of text: Text) -> [Phrase] {
+        switch text {
+        case .text(let phrase): [phrase]
+        case .localized(_, let arguments): arguments
+        }
+    }
+}
+
+/// A text with places `{/pointer}` or `{/pointer|otherwise}`; `{{` and `}}` stand for the braces themselves.
+package struct Phrase: Sendable, Equatable, CustomStringConvertible {
+    /// A value is cut to so many characters, never inside one, and ends with `…` then.
+    package static let maximumValue = 100
+    /// The whole is cut to so many.
+    package static let maximumLength = 500
+    /// For each of them, on average: most scripts need three at most.
+    private static let maximumBytes = 4
+
+    private enum Part: Sendable, Equatable {
+        case words(String)
+        case place(JSONPointer, otherwise: String)
+    }
+
+    private let parts: [Part]
+
+    /// A text as it is, whatever stands in it.
+    package init(verbatim text: String) {
+        parts = text.isEmpty ? [] : [.words(text)]
+    }
+
+    /// - Throws: `AlertTemplateError` for a brace that is not closed or not opened, or a place that is no JSON Pointer.
+    package init(_ text: String) throws(AlertTemplateError) {
+        var parts: [Part] = []
+        var words = ""
+        var rest = Substring(text)
+        while let first = rest.popFirst() {
+            if first == "{" || first == "}", rest.first == first {
+                words.append(first)
+                rest.removeFirst()
+            } else if first == "{" {
+                guard let end = rest.firstIndex(of: "}") else { throw .braceNotClosed }
+                if !words.isEmpty { parts.append(.words(words)) }
+                words = ""
+                parts.append(try Self.place(rest[..<end]))
+                rest = rest[rest.index(after: end)...]
+            } else if first == "}" {
+                throw .braceNotOpened
+            } else {
+                words.append(first)
+            }
+        }
+        if !words.isEmpty { parts.append(.words(words)) }
+        self.parts = parts
+    }
+
+    private static func place(_ text: Substring) throws(AlertTemplateError) -> Part {
+        let halves = text.split(separator: "|", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(halves.first ?? "")
+        guard name.hasPrefix("/"), let pointer = try? JSONPointer(name) else { throw .notAPointer(name) }
+        return .place(pointer, otherwise: halves.count > 1 ? String(halves[1]) : "")
+    }
+
+    /// As it is written.
+    package var description: String {
+        parts.map { part in
+            switch part {
+            case .words(let words):
+                words.map { $0 == "{" ? "{{" : $0 == "}" ? "}}" : String($0) }.joined()
+            case .place(let pointer, let otherwise):
+                "{\(pointer)" + (otherwise.isEmpty ? "" : "|\(otherwise)") + "}"
+            }
+        }.joined()
+    }
+
+    package var isFixed: Bool {
+        parts.allSatisfy { if case .words = $0 { true } else { false } }
+    }
+
+    /// There is a state of which it has nothing to say.
+    var mayBeEmpty: Bool {
+        parts.allSatisfy { part in
+            switch part {
+            case .words(let words): Self.isBlank(words)
+            case .place(_, let otherwise): Self.isBlank(otherwise)
+            }
+        }
+    }
+
+    func text(_ state: JSONValue, _ attributes: JSONValue, _ missing: inout [JSONPointer]) -> String {
+        var text = ""
+        for part in parts {
+            switch part {
+            case .words(let words): text += words
+            case .place(let pointer, let otherwise):
+                if let value = Self.words(state[pointer]) ?? Self.words(attributes[pointer]) {
+                    text += value
+                } else {
+                    missing.append(pointer)
+                    text += otherwise
+                }
+            }
+        }
+        return Self.cut(text, to: Self.maximumLength)
+    }
+
+    /// A string, a number as it was written, `true` or `false`; `nil` for anything else, and for a blank string.
+    private static func words(_ value: JSONValue?) -> String? {
+        switch value {
+        case .string(let text): isBlank(text) ? nil : cut(text, to: maximumValue)
+        case .number(let number): cut(number.canonicalText, to: maximumValue)
+        case .bool(let value): value ? "true" : "false"
+        case .null, .array, .object, nil: nil
+        }
+    }
+
+    static func isBlank(_ text: String) -> Bool { text.allSatisfy(\.isWhitespace) }
+
+    /// By characters, and by bytes: a character may carry any number of accents.
+    static func cut(_ text: String, to length: Int) -> String {
+        guard text.utf8.count > length else { return text }
+        // The length up to which the sign that something is missing still finds room.
+        var fitting = text.startIndex
+        var (characters, bytes) = (0, 0)
+        for index in text.indices {
+            if characters < length, bytes <= length * maximumBytes - 3 { fitting = index }
+            characters += 1
+            bytes += text[index].utf8.count
+            if characters > length || bytes > length * maximumBytes { return text[..<fitting] + "…" }
+        }
+        return text
+    }
+}
+
+/// Why a text is no template.
+package enum AlertTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
+    case braceNotClosed
+    case braceNotOpened
+    case notAPointer(String)
+    case titleMayBeEmpty
+
+    package var description: String {
+        switch self {
+        case .braceNotClosed: "`{` begins a place such as {/sender}, which ends with `}`; the brace itself is `{{`"
+        case .braceNotOpened: "`}` ends a place that was not begun; the brace itself is `}}`"
+        case .notAPointer(let text):
+            "`\(text)` is not a JSON Pointer such as /sender, with what is said otherwise after a `|`"
+        case .titleMayBeEmpty:
+            "the title may turn out empty, and iOS drops such an alert: give it words of its own, or say what stands "
+                + "there otherwise, as in {/sender|Somebody}"
+        }
+    }
+}
+
+extension AlertTemplate {
+    /// A fixed alert: nothing in it is a place. `nil` when its title is empty.
+    package init?(_ alert: PushAlert) {
+        func fixed(_ text: PushAlert.Text) -> Text {
+            switch text {
+            case .text(let text): .text(Phrase(verbatim: text))
+            case .localized(let key, let arguments):
+                .localized(key: key, arguments: arguments.map(Phrase.init(verbatim:)))
+            }
+        }
+        try? self.init(title: fixed(alert.title), body: alert.body.map(fixed), sound: alert.sound)
+    }
+}
