@@ -82,6 +82,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "LiveActivityProviders",
+            dependencies: [
+                "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", crypto, httpClient, lifecycle,
+                product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"), product("NIOPosix", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "LiveActivityServer",
             dependencies: [
                 "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", crypto,

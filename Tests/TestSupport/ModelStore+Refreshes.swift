@@ -48,7 +48,7 @@ extension ModelStore {
                     record.app == want.app && record.type == want.type && record.pace == pace
                         && record.dueAt.map { $0 <= due.at } ?? false
                 }.sorted { ($0.dueAt ?? due.at, $0.user) < ($1.dueAt ?? due.at, $1.user) }
-                keys += found.prefix(limit + (pace == .prompt ? 1 : 0)).map(\.key)
+                keys += found.prefix(limit).map(\.key)
             }
         }
         for key in keys where !part.dueRefreshes.contains(key) {

@@ -3,9 +3,11 @@ package import APNSModel
 /// Takes computations that are due, the longest waiting first, under a lease.
 package struct ClaimRefreshes: Command {
     package struct Reply: Sendable, Equatable {
-        package var runs: [RefreshRun] = []
-        /// As many as were asked for were found: there may be more.
-        package var hasMore = false
+        package var runs: [RefreshRun]
+
+        package init(runs: [RefreshRun] = []) {
+            self.runs = runs
+        }
     }
 
     /// Time zones of one person that one run computes; nobody has more.
@@ -33,11 +35,7 @@ package struct ClaimRefreshes: Command {
             guard let record = draft.snapshot.refreshes[key], record.isDue(at: due.at, node: due.node),
                 let want = due.wants.first(where: { $0.app == record.app && $0.type == record.type })
             else { continue }
-            guard taken[want, default: 0] < want.limit else {
-                reply.hasMore = true
-                continue
-            }
-            guard let run = claim(record, &draft) else { continue }
+            guard taken[want, default: 0] < want.limit, let run = claim(record, &draft) else { continue }
             taken[want, default: 0] += 1
             reply.runs.append(run)
         }

@@ -61,8 +61,10 @@ package struct FinishRefresh: Command {
 
     package var keys: [SnapshotKey] {
         let ids = zones.flatMap(\.devices).map { ProvidedActivity.id(type: type.name, user: run.user, device: $0) }
-        return [.users(run.app, [run.user], nil), .refreshes(run.app, [run.user], [type.name]),
-            .memos(run.app, run.user, type.name)]
+        return [
+            .users(run.app, [run.user], nil), .refreshes(run.app, [run.user], [type.name]),
+            .memos(run.app, run.user, type.name),
+        ]
             + ids.flatMap { id -> [SnapshotKey] in
                 [
                     .activity(run.app, id), .members(run.app, id), .users(run.app, [run.user], id),

@@ -52,7 +52,7 @@ package struct RefreshAnswer: Sendable, Equatable {
 package struct RefreshFailure: Error, Sendable, Equatable {
     /// A word of a closed list, for metrics.
     package enum Code: String, Sendable, CaseIterable {
-        case timeout, unreachable, refused, invalid = "invalid-answer", threw, rejected
+        case timeout, unreachable, unavailable, refused, invalid = "invalid-answer", threw, rejected
     }
 
     package var code: Code
@@ -67,7 +67,7 @@ package struct RefreshFailure: Error, Sendable, Equatable {
     /// The provider is unwell, whoever it is asked about.
     package var isOfAll: Bool {
         switch code {
-        case .timeout, .unreachable: true
+        case .timeout, .unreachable, .unavailable: true
         case .refused, .invalid, .threw, .rejected: false
         }
     }
@@ -95,4 +95,10 @@ package struct RefreshRun: Sendable, Equatable {
     package var fence: Int64
     package var pace: RefreshRecord.Pace
     package var zones: [Zone]
+
+    package func question(of zone: Zone, day: String, now: UnixTime) -> RefreshQuestion {
+        RefreshQuestion(
+            app: app, type: type, user: user, zone: zone.name, day: day, now: now, devices: zone.devices,
+            memo: zone.memo.flatMap { try? JSONValue(parsing: $0) })
+    }
 }

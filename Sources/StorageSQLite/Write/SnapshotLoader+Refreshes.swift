@@ -101,7 +101,6 @@ extension SnapshotLoader {
         for want in due.wants {
             for (pace, limit) in [(RefreshRecord.Pace.prompt, want.limit), (.paced, min(want.limit, want.paced))]
             where limit > 0 {
-                // One more than there is room for tells that there is more.
                 try sql.query(
                     """
                     SELECT user, type FROM refresh INDEXED BY refresh_due
@@ -109,7 +108,7 @@ extension SnapshotLoader {
                     """,
                     [
                         .text(want.app.text), .text(want.type), .int(Int64(pace.rawValue)), .int(due.at.milliseconds),
-                        .int(Int64(limit + (pace == .prompt ? 1 : 0))),
+                        .int(Int64(limit)),
                     ]
                 ) { row in keys.append(RefreshKey(row.int(), row.text())) }
             }
