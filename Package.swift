@@ -100,22 +100,56 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "OrderTracking",
+            name: "BackendCalls",
             dependencies: [httpClient, "JSONText", product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio")],
+            path: "Examples/BackendCalls",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "OrderTracking",
+            dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/OrderTracking/Shop",
             swiftSettings: settings
         ),
         .executableTarget(
             name: "order-shop",
-            dependencies: ["OrderTracking", "JSONText", product("ArgumentParser", "swift-argument-parser")],
+            dependencies: [
+                "OrderTracking", "BackendCalls", "JSONText", product("ArgumentParser", "swift-argument-parser"),
+            ],
             path: "Examples/OrderTracking/Command",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "EmojiRangers",
+            dependencies: ["BackendCalls", "JSONText"],
+            path: "Examples/EmojiRangers/Guild",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "guild-hall",
+            dependencies: ["EmojiRangers", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
+            path: "Examples/EmojiRangers/Command",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FocusTimer",
+            dependencies: ["BackendCalls", "JSONText"],
+            path: "Examples/FocusTimer/Functions",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "focus-timer",
+            dependencies: ["FocusTimer", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
+            path: "Examples/FocusTimer/Command",
             swiftSettings: settings
         ),
         .executableTarget(
             name: "islet",
             dependencies: [
-                "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
-                "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
+                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
+                "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityServer",
+                "LiveActivityStorage",
+                "OrderTracking", "StorageSQLite",
                 httpClient, lifecycle, logging, product("ArgumentParser", "swift-argument-parser"),
                 product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"),
                 product("UnixSignals", "swift-service-lifecycle"), product("Yams", "Yams"),
@@ -203,8 +237,10 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
-                "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking",
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer",
+                "JSONText",
+                "LiveActivityAPI", "LiveActivityCore", "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer",
+                "LiveActivityStorage", "OrderTracking",
                 "StorageSQLite", "TestSupport", httpClient, lifecycle, logging,
                 product("NIOCore", "swift-nio"),
                 product("NIOHTTP1", "swift-nio"),

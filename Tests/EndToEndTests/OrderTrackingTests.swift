@@ -1,5 +1,6 @@
 import APNSModel
 import APNSSimulator
+import BackendCalls
 import JSONText
 import LiveActivityAPI
 import OrderTracking

@@ -9,7 +9,6 @@ import LiveActivityDelivery
 import LiveActivityServer
 import LiveActivityStorage
 import Logging
-import OrderTracking
 import ServiceLifecycle
 import StorageSQLite
 
@@ -27,8 +26,13 @@ struct Stack: Sendable {
     let address: String
     let key: String
     let directory: URL
+    let app: ExampleApp
 
     struct Options: Sendable {
+        /// The app on the phones, and at the server.
+        var app = OrderPlay.app
+        /// The app's activity types, where they are not the order's with the policy below.
+        var types: [ActivityType]?
         var policy = Stack.policy
         var limits = Dispatcher.Limits()
         var deviceLimits = DeviceLimits()
@@ -36,6 +40,35 @@ struct Stack: Sendable {
         var environments: Set<APNSEnvironment> = [.sandbox]
         /// The topics that the key may push to; all when `nil`.
         var topics: Set<BundleID>?
+
+        var bundleID: BundleID { BundleID(app.bundleID) ?? Stack.bundleID }
+
+        /// The app of another system, configured as its play is, but for the waits.
+        init(_ app: ExampleApp, _ change: (inout TypePolicy) -> Void = { _ in }) throws {
+            self.app = app
+            var types = try Stack.types(of: app)
+            for index in types.indices { change(&types[index].policy) }
+            self.types = types
+        }
+
+        init() {}
+    }
+
+    /// The activity types of an app as the server reads them from its configuration.
+    private static func types(of app: ExampleApp) throws -> [ActivityType] {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("islet.yaml")
+        let text = """
+            apps:
+              - bundleID: \(app.bundleID)
+                apns: {sandbox: {keyEnvironment: P8, keyID: ABC123DEFG, teamID: XYZ987MNOP}}
+            \(app.configuration(startGrace: "0s"))
+            """
+        try Data(text.utf8).write(to: file)
+        let settings = try ConfigurationLoader.load(file.path, environment: ["P8": SimulatorProviderKey.fresh().p8])
+        return settings.apps.flatMap { $0.types.values }
     }
 
     static var policy: TypePolicy {
@@ -56,13 +89,13 @@ struct Stack: Sendable {
         defer { store.close() }
         var generator = SystemRandomNumberGenerator()
         let (apiKey, record) = APIKey.make(
-            app: bundleID, scope: .backend, at: APNSClient.liveTime.wall(), using: &generator)
+            app: options.bundleID, scope: .backend, at: APNSClient.liveTime.wall(), using: &generator)
         try await store.insertKey(record)
 
         let (simulatorKey, p8) = APNSSimulator.ProviderKeyAlias.fresh(
             environments: options.environments, topics: options.topics)
         let address = Promise<String>()
-        let backend = LateBackend(address: address, key: apiKey.text)
+        let backend = LateBackend(address: address, key: apiKey.text, types: options.app.names)
         var configuration = APNSSimulator.Configuration()
         configuration.ports = Dictionary(uniqueKeysWithValues: options.environments.map { ($0, 0) })
         configuration.keys = [simulatorKey]
@@ -75,7 +108,7 @@ struct Stack: Sendable {
             let signer = try Signing.key(keyID: simulatorKey.keyID, teamID: simulatorKey.teamID, p8: p8)
             let routes = try options.environments.map { environment in
                 APNSClient.Route(
-                    bundleID: bundleID, environment: environment, key: signer,
+                    bundleID: options.bundleID, environment: environment, key: signer,
                     endpoint: try .init(host: ports.host, port: ports.ports[environment] ?? 0),
                     trustRoots: .pem(Array(ports.caPEM.utf8)))
             }
@@ -85,7 +118,8 @@ struct Stack: Sendable {
             let islet = await address.value
             let stack = Stack(
                 simulator: simulator, client: client, store: store,
-                islet: JSONCaller(islet) { apiKey.text }, address: islet, key: apiKey.text, directory: directory)
+                islet: JSONCaller(islet) { apiKey.text }, address: islet, key: apiKey.text, directory: directory,
+                app: options.app)
             defer { group.cancelAll() }
             try await body(stack)
         }
@@ -96,14 +130,9 @@ struct Stack: Sendable {
         _ options: Options, _ store: SQLiteStore, _ client: APNSClient, _ routes: [APNSClient.Route],
         _ onListening: @escaping @Sendable (String) async -> Void
     ) throws -> ServiceGroup {
-        let settings = try AppSettings(
-            bundleID: bundleID,
-            types: [
-                ActivityType(
-                    name: "OrderTracking", attributesType: "OrderTrackingAttributes",
-                    activityIDAttribute: options.activityIDAttribute.map { try JSONPointer($0) },
-                    policy: options.policy)
-            ], environments: options.environments)
+        let settings = AppSettings(
+            bundleID: options.bundleID,
+            types: try options.types ?? orderTypes(options), environments: options.environments)
         let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let registry = MetricsRegistry()
@@ -126,14 +155,23 @@ struct Stack: Sendable {
                 ], logger: logger))
     }
 
+    private static func orderTypes(_ options: Options) throws -> [ActivityType] {
+        [
+            ActivityType(
+                name: "OrderTracking", attributesType: "OrderTrackingAttributes",
+                activityIDAttribute: try options.activityIDAttribute.map { try JSONPointer($0) },
+                policy: options.policy)
+        ]
+    }
+
     // MARK: - Phones
 
     /// A phone whose app has registered with the server.
     @discardableResult
     func phone(_ user: String, _ change: (inout PhoneSpecification) -> Void = { _ in }) async throws -> PhoneID {
-        var specification = PhoneSpecification(user: user, bundleID: Self.bundleID)
+        var specification = PhoneSpecification(user: user, bundleID: BundleID(app.bundleID) ?? Self.bundleID)
         specification.id = PhoneID(user)
-        specification.installs(OrderTrackingAttributes.self)
+        for type in app.types { specification.installs(type.installed) }
         change(&specification)
         let id = try simulator.addPhone(specification)
         if specification.isOnline { try await reported(id) }
@@ -221,12 +259,12 @@ actor Promise<Value: Sendable> {
 struct LateBackend: PhoneBackend {
     let address: Promise<String>
     let key: String
+    let types: [String: String]
 
     private var backend: HTTPPhoneBackend {
         get async {
             let key = self.key
-            return HTTPPhoneBackend(
-                islet: JSONCaller(await address.value) { key }, types: ["OrderTrackingAttributes": "OrderTracking"])
+            return HTTPPhoneBackend(islet: JSONCaller(await address.value) { key }, types: types)
         }
     }
 

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import BackendCalls
 import JSONText
 public import OrderTracking
 
@@ -16,13 +17,11 @@ struct OrderShop: AsyncParsableCommand {
         var islet = "http://127.0.0.1:8080"
 
         func shop() throws -> Shop {
-            guard let key = Self.environmentKey else {
+            guard let key = BackendKey.fromEnvironment else {
                 throw ValidationError("set ISLET_KEY to an API key: `islet keys create --app … --scope backend`")
             }
             return Shop(islet: islet, key: key)
         }
-
-        private static var environmentKey: String? { ProcessEnvironment.value(of: "ISLET_KEY") }
     }
 
     struct Report: AsyncParsableCommand {

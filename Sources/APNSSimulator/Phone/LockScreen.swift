@@ -98,9 +98,9 @@ public struct Card: Sendable, Hashable {
 
 /// An alert as the phone showed it.
 public struct ShownAlert: Sendable, Hashable {
-    /// The text, or the key of the app's strings when it is localised.
+    /// The text; of localised words the key with its arguments, as an app shows it whose strings are the keys.
     public let title: String
-    /// The text, or the key of it.
+    /// As the title.
     public let body: String?
     /// A file of the app's bundle, or `default`.
     public let sound: String?

@@ -276,7 +276,19 @@ extension ShownAlert {
     }
 
     private static func text(_ value: JSONValue?) -> String? {
-        let text = value?.string ?? value?.object?["loc-key"]?.string
-        return text?.isEmpty == false ? text : nil
+        if let text = value?.string { return text.isEmpty ? nil : text }
+        guard let key = value?.object?["loc-key"]?.string, !key.isEmpty else { return nil }
+        let arguments = value?.object?["loc-args"]?.array?.compactMap(\.string) ?? []
+        return localized(key, arguments)
+    }
+
+    /// What an app shows whose strings translate each key into itself: `%@` are replaced one after the other.
+    private static func localized(_ key: String, _ arguments: [String]) -> String {
+        var parts = key.split(separator: "%@", omittingEmptySubsequences: false)[...]
+        var text = String(parts.popFirst() ?? "")
+        for (number, part) in parts.enumerated() {
+            text += (number < arguments.count ? arguments[number] : "%@") + part
+        }
+        return text
     }
 }

@@ -1,15 +1,12 @@
 import APNSModel
-public import APNSSimulator
+import APNSSimulator
 import ArgumentParser
 import Foundation
 import JSONText
 import LiveActivityAPI
 import Logging
-public import OrderTracking
 import ServiceLifecycle
 import UnixSignals
-
-extension OrderTrackingAttributes: SimulatedActivityAttributes {}
 
 /// `islet simulate`: APNs with phones behind it, on this machine.
 struct Simulate: AsyncParsableCommand {
@@ -27,7 +24,8 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "Where the certificate, the key and a configuration are written.") var directory = "simulator"
     @Option(help: "The Islet server that the phones report to.") var backend = "http://127.0.0.1:8080"
     @Option(help: "A file with the API key the phones report with; it may be made later.") var backendKeyFile: String?
-    @Option(help: "The bundle id of the app in the islet.yaml that is written.") var app = "com.example.pizza"
+    @Option(help: "Whose app the phones have: a system of `islet demo`.") var system = OrderPlay.name
+    @Option(help: "The app's bundle id in the islet.yaml that is written, in place of the system's.") var app: String?
     @Option(help: "The policy's startGrace in the islet.yaml that is written.") var startGrace = "15s"
     @Option(help: "Tokens, ids and chances follow from it.") var seed: UInt64 = 1
     @Option(help: "Pushes a token takes in a minute before 429; without it, any number.") var tokenRate: Int?
@@ -40,7 +38,10 @@ struct Simulate: AsyncParsableCommand {
         guard backendAddress != nil else {
             throw ValidationError("--backend is http://host:port, not `\(backend)`")
         }
-        guard BundleID(app) != nil else {
+        guard Systems.named(system) != nil else {
+            throw ValidationError("there is no system `\(system)`: there are \(Systems.names.joined(separator: ", "))")
+        }
+        if let app, BundleID(app) == nil {
             throw ValidationError("`\(app)` is not a bundle id such as com.example.pizza")
         }
         guard tokenRate ?? 1 > 0 else { throw ValidationError("--token-rate is at least 1") }
@@ -59,6 +60,8 @@ struct Simulate: AsyncParsableCommand {
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
+    private var example: ExampleApp { (Systems.named(system) ?? OrderPlay.self).app }
+
     func run() async throws {
         let folder = URL(fileURLWithPath: directory)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -67,7 +70,7 @@ struct Simulate: AsyncParsableCommand {
         configuration.ports = [.sandbox: port]
         configuration.controlPort = controlPort
         configuration.keys = [key]
-        configuration.activityTypes = [InstalledActivityType(OrderTrackingAttributes.self)]
+        configuration.activityTypes = example.types.map(\.installed)
         configuration.seed = seed
         configuration.pushesPerTokenAndMinute = tokenRate
         let keyPath = backendKeyFile ?? folder.appendingPathComponent("api-key").path
@@ -76,7 +79,7 @@ struct Simulate: AsyncParsableCommand {
                 String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             }
         }
-        let backend = HTTPPhoneBackend(islet: caller, types: ["OrderTrackingAttributes": "OrderTracking"])
+        let backend = HTTPPhoneBackend(islet: caller, types: example.names)
         let simulator = try APNSSimulator(
             configuration, backend: backend, logger: Output.logger("apns-simulator"))
         let ports = "127.0.0.1:\(port) and 127.0.0.1:\(controlPort)"
@@ -127,7 +130,7 @@ struct Simulate: AsyncParsableCommand {
             listen: "\(backendAddress ?? "127.0.0.1:8080")"
             storage: sqlite:islet.db
             apps:
-              - bundleID: \(app)
+              - bundleID: \(app ?? example.bundleID)
                 apns:
                   sandbox:
                     keyFile: AuthKey_\(key.keyID).p8
@@ -135,13 +138,7 @@ struct Simulate: AsyncParsableCommand {
                     teamID: "\(key.teamID)"
                     endpoint: https://\(addresses.host):\(port)
                     trustRoots: simulator-ca.pem
-                activities:
-                  - type: OrderTracking
-                    attributesType: OrderTrackingAttributes
-                    activityIDAttribute: /orderId
-                    policy:
-                      startGrace: \(startGrace)
-                      startAlert: {title: "Your order", body: "Follow it here"}
+            \(example.configuration(startGrace: startGrace))
 
             """)
     }

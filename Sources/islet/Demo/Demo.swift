@@ -4,26 +4,28 @@ import Foundation
 /// `islet demo`: the main job, played on simulated phones.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Plays an order on simulated phones, from preparing to delivered.",
+        abstract: "Plays whole systems on simulated phones, each with a backend of its own.",
         discussion: """
-            Starts a server and a simulator as processes of their own on the loopback, makes four phones, lets a \
-            shop's backend report an order, draws each lock screen as it changes, and prints the timeline with its \
-            reasons. Exits with 0 only if every phone showed what it should.
+            For each system: starts a server and a simulator as processes of their own on the loopback, makes phones, \
+            lets the backend say what should be shown, draws each lock screen as it changes, and checks all of them \
+            after each step. Exits with 0 only if every phone showed what it should.
+
+            The systems: \(Systems.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).
             """)
 
-    @Option(help: "What is played: order.") var system = "order"
+    @Option(help: "Which one is played; all of them without it.") var system: String?
     @Flag(help: "Waits as little as possible between the steps.") var fast = false
-    @Flag(help: "Keeps the directory with database, configuration and logs, and says where it is.") var keep = false
+    @Flag(help: "Keeps the directory with databases, configurations and logs, and says where it is.") var keep = false
 
     func validate() throws {
-        guard system == "order" else {
-            throw ValidationError("there is no system `\(system)` to play: the one there is is order")
-        }
+        guard let system, Systems.named(system) == nil else { return }
+        throw ValidationError(
+            "there is no system `\(system)` to play: there are \(Systems.names.joined(separator: ", "))")
     }
 
     func run() async throws {
+        guard let executable = Bundle.main.executableURL else { throw DemoFailure("this executable has no path") }
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-demo-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer {
             if keep {
                 Output.line("kept: \(directory.path)")
@@ -31,23 +33,43 @@ struct Demo: AsyncParsableCommand {
                 try? FileManager.default.removeItem(at: directory)
             }
         }
-        Output.line("Starting a server and a simulator on the loopback …")
-        guard let executable = Bundle.main.executableURL else { throw DemoFailure("this executable has no path") }
-        let stage = try await DemoStage(
-            directory: directory, startGrace: fast ? "1s" : "3s", executable: executable)
-        var play = OrderPlay(stage: stage, pause: fast ? .milliseconds(1100) : .seconds(3))
-        do {
-            try await play.run()
-        } catch {
-            await play.stage.close()
-            Output.line("FAILED: \(error)")
-            for log in ["server.log", "simulator.log"] {
-                let text = try? String(contentsOf: directory.appendingPathComponent(log), encoding: .utf8)
-                if let text, !text.isEmpty { Output.line("--- \(log)\n\(text.suffix(4000))") }
+        let plays = system.flatMap(Systems.named).map { [$0] } ?? Systems.all
+        for play in plays {
+            Output.line("━━━ \(play.name): \(play.summary)")
+            let folder = directory.appendingPathComponent(play.name)
+            do {
+                try await Self.play(play, in: folder, executable: executable, fast: fast) { Output.line($0) }
+            } catch {
+                Output.line("FAILED: \(error)")
+                for log in ["server.log", "simulator.log"] {
+                    let text = try? String(contentsOf: folder.appendingPathComponent(log), encoding: .utf8)
+                    if let text, !text.isEmpty { Output.line("--- \(log)\n\(text.suffix(4000))") }
+                }
+                throw ExitCode.failure
             }
-            throw ExitCode.failure
+            Output.line("")
         }
-        await play.stage.close()
-        Output.line("\nEvery phone showed what it should.")
+        Output.line("Every phone showed what it should: \(plays.map { $0.name }.joined(separator: ", ")).")
+    }
+
+    /// Plays one system in a directory of its own.
+    ///
+    /// - Throws: When something is not as it should be; nothing of it goes on then.
+    static func play(
+        _ type: any Play.Type, in directory: URL, executable: URL, fast: Bool,
+        printing say: @escaping @Sendable (String) -> Void
+    ) async throws {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        say("Starting a server and a simulator on the loopback …")
+        let play = type.init()
+        let stage = try await DemoStage(
+            directory: directory, startGrace: fast ? "1s" : "3s", executable: executable, play: play)
+        do {
+            try await play.run(on: PlayStage(stage, type, rest: fast ? .zero : .seconds(3), printing: say))
+        } catch {
+            await stage.close()
+            throw error
+        }
+        await stage.close()
     }
 }

@@ -85,13 +85,15 @@ import Testing
 
     // MARK: - Help
 
+    private static let names = Systems.names.joined(separator: ", ")
+
     @Test(arguments: [
         (["serve"], ["--config"]), (["demo"], ["--system", "--fast", "--keep"]),
         (
             ["simulate"],
             [
-                "--port", "--control-port", "--directory", "--backend", "--backend-key-file", "--app", "--start-grace",
-                "--seed", "--token-rate",
+                "--port", "--control-port", "--directory", "--backend", "--backend-key-file", "--system", "--app",
+                "--start-grace", "--seed", "--token-rate",
             ]
         ),
         (["keys"], ["create", "list", "revoke"]), (["keys", "create"], ["--config", "--app", "--scope"]),
@@ -123,7 +125,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (["demo", "--system", "weather"], "there is no system `weather` to play: the one there is is order"),
+        (["demo", "--system", "weather"], "there is no system `weather` to play: there are \(names)"),
+        (["simulate", "--system", "weather"], "there is no system `weather`: there are \(names)"),
         (["simulate", "--port", "65536"], "--port is 0 to 65535, not 65536"),
         (["simulate", "--port", "5", "--control-port", "5"], "--port and --control-port are the same"),
         (["simulate", "--backend", "localhost:8080"], "--backend is http://host:port, not `localhost:8080`"),

@@ -32,10 +32,17 @@ enum Arrows {
             "ServiceLifecycle", "Logging",
             "Foundation", "Synchronization",
         ]),
-        "OrderTracking": ["JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "Foundation"],
-        "order-shop": ["OrderTracking", "JSONText", "ArgumentParser", "Foundation"],
+        "BackendCalls": ["JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "Foundation"],
+        "OrderTracking": ["BackendCalls", "JSONText"],
+        "order-shop": ["OrderTracking", "BackendCalls", "JSONText", "ArgumentParser"],
+        "EmojiRangers": ["BackendCalls", "JSONText"],
+        "guild-hall": ["EmojiRangers", "BackendCalls", "ArgumentParser"],
+        "FocusTimer": ["BackendCalls", "JSONText", "Foundation"],
+        "focus-timer": ["FocusTimer", "BackendCalls", "ArgumentParser", "Foundation"],
         "islet": [
-            "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityCore",
+            "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
+            "LiveActivityAPI",
+            "LiveActivityCore",
             "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
             "ArgumentParser", "AsyncHTTPClient", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
             "ServiceLifecycle", "UnixSignals", "Yams",
@@ -45,7 +52,10 @@ enum Arrows {
 
     /// Folders of targets that do not lie in `Sources/<target>`.
     private static let elsewhere = [
-        "Examples/OrderTracking/Shop/": "OrderTracking", "Examples/OrderTracking/Command/": "order-shop",
+        "Examples/BackendCalls/": "BackendCalls", "Examples/OrderTracking/Shop/": "OrderTracking",
+        "Examples/OrderTracking/Command/": "order-shop",
+        "Examples/EmojiRangers/Guild/": "EmojiRangers", "Examples/EmojiRangers/Command/": "guild-hall",
+        "Examples/FocusTimer/Functions/": "FocusTimer", "Examples/FocusTimer/Command/": "focus-timer",
     ]
 
     static func target(of path: String) -> String? {

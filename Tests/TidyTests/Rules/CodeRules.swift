@@ -33,7 +33,7 @@ extension CodeRule {
     @Sendable private static func isProduct(_ source: Source) -> Bool { source.isUnder("Sources", "Examples") }
     /// A command's own top: there only may work be started and words be printed.
     @Sendable private static func isLibrary(_ source: Source) -> Bool {
-        isProduct(source) && !source.isUnder("Sources/islet", "Examples/OrderTracking/Command")
+        isProduct(source) && !source.isUnder("Sources/islet") && !source.folders.contains("Command")
     }
 
     static let clock = CodeRule(

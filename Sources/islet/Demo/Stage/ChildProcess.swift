@@ -93,7 +93,8 @@ struct DemoFailure: Error, CustomStringConvertible {
 }
 
 enum Waiting {
-    private static let pause = Duration.milliseconds(50)
+    /// How long it waits between two looks.
+    static let pause = Duration.milliseconds(50)
 
     /// Looks again and again, for a time, until something holds.
     ///

@@ -15,11 +15,16 @@ final class DemoStage: Sendable {
     /// The one that runs now: a crash puts another in its place.
     private let server: Mutex<ChildProcess>
 
-    static let bundleID = "com.example.pizza"
+    /// The app of the order, which tests and measurements use too.
+    static let bundleID = OrderPlay.app.bundleID
+    /// The app of this stage.
+    private let app: ExampleApp
     private static let startLimit = Duration.seconds(20)
 
     /// Starts both in a directory of their own. When something fails, none of them goes on.
-    init(directory: URL, startGrace: String, executable: URL) async throws {
+    init(directory: URL, startGrace: String, executable: URL, play: any Play = OrderPlay()) async throws {
+        let system = type(of: play)
+        app = system.app
         self.directory = directory
         self.executable = executable
         let port = try Self.freePort()
@@ -29,15 +34,16 @@ final class DemoStage: Sendable {
             "simulator", executable: executable,
             arguments: [
                 "simulate", "--port", "0", "--control-port", "0", "--directory", directory.path, "--backend",
-                isletAddress, "--backend-key-file", keyFile.path, "--app", Self.bundleID, "--start-grace", startGrace,
+                isletAddress, "--backend-key-file", keyFile.path, "--system", system.name, "--start-grace", startGrace,
             ], log: directory.appendingPathComponent("simulator.log"))
         self.simulator = simulator
         do {
             let ports = try JSONValue(parsing: try await simulator.firstLine(within: Self.startLimit)).object ?? [:]
-            let key = try await Self.makeKey(executable, directory, keyFile)
+            let key = try await Self.makeKey(executable, directory, app: app.bundleID, keyFile)
             control = JSONCaller(ports["control"]?.string ?? "")
             self.key = key
             islet = JSONCaller(isletAddress) { key }
+            try await play.prepare(in: directory)
             server = Mutex(try await Self.startServer(executable, directory, within: Self.startLimit))
         } catch {
             await simulator.stop()
@@ -45,11 +51,13 @@ final class DemoStage: Sendable {
         }
     }
 
-    private static func makeKey(_ executable: URL, _ directory: URL, _ file: URL) async throws -> String {
+    private static func makeKey(
+        _ executable: URL, _ directory: URL, app: String, _ file: URL
+    ) async throws -> String {
         let config = directory.appendingPathComponent("islet.yaml").path
         let maker = try ChildProcess(
             "key maker", executable: executable,
-            arguments: ["keys", "create", "--config", config, "--app", Self.bundleID, "--scope", "backend"],
+            arguments: ["keys", "create", "--config", config, "--app", app, "--scope", "backend"],
             log: directory.appendingPathComponent("keys.log"))
         let key = try await maker.firstLine(within: Self.startLimit)
         guard try await maker.exitCode(within: Self.startLimit) == 0 else { throw DemoFailure("no key was made") }
@@ -130,8 +138,8 @@ final class DemoStage: Sendable {
     /// Makes a phone through the control API.
     func addPhone(_ id: String, _ more: JSONObject = [:]) async throws {
         var body: JSONObject = [
-            "id": .string(id), "user": .string(id), "bundleID": .string(Self.bundleID),
-            "activityTypes": ["OrderTrackingAttributes"],
+            "id": .string(id), "user": .string(id), "bundleID": .string(app.bundleID),
+            "activityTypes": .array(app.swiftNames.map(JSONValue.string)),
         ]
         for (name, value) in more { body[name] = value }
         try await control.call(.POST, "/v1/phones", .object(body))

@@ -1,0 +1,64 @@
+/// An adventure as the guild's own database has it.
+public struct Adventure: Sendable, Hashable {
+    /// The guild's own id: the activity's id at the server is `adventure-` and this.
+    public let id: String
+    /// Where it takes place.
+    public let place: String
+    /// How much it matters: of several adventures on one phone the most important is on top.
+    public let importance: Double?
+    /// Everybody in it.
+    public private(set) var party: [Hero]
+    /// The party's health, from 0 to 1.
+    public private(set) var health = 1.0
+    /// What happened last.
+    public private(set) var story = "The adventure begins"
+
+    /// An adventure that has not begun.
+    public init(id: String, place: String, importance: Double? = nil, party: [Hero]) {
+        self.id = id
+        self.place = place
+        self.importance = importance
+        self.party = party
+    }
+
+    /// What a card of it shows.
+    public var state: AdventureAttributes.ContentState {
+        AdventureAttributes.ContentState(currentHealthLevel: health, eventDescription: story, party: party)
+    }
+
+    /// Something that happens on the way.
+    public enum Event: Sendable, Hashable {
+        /// Worth a look when there is time for it.
+        case found(String, by: Hero)
+        /// The party loses health.
+        case struck(by: String, damage: Double)
+        /// One of them needs help at once.
+        case knockedDown(Hero)
+    }
+
+    mutating func take(_ event: Event) {
+        switch event {
+        case .found(let thing, let hero): story = "\(hero.name) found \(thing)!"
+        case .struck(let foe, let damage):
+            health = max(0, health - damage)
+            story = "\(foe) strikes"
+        case .knockedDown(let hero):
+            health = max(0, health - 0.3)
+            story = "\(hero.name) is down!"
+        }
+    }
+
+    mutating func join(_ hero: Hero) {
+        guard !party.contains(where: { $0.player == hero.player }) else { return }
+        party.append(hero)
+        story = "\(hero.name) joins"
+    }
+
+    mutating func leave(_ hero: Hero) {
+        guard party.contains(where: { $0.player == hero.player }) else { return }
+        party.removeAll { $0.player == hero.player }
+        story = "\(hero.name) leaves"
+    }
+
+    mutating func finish(_ story: String) { self.story = story }
+}

@@ -1,0 +1,103 @@
+public import BackendCalls
+public import JSONText
+
+/// The adventures' server: it knows adventures and heroes, and nothing of phones, tokens and pushes.
+///
+/// One call per change, however many phones show it.
+public struct Guild: Sendable {
+    private let islet: IsletAPI
+
+    /// A state that is older than this shows as out of date.
+    public static let staleAfter = "15m"
+
+    /// - Parameters:
+    ///   - islet: Where the server is: `http://127.0.0.1:8080`.
+    ///   - key: An API key with the scope `backend`.
+    public init(islet: String, key: String) {
+        self.islet = IsletAPI(islet: islet, key: key)
+    }
+
+    /// Puts the adventure on every phone of its heroes.
+    public func begin(_ adventure: Adventure) async throws -> IsletAPI.Answer {
+        try await set(adventure, alert: nil)
+    }
+
+    /// Tells every phone what happened: at the phone's convenience, unless somebody needs help at once.
+    public func report(_ event: Adventure.Event, in adventure: inout Adventure) async throws -> IsletAPI.Answer {
+        adventure.take(event)
+        return try await set(adventure, alert: Self.alert(event))
+    }
+
+    /// A hero joins while it runs: their phones get the card, the others the news.
+    public func join(_ hero: Hero, _ adventure: inout Adventure) async throws -> IsletAPI.Answer {
+        adventure.join(hero)
+        return try await set(adventure, alert: nil)
+    }
+
+    /// A hero leaves while it runs: their cards end, the others get the news.
+    public func leave(_ hero: Hero, _ adventure: inout Adventure) async throws -> IsletAPI.Answer {
+        adventure.leave(hero)
+        return try await set(adventure, alert: nil)
+    }
+
+    /// How an ended adventure leaves the lock screen.
+    public enum Farewell: Sendable, Hashable {
+        /// When iOS thinks fit, within four hours.
+        case asUsual
+        /// After this time: `30m`.
+        case after(String)
+        case atOnce
+    }
+
+    /// Ends it everywhere, with a last word or with what was shown last.
+    public func end(
+        _ adventure: inout Adventure, saying story: String? = nil, _ farewell: Farewell = .asUsual
+    ) async throws -> IsletAPI.Answer {
+        var body: JSONObject = [:]
+        if let story {
+            adventure.finish(story)
+            body["state"] = try JSONValue(encoding: adventure.state)
+        }
+        switch farewell {
+        case .asUsual: break
+        case .after(let time): body["dismissAfter"] = .string(time)
+        case .atOnce: body["dismissNow"] = true
+        }
+        return try await islet.call(.POST, path(of: adventure) + "/end", .object(body))
+    }
+
+    /// What was sent to one phone and when, and what APNs answered: for "my card did not change".
+    public func deliveries(of adventure: Adventure, on device: String) async throws -> [JSONObject] {
+        let answer = try await islet.call(.GET, path(of: adventure) + "/timeline?limit=1000")
+        let entries = answer.body.object?["entries"]?.array?.compactMap(\.object) ?? []
+        return entries.filter { $0["device"]?.string == device && $0["status"] != nil }
+    }
+
+    private func set(_ adventure: Adventure, alert: JSONValue?) async throws -> IsletAPI.Answer {
+        var body: JSONObject = [
+            "type": "Adventure", "state": try JSONValue(encoding: adventure.state),
+            "attributes": ["adventureID": .string(name(of: adventure)), "place": .string(adventure.place)],
+            "audience": ["users": .array(adventure.party.map { .string($0.player) }), "devices": "all"],
+            "priority": alert == nil ? "low" : "high", "staleAfter": .string(Self.staleAfter),
+        ]
+        body["alert"] = alert
+        body["relevance"] = adventure.importance.flatMap { JSONNumber($0) }.map(JSONValue.number)
+        return try await islet.call(.PUT, path(of: adventure), .object(body))
+    }
+
+    /// Words in each phone's own language: the app's strings have the keys.
+    private static func alert(_ event: Adventure.Event) -> JSONValue? {
+        guard case .knockedDown(let hero) = event else { return nil }
+        return [
+            "title": ["locKey": "%@ is knocked down!", "locArgs": [.string(hero.name)]],
+            "body": ["locKey": "Use a potion to heal %@!", "locArgs": [.string(hero.name)]],
+            "sound": "HeroDown.mp4",
+        ]
+    }
+
+    private func name(of adventure: Adventure) -> String { "adventure-\(adventure.id)" }
+
+    private func path(of adventure: Adventure) -> String {
+        "/v1/activities/" + IsletAPI.segment(name(of: adventure))
+    }
+}

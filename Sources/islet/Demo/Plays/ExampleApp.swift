@@ -1,0 +1,41 @@
+import APNSSimulator
+
+/// An app of the examples: on phones its types decode what is pushed, and the server's configuration names them.
+struct ExampleApp: Sendable {
+    let bundleID: String
+    let types: [ExampleType]
+
+    /// The Swift names of its types.
+    var swiftNames: [String] { types.map(\.installed.name) }
+
+    /// The API's name of each type by its Swift name: what the app's backend calls them.
+    var names: [String: String] {
+        Dictionary(types.map { ($0.installed.name, $0.name) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The entry `activities` of its configuration.
+    func configuration(startGrace: String) -> String {
+        var lines = ["    activities:"]
+        for type in types {
+            lines.append("      - type: \(type.name)")
+            lines.append("        attributesType: \(type.installed.name)")
+            lines += type.keys.map { "        " + $0 }
+            lines.append("        policy:")
+            lines.append("          startGrace: \(startGrace)")
+            lines += type.policy.map { "          " + $0 }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// A kind of activity of such an app.
+struct ExampleType: Sendable {
+    /// The API's name of it.
+    let name: String
+    /// The Swift type behind it, which decodes what phones are sent.
+    let installed: InstalledActivityType
+    /// Lines of YAML beside its names, such as `activityIDAttribute: /orderId`.
+    var keys: [String] = []
+    /// Lines of YAML of its policy, without `startGrace`.
+    var policy: [String] = []
+}
