@@ -28,6 +28,7 @@ let package = Package(
     products: [
         .executable(name: "islet", targets: ["islet"]),
         .library(name: "APNSClient", targets: ["APNSModel", "APNSClient"]),
+        .library(name: "EmbeddedIslet", targets: ["EmbeddedIslet", "LiveActivityProviders"]),
         .library(name: "APNSSimulator", targets: ["APNSSimulator"]),
     ],
     dependencies: [
@@ -100,6 +101,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "EmbeddedIslet",
+            dependencies: [
+                "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery",
+                "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "StorageSQLite", lifecycle,
+                logging, product("UnixSignals", "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BackendCalls",
             dependencies: [httpClient, "JSONText", product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio")],
             path: "Examples/BackendCalls",
@@ -143,13 +153,32 @@ let package = Package(
             path: "Examples/FocusTimer/Command",
             swiftSettings: settings
         ),
+        .target(
+            name: "NextUp",
+            dependencies: [
+                "LiveActivityProviders", "JSONText", crypto, hummingbird, product("NIOCore", "swift-nio"),
+                product("HTTPTypes", "swift-http-types"),
+            ],
+            path: "Examples/NextUp/Focus",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "next-up",
+            dependencies: [
+                "NextUp", "EmbeddedIslet", "APNSClient", "APNSModel", hummingbird, logging, lifecycle,
+                product("ArgumentParser", "swift-argument-parser"),
+                product("UnixSignals", "swift-service-lifecycle"),
+            ],
+            path: "Examples/NextUp/Command",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "islet",
             dependencies: [
-                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
-                "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityServer",
-                "LiveActivityStorage",
-                "OrderTracking", "StorageSQLite",
+                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
+                "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
+                "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "NextUp", "OrderTracking",
+                "StorageSQLite",
                 httpClient, lifecycle, logging, product("ArgumentParser", "swift-argument-parser"),
                 product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"),
                 product("UnixSignals", "swift-service-lifecycle"), product("Yams", "Yams"),
@@ -237,11 +266,10 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer",
-                "JSONText",
-                "LiveActivityAPI", "LiveActivityCore", "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer",
-                "LiveActivityStorage", "OrderTracking",
-                "StorageSQLite", "TestSupport", httpClient, lifecycle, logging,
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
+                "FocusTimer", "HTTP2TestServer", "JSONText", "LiveActivityAPI", "LiveActivityCore",
+                "LiveActivityDelivery", "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "NextUp",
+                "OrderTracking", "StorageSQLite", "TestSupport", httpClient, hummingbird, lifecycle, logging,
                 product("NIOCore", "swift-nio"),
                 product("NIOHTTP1", "swift-nio"),
             ],
@@ -252,6 +280,15 @@ let package = Package(
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "StorageSQLite",
                 crypto, hummingbird, logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LiveActivityProvidersTests",
+            dependencies: [
+                "LiveActivityProviders", "LiveActivityCore", "NextUp", "APNSModel", "JSONText", "TestSupport",
+                hummingbird, logging, lifecycle, crypto, product("HTTPTypes", "swift-http-types"),
+                product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings
         ),

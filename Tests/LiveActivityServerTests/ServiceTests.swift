@@ -28,6 +28,10 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore {
         on: DeviceID, of: BundleID
     ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)] { throw error }
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] { throw error }
+    func refreshes(of: UserID, in: BundleID) async throws(StorageError) -> [RefreshRecord] { throw error }
+    func people(
+        of: BundleID, after: UserNumber, limit: Int
+    ) async throws(StorageError) -> [(number: UserNumber, id: UserID)] { throw error }
     func activities(of: BundleID, _ filter: ActivityFilter) async throws(StorageError) -> ActivityPage { throw error }
     func preview<C: Command>(
         _ command: C, of: ActivityID, in: BundleID, phones: [PhoneStretch]

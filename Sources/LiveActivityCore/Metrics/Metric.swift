@@ -43,7 +43,8 @@ package enum Metric: String, Sendable, CaseIterable {
 
     package var kind: Kind {
         switch self {
-        case .deliveries, .refreshes, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten, .storeBytesWritten,
+        case .deliveries, .refreshes, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten,
+            .storeBytesWritten,
             .httpRequests, .cpuSeconds:
             .counter
         case .deliveryLag, .pushAnswer, .providerAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:

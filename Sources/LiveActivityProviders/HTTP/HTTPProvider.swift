@@ -67,13 +67,19 @@ package struct HTTPProvider: Sendable {
 
     /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
     package init?(_ target: Target, _ connections: ProviderConnections) {
-        guard let url = URL(string: target.url), let host = url.host, !host.isEmpty, url.user == nil,
-            url.fragment == nil, url.scheme == "https" || (url.scheme == "http" && target.allowPrivate)
+        guard Self.isAllowed(target.url, allowPrivate: target.allowPrivate), let url = URL(string: target.url),
+            let host = url.host
         else { return nil }
         self.target = target
         self.connections = connections
         self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         port = url.port ?? (url.scheme == "https" ? 443 : 80)
+    }
+
+    package static func isAllowed(_ text: String, allowPrivate: Bool) -> Bool {
+        guard let url = URL(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.fragment == nil
+        else { return false }
+        return url.scheme == "https" || (url.scheme == "http" && allowPrivate)
     }
 
     @concurrent

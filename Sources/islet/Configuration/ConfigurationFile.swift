@@ -6,6 +6,7 @@ struct ConfigurationFile: Decodable {
     var listen: String?
     var storage: String?
     var metrics: Bool?
+    var refreshesPerSecond: Int?
     var apps: [App]
 
     struct App: Decodable {
@@ -35,6 +36,15 @@ struct ConfigurationFile: Decodable {
         var attributesType: String
         var activityIDAttribute: String?
         var policy: Policy?
+        var provider: Provider?
+    }
+
+    struct Provider: Decodable {
+        var url: String
+        var secretFile: String?
+        var secretEnvironment: String?
+        var timeout: APIDuration?
+        var allowPrivate: Bool?
     }
 
     struct Policy: Decodable {

@@ -1,7 +1,9 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
 import JSONText
 import LiveActivityCore
+import LiveActivityProviders
 
 /// What a configuration means, in words, and what is unwise about it.
 struct ConfigurationReport {
@@ -26,7 +28,14 @@ struct ConfigurationReport {
         for app in settings.apps {
             lines.append("app \(app.bundleID)")
             for key in settings.keys where key.app == app.bundleID { lines += Self.words(key) }
-            for type in app.types.values.sorted(by: { $0.name < $1.name }) { lines += Self.words(type) }
+            for type in app.types.values.sorted(by: { $0.name < $1.name }) {
+                lines += Self.words(type)
+                if let backend = settings.backends.first(where: { $0.app == app.bundleID && $0.type == type.name }) {
+                    lines.append(
+                        "    computed by \(backend.target.url), which has \(Wording.duration(backend.target.timeout)) to answer"
+                    )
+                }
+            }
         }
         return lines
     }

@@ -23,6 +23,7 @@ struct Pair {
     struct Leavings {
         var flights: [Flight] = []
         var sweeps: [SweepAudience] = []
+        var runs: [RefreshRun] = []
     }
 
     /// A command that waits for its group.

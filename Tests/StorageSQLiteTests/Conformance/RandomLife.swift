@@ -9,12 +9,12 @@ struct RandomLife {
     var pair: Pair
     var now = Sample.now
     var node: Int64 = 1
-    private let apps: [AppSettings]
+    let apps: [AppSettings]
     private var sequence: Int64 = 0
 
     static let activities = ["a", "b", "c", "11111111-aaaa-4bbb-8ccc-222222222222"]
     static let users = ["ann", "bob", "cat"]
-    private static let devices = ["d1", "d2", "d3", "d4", "d5"]
+    static let devices = ["d1", "d2", "d3", "d4", "d5"]
     private static let cards = (1...8).map { "card-\($0)" }
 
     init(seed: UInt64, _ pair: Pair) {
@@ -23,7 +23,10 @@ struct RandomLife {
         apps = ["com.acme.pizza", "com.acme.taxi"].map { name in
             AppSettings(
                 bundleID: Sample.bundle(name),
-                types: [Sample.type { $0.isReusable = true }, Sample.type("ride", activityIDAttribute: "/ride")],
+                types: [
+                    Sample.type { $0.isReusable = true }, Sample.type("ride", activityIDAttribute: "/ride"),
+                    Self.provided,
+                ],
                 environments: [.sandbox, .production])
         }
     }
@@ -52,7 +55,8 @@ struct RandomLife {
         switch dice.roll(100) {
         case 0..<10: try await put()
         case 10..<13: try await patch()
-        case 13..<16: try await audience()
+        case 13..<15: try await audience()
+        case 15..<16: try await refresh()
         case 16..<20: try await end()
         case 20..<32: try await register()
         case 32..<40: try await registerStart()
@@ -62,17 +66,19 @@ struct RandomLife {
             let app = app()
             try await pair.run(
                 "sign out", SignOutDevice(app: app.bundleID, id: Sample.device(dice.pick(Self.devices)), now: now))
-        case 65..<82: try await claim()
+        case 65..<69: try await refresh()
+        case 69..<82: try await claim()
         case 82..<97: try await settle()
         default:
             node += 1
             pair.leavings.flights = []
+            if dice.chance(50) { pair.leavings.runs = [] }
         }
     }
 
     mutating func app() -> AppSettings { apps[dice.chance(85) ? 0 : 1] }
     private mutating func type(_ app: AppSettings) -> ActivityType {
-        app.types[dice.chance(80) ? "order" : "ride"] ?? Sample.type()
+        app.types[dice.chance(70) ? "order" : dice.chance(50) ? "ride" : "focus"] ?? Sample.type()
     }
     /// Few values of any kind, so that phones take each other's.
     mutating func word(_ kind: String) -> String { "\(kind)-\(dice.roll(7))" }
@@ -130,6 +136,7 @@ struct RandomLife {
         body.activitiesEnabled = dice.chance(90)
         body.environment = dice.pick([nil, .production, .sandbox])
         body.deviceToken = dice.chance(40) ? Sample.token(word("device")) : nil
+        body.timeZone = dice.chance(50) ? dice.pick(["UTC", "Asia/Tokyo"]) : nil
         body.locale = dice.chance(30) ? "de_DE" : nil
         let id = dice.pick(Self.devices)
         try await pair.run(
