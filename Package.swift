@@ -278,7 +278,8 @@ let package = Package(
         .testTarget(
             name: "IsletTests",
             dependencies: [
-                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "StorageSQLite",
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore",
+                "EmbeddedIslet", "LiveActivityProviders", "StorageSQLite",
                 crypto, hummingbird, logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings

@@ -12,8 +12,8 @@ public import JSONText
 public protocol ActivityProvider: Sendable {
     /// What the person should see now on these devices, or `nil`: nothing, which ends the card and forgets the memo.
     ///
-    /// It has ``ProviderOptions/deadline`` to answer; then its task is cancelled, and it is asked again later. It should
-    /// heed the cancellation, since its place is taken until it returns.
+    /// It has ``ProviderOptions/deadline`` to answer; then its task is cancelled, and it is asked again later. It
+    /// should heed the cancellation, since its place is taken until it returns.
     ///
     /// - Throws: Whatever it likes. This person is asked about again after 1 s to 5 min; others are not held up. The
     ///   error itself is not logged, since nobody knows what it says.

@@ -257,7 +257,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (IOSVersion(17, 1), true, "below-push-to-start"), (IOSVersion(18, 2), false, "activities-disabled"),
+        (IOSVersion(17, 1), true, "below-ios-17.2"), (IOSVersion(18, 2), false, "activities-disabled"),
     ])
     func `N8: below iOS 17.2, or with Live Activities disabled, no card is started, and the server says why`(
         iOS: IOSVersion, enabled: Bool, reason: String

@@ -122,6 +122,7 @@ private struct RecordingHandler: LogHandler {
         case "/v1/activities/{activity}/audience": #"{"add":["ada"]}"#
         case "/v1/batch": #"{"method":"DELETE","path":"/v1/activities/a"}"#
         case "/v1/activities/{activity}/end": "{}"
+        case "/v1/refreshes": #"{"users":["ada"]}"#
         case "/v1/devices/{device}": route.method == .put ? #"{"user":"ada"}"# : nil
         case "/v1/devices/{device}/push-to-start-tokens/{type}": #"{"token":"\#(token("a"))"}"#
         case "/v1/devices/{device}/instances/{localID}": #"{"type":"Order","activity":"a","state":"active"}"#

@@ -203,8 +203,8 @@ struct CardIntake {
         confirm(report, activity, &instance, isNewToken: isNewToken, draft)
     }
 
-    /// A card that the app started itself, or that shows something else than was computed: it is computed anew, and what
-    /// the card shows now is kept until then, so that nothing is sent where both come to the same.
+    /// A card that the app started itself, or that shows something else than was computed: it is computed anew, and
+    /// what the card shows now is kept until then, so that nothing is sent where both come to the same.
     private func compare(_ report: CardReport, _ activity: ActivityRecord, _ draft: inout Draft) {
         guard var content = draft.snapshot.contents[activity.number], let shown = report.contentState else { return }
         let digest = ContentDigest.of(shown)

@@ -89,8 +89,8 @@ extension ConfigurationKey {
             "policy", .object(policy), .group(isOptional: true), "How activities of the type are started and updated."),
         ConfigurationKey(
             "provider", .object(provider), .group(isOptional: true),
-            "The backend that computes what a person should see: each of their devices has an activity of its own then. "
-                + "See docs/providers.md."),
+            "The backend that computes what a person should see: each of their devices has an activity of its own "
+                + "then. See docs/providers.md."),
     ]
 
     private static let provider: [ConfigurationKey] = [

@@ -30,14 +30,16 @@ struct ConfigurationReport {
             for key in settings.keys where key.app == app.bundleID { lines += Self.words(key) }
             for type in app.types.values.sorted(by: { $0.name < $1.name }) {
                 lines += Self.words(type)
-                if let backend = settings.backends.first(where: { $0.app == app.bundleID && $0.type == type.name }) {
-                    lines.append(
-                        "    computed by \(backend.target.url), which has \(Wording.duration(backend.target.timeout)) to answer"
-                    )
-                }
+                lines += backend(of: type, app.bundleID)
             }
         }
         return lines
+    }
+
+    private func backend(of type: ActivityType, _ app: BundleID) -> [String] {
+        settings.backends.filter { $0.app == app && $0.type == type.name }.map { backend in
+            "    computed by \(backend.target.url), which has \(Wording.duration(backend.target.timeout)) to answer"
+        }
     }
 
     private var listens: String {

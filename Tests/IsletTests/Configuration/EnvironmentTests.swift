@@ -53,7 +53,7 @@ struct EnvironmentTests {
     @Test func `the variables and the file know the same keys`() throws {
         let document = try JSONValue(
             parsing: #"""
-                {"listen": "", "storage": "", "metrics": true, "apps": [{
+                {"listen": "", "storage": "", "metrics": true, "refreshesPerSecond": 1, "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
                   "activities": [{
@@ -62,7 +62,9 @@ struct EnvironmentTests {
                       "coalescingWindow": 1, "startGrace": 1, "startWindow": 1, "startStaleAfter": 1, "staleAfter": 1,
                       "highPriorityInterval": 1, "highWhen": {"pointer": "", "values": [0]},
                       "startAlert": {"title": "", "body": "", "sound": ""},
-                      "reusable": true, "start": "appOnly", "restart": "never"}}]}]}
+                      "reusable": true, "start": "appOnly", "restart": "never"},
+                    "provider": {
+                      "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true}}]}]}
                 """#)
         // The document is full: everything that the decoded file could hold is there.
         let file = try document.decode(ConfigurationFile.self)

@@ -4,6 +4,7 @@ enum FullFile {
         listen: "[::1]:9090"
         storage: sqlite:data/state.db
         metrics: false
+        refreshesPerSecond: 7
         apps:
           - bundleID: com.acme.pizza
             apns:
@@ -33,5 +34,10 @@ enum FullFile {
                   reusable: true
                   start: appOnly
                   restart: onAlert
+                provider:
+                  url: http://127.0.0.1:8090/next-up
+                  secretEnvironment: PROVIDER_SECRET
+                  timeout: 5s
+                  allowPrivate: true
         """
 }

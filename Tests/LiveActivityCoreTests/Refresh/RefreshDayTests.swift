@@ -32,7 +32,7 @@ struct RefreshDayTests {
         try scene.register()
         try scene.compute { _ in RefreshScene.show(1) }
         try scene.report(shows: 1)
-        try scene.report(.dismissed, shows: nil)
+        try scene.report(state: .dismissed, shows: nil)
         try scene.ask()
         try scene.compute { _ in RefreshScene.show(2) }
         // The same day: what the person swiped away stays away.

@@ -16,7 +16,7 @@ struct RefreshScene {
     static let user = Sample.user("ann")
 
     init(_ change: (inout TypePolicy) -> Void = { _ in }) {
-        var type = Sample.type("focus", nil, change)
+        var type = Sample.type("focus", activityIDAttribute: nil, change)
         type.isProvided = true
         app = Sample.app(type)
     }
@@ -102,7 +102,7 @@ struct RefreshScene {
     }
 
     mutating func report(
-        _ local: String = "card", on device: String = "phone", _ state: CardReport.State = .active, shows step: Int?
+        _ local: String = "card", on device: String = "phone", state: CardReport.State = .active, shows step: Int?
     ) throws {
         var report = CardReport(localID: Sample.local(local), type: type, state: state)
         report.contentState = step.map { Sample.state($0) }

@@ -1,9 +1,9 @@
-import APNSSimulator
+public import APNSSimulator
 import Foundation
 import Hummingbird
 import JSONText
 import Logging
-import NextUp
+public import NextUp
 
 extension NextUpAttributes: SimulatedActivityAttributes {}
 
