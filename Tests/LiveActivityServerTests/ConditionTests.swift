@@ -146,8 +146,7 @@ extension Fixture {
             let before = try fixture.contents()
             let calls: [(HTTPRequest.Method, String, String?)] = [
                 (.put, order, state(2)), (.put, "/v1/activities/order-2", state(1)), (.delete, order, nil),
-                (.post, "/v1/users/ada/refresh", nil), (.post, "/v1/refreshes", #"{"users":["ada"]}"#),
-                (.post, order + "/end", "{}"), (.put, "/v1/devices/phone", #"{"user":"ada"}"#),
+                    (.post, order + "/end", "{}"), (.put, "/v1/devices/phone", #"{"user":"ada"}"#),
             ]
             for (method, path, body) in calls {
                 let reply = try await fixture.call(method, path, body, idempotencyKey: "k")
@@ -182,6 +181,7 @@ extension Fixture {
             (.post, order + "/audience", #"{"add":["ada"]}"#),
             (.put, "/v1/devices/phone/instances/c", #"{"type":"Order","activity":"order-1","state":"active"}"#),
             (.put, "/v1/devices/phone/instances", #"{"sequence":1,"instances":[]}"#),
+            (.post, "/v1/users/ada/refresh", nil), (.post, "/v1/refreshes", #"{"users":["ada"]}"#),
             (.post, order + "/end", "{}"), (.delete, order, nil), (.delete, "/v1/devices/phone", nil),
         ]
         #expect(writes.count == Route.all.filter { $0.scope != nil && $0.method != .get }.count - 1)
