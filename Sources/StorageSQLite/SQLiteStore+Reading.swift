@@ -17,18 +17,13 @@ extension SQLiteStore: ReadStore {
             var snapshot = Snapshot()
             try SnapshotLoader.fetchActivities([activity], sql, &snapshot)
             guard let type = snapshot.activities[activity]?.type else { return [] }
-            var devices: [DeviceKey] = []
-            try sql.query(
-                "SELECT \(InstanceRecord.list) FROM instance WHERE activity = ? AND dk > ? ORDER BY dk LIMIT ?",
-                [.int(activity), .int(after), .int(Int64(limit))]
-            ) { row in
-                let record = try InstanceRecord(&row)
-                devices.append(record.device)
-                snapshot.instances[.init(activity, record.device)] = record
-            }
-            try PhoneLoader(sql: sql).complete([activity: devices], &snapshot)
+            let phones = PhoneLoader(sql: sql)
+            let keys = try phones.load(
+                where: "i.activity = ? AND i.dk > ? ORDER BY i.dk LIMIT ?",
+                [.int(activity), .int(after), .int(Int64(limit))], &snapshot)
+            try phones.loadStarts(keys, &snapshot)
             let draft = Draft(snapshot)
-            return devices.compactMap { draft.phone(.init(activity, $0), type: type) }
+            return keys.compactMap { draft.phone($0, type: type) }
         }
     }
 

@@ -58,6 +58,8 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
             onRefreshDue: { refreshDue.yield() })
     }
 
+    private static let writerCacheKiB = 16 * 1024
+
     private static func open(_ path: String, _ counters: StoreCounters, migrates: Bool) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.label = "islet"
@@ -66,7 +68,11 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         configuration.prepareDatabase { db in counters.watch(db) }
         let pool = try DatabasePool(path: path, configuration: configuration)
         // GRDB sets NORMAL when it opens a pool, which power loss undoes; outside a transaction, or it has no effect.
-        try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+        try pool.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            // What a claim reads is still there when its flight is settled.
+            try db.execute(sql: "PRAGMA cache_size = -\(writerCacheKiB)")
+        }
         let migrator = Schema.migrator
         let isNewer = try pool.read { db in try migrator.hasBeenSuperseded(db) }
         guard !isNewer else { throw DatabaseError(message: "it was written by a newer version of islet") }

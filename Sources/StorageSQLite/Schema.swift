@@ -63,11 +63,8 @@ enum Schema {
         CREATE INDEX member_by_user ON member (user, activity);
         CREATE TABLE instance (
             activity INTEGER NOT NULL, dk INTEGER NOT NULL, run INTEGER NOT NULL, state INTEGER NOT NULL,
-            sent_rev INTEGER NOT NULL, shown_rev INTEGER NOT NULL, ts INTEGER NOT NULL, alerted_rev INTEGER NOT NULL,
-            token_gen INTEGER NOT NULL, tries INTEGER NOT NULL, due_at INTEGER, look_at INTEGER,
-            parked_rev INTEGER NOT NULL, local_id TEXT, created_at INTEGER NOT NULL, started_at INTEGER,
-            start_expires_at INTEGER, high_at INTEGER, contradictions INTEGER NOT NULL, flags INTEGER NOT NULL,
-            last_kind INTEGER, last_at INTEGER, last_rev INTEGER, last_status INTEGER, last_reason TEXT,
+            alerted_rev INTEGER NOT NULL, due_at INTEGER, look_at INTEGER, local_id TEXT, started_at INTEGER,
+            start_expires_at INTEGER, body BLOB NOT NULL,
             PRIMARY KEY (activity, dk)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX instance_by_device ON instance (dk, activity);

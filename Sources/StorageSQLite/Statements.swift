@@ -159,6 +159,24 @@ struct RowReader {
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
     }
 
+    /// The bytes of a column, without a copy.
+    mutating func bytes<Value>(_ read: (UnsafeRawBufferPointer) throws -> Value) rethrows -> Value {
+        defer { index += 1 }
+        let start = sqlite3_column_blob(statement, index)
+        let count = Int(sqlite3_column_bytes(statement, index))
+        return try read(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+    }
+
+    /// Whether the row of a table on the right of a `LEFT JOIN` is there: one that is not is passed over.
+    mutating func has<Row: StoredRow>(_ type: Row.Type) -> Bool {
+        guard sqlite3_column_type(statement, index) == SQLITE_NULL else { return true }
+        index += CInt(Row.columns.count)
+        return false
+    }
+
+    /// A number that is read later.
+    func peek(_ place: Int) -> Int64 { sqlite3_column_int64(statement, CInt(place)) }
+
     mutating func text() -> String { textOrNil() ?? "" }
     mutating func blob() -> [UInt8] { blobOrNil() ?? [] }
     mutating func bool() -> Bool { int() != 0 }

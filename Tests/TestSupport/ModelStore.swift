@@ -208,16 +208,14 @@ extension ModelStore {
     /// With all that the reconciler looks at: start tokens and other starts only where a card may be started.
     private func loadSituation(_ activity: ActivityNumber, _ device: DeviceKey, _ part: inout Snapshot) {
         let key = Snapshot.PhoneKey(activity, device)
-        part.devices[device] = rows.devices[device]
+        part.facts[device] = rows.devices[device]?.facts
         part.instances[key] = rows.instances[key]
         part.updateTokens[key] = rows.updateTokens[key]
-        for kind in BudgetRecord.Kind.allCases {
-            let budget = BudgetKey(device, kind)
-            part.budgets[budget] = rows.budgets[budget]
-        }
+        part.budgets[.init(device, .high)] = rows.budgets[.init(device, .high)]
         if let instance = rows.instances[key], instance.state == .live, instance.run == rows.activities[activity]?.run {
             return
         }
+        part.budgets[.init(device, .start)] = rows.budgets[.init(device, .start)]
         for (token, record) in rows.deviceTokens where token.device == device && token.kind == .pushToStart {
             part.deviceTokens[token] = record
         }

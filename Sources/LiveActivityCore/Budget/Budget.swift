@@ -133,7 +133,7 @@ package struct BudgetPolicy: Sendable, Equatable {
 
     package init() {}
 
-    package func high(_ device: DeviceRecord) -> BudgetLimit {
+    package func high(_ device: DeviceFacts) -> BudgetLimit {
         device.frequentPushesEnabled == true ? highFrequent : high
     }
 }

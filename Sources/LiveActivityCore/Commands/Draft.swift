@@ -129,7 +129,9 @@ package struct Draft: Sendable {
 
     /// What is known about a phone of an activity; `nil` when its device or instance was not loaded.
     package func phone(_ key: Snapshot.PhoneKey, type: String) -> PhoneSituation? {
-        guard let instance = snapshot.instances[key], let device = snapshot.devices[key.device] else { return nil }
+        guard let instance = snapshot.instances[key],
+            let device = snapshot.devices[key.device]?.facts ?? snapshot.facts[key.device]
+        else { return nil }
         return PhoneSituation(
             instance: instance, device: device, updateToken: snapshot.updateTokens[key],
             pushToStartToken: snapshot.deviceTokens[.init(key.device, .pushToStart, type)],

@@ -92,7 +92,7 @@ struct PhoneSettlement {
         case .awaited: return .accepted
         case .answered(let result):
             let token = isStart ? seat.phone.pushToStartToken?.firstSeenAt : seat.phone.updateToken?.firstSeenAt
-            let device = draft.snapshot.devices[old.device] ?? seat.phone.device
+            let device = draft.snapshot.devices[old.device]?.facts ?? seat.phone.device
             let wasTried = old.last?.reason.code == .otherEnvironment
             let consequence = Consequence(
                 result,

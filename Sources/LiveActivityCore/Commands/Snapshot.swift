@@ -103,6 +103,8 @@ package struct Snapshot: Sendable, Equatable {
     package var lanes: [ActivityNumber: [LaneRecord]] = [:]
     package var users: [AppID<UserID>: UserNumber] = [:]
     package var devices: [DeviceKey: DeviceRecord] = [:]
+    /// Of devices that are looked at for a decision only.
+    package var facts: [DeviceKey: DeviceFacts] = [:]
     package var deviceKeys: [AppID<DeviceID>: DeviceKey] = [:]
     package var deviceTokens: [DeviceTokenKey: DeviceTokenRecord] = [:]
     package var instances: [PhoneKey: InstanceRecord] = [:]

@@ -39,6 +39,44 @@ package struct DeviceRecord: Sendable, Equatable {
     }
 }
 
+/// What is decided on of a device: what a claim reads of each of a great many.
+package struct DeviceFacts: Sendable, Equatable {
+    package var key: DeviceKey
+    package var id: DeviceID
+    package var userID: UserID
+    package var timeZone: String?
+    package var osVersion: OSVersion?
+    package var build: String?
+    package var environment: APNSEnvironment?
+    package var activitiesEnabled: Bool?
+    package var frequentPushesEnabled: Bool?
+    package var notificationAuthorization: String?
+    package var contactAt: UnixTime
+    package var signedOutAt: UnixTime?
+
+    package init(key: DeviceKey, id: DeviceID, userID: UserID, contactAt: UnixTime) {
+        self.key = key
+        self.id = id
+        self.userID = userID
+        self.contactAt = contactAt
+    }
+}
+
+extension DeviceRecord {
+    package var facts: DeviceFacts {
+        var facts = DeviceFacts(key: key, id: id, userID: userID, contactAt: contactAt)
+        facts.timeZone = timeZone
+        facts.osVersion = osVersion
+        facts.build = build
+        facts.environment = environment
+        facts.activitiesEnabled = activitiesEnabled
+        facts.frequentPushesEnabled = frequentPushesEnabled
+        facts.notificationAuthorization = notificationAuthorization
+        facts.signedOutAt = signedOutAt
+        return facts
+    }
+}
+
 /// A system version such as 17.2 or 17.2.1, compared by its numbers.
 package struct OSVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
     private var first: UInt16 = 0

@@ -2,14 +2,15 @@ package import APNSModel
 
 /// A claimed stretch of a lane: the pushes to send, and under which fence their outcomes are settled.
 package struct Flight: Sendable {
-    /// One phone's place in a flight.
-    package struct Seat: Sendable {
-        package var phone: PhoneSituation
-        package var plan: PushPlan
+    /// One phone's place in a flight. By reference: it goes through many hands, and is as large as all that is known
+    /// of a phone.
+    package final class Seat: Sendable {
+        package let phone: PhoneSituation
+        package let plan: PushPlan
         /// In seconds, fixed by the claim: a paused process cannot overwrite a newer state with it.
-        package var timestamp: Int64
+        package let timestamp: Int64
         /// Where a refused start leaves the phone: absent, or how its last card ended, which still counts.
-        package var stateBefore: InstanceRecord.State
+        package let stateBefore: InstanceRecord.State
 
         package init(
             phone: PhoneSituation, plan: PushPlan, timestamp: Int64, stateBefore: InstanceRecord.State = .absent

@@ -45,7 +45,7 @@ package struct PushPlan: Sendable, Equatable {
 /// Everything known about one phone of an activity.
 package struct PhoneSituation: Sendable, Equatable {
     package var instance: InstanceRecord
-    package var device: DeviceRecord
+    package var device: DeviceFacts
     package var updateToken: UpdateTokenRecord?
     package var pushToStartToken: DeviceTokenRecord?
     /// Another activity of this type has a start on this device whose card is not matched yet.
@@ -55,7 +55,7 @@ package struct PhoneSituation: Sendable, Equatable {
     package var startBudget: BudgetRecord?
 
     package init(
-        instance: InstanceRecord, device: DeviceRecord, updateToken: UpdateTokenRecord? = nil,
+        instance: InstanceRecord, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
         pushToStartToken: DeviceTokenRecord? = nil, hasOtherOpenStart: Bool = false,
         highBudget: BudgetRecord? = nil, startBudget: BudgetRecord? = nil
     ) {

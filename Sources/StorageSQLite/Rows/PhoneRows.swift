@@ -20,10 +20,7 @@ extension DeviceRecord: StoredRow {
         platform = row.text()
         timeZone = row.textOrNil()
         locale = row.textOrNil()
-        osVersion = try row.textOrNil().map { text in
-            guard let version = OSVersion(text) else { throw DamagedRow(table: Self.table, column: "os_version") }
-            return version
-        }
+        osVersion = try decodeOSVersion(row.textOrNil())
         appVersion = row.textOrNil()
         build = row.textOrNil()
         model = row.textOrNil()
@@ -61,75 +58,35 @@ extension DeviceRecord: StoredRow {
     }
 }
 
-extension InstanceRecord: StoredRow {
-    static let table = "instance"
+/// A device's row, read in part.
+extension DeviceFacts {
     static let columns = [
-        "activity", "dk", "run", "state", "sent_rev", "shown_rev", "ts", "alerted_rev", "token_gen", "tries", "due_at",
-        "look_at", "parked_rev", "local_id", "created_at", "started_at", "start_expires_at", "high_at",
-        "contradictions", "flags", "last_kind", "last_at", "last_rev", "last_status", "last_reason",
+        "dk", "id", "user_id", "time_zone", "os_version", "build", "env", "activities_enabled", "frequent_pushes",
+        "authorization", "contact_at", "signed_out_at",
     ]
-    static let keyColumns = ["activity", "dk"]
 
     init(_ row: inout RowReader) throws {
-        self.init(activity: row.int(), device: row.int(), run: Int(row.int()), at: UnixTime(milliseconds: 0))
-        state = try decodeCase(row.int(), Self.table, "state")
-        sentRevision = row.int()
-        shownRevision = row.int()
-        timestamp = row.int()
-        alertedRevision = row.int()
-        tokenGeneration = row.int()
-        tries = Int(row.int())
-        dueAt = row.timeOrNil()
-        lookAt = row.timeOrNil()
-        parkedRevision = row.int()
-        localID = row.textOrNil().map(LocalID.init(stored:))
-        createdAt = row.time()
-        startedAt = row.timeOrNil()
-        startExpiresAt = row.timeOrNil()
-        lastHighAt = row.timeOrNil()
-        contradictions = Int(row.int())
-        let flags = row.int()
-        isWanted = flags & 1 != 0
-        mayStart = flags & 2 != 0
-        stateBeforeRequest = try decodeCase(flags >> 2, Self.table, "flags")
-        guard let kind = row.intOrNil() else { return }
-        guard let at = row.timeOrNil(), let revision = row.intOrNil(), let status = row.intOrNil() else {
-            throw DamagedRow(table: Self.table, column: "last_at")
-        }
-        last = LastDelivery(
-            kind: try decodeCase(kind, Self.table, "last_kind"), at: at, revision: revision, status: Int(status),
-            reason: try decodeReason(row.textOrNil(), Self.table, "last_reason") ?? Self.accepted)
+        self.init(
+            key: row.int(), id: DeviceID(stored: row.text()), userID: UserID(stored: row.text()),
+            contactAt: UnixTime(milliseconds: 0))
+        timeZone = row.textOrNil()
+        osVersion = try decodeOSVersion(row.textOrNil())
+        build = row.textOrNil()
+        environment = try decodeCase(ifPresent: row.textOrNil(), DeviceRecord.table, "env")
+        activitiesEnabled = row.boolOrNil()
+        frequentPushesEnabled = row.boolOrNil()
+        notificationAuthorization = row.textOrNil()
+        contactAt = row.time()
+        signedOutAt = row.timeOrNil()
     }
+}
 
-    /// Nearly always the reason, and not worth its bytes in every row.
-    private static let accepted = Reason(.accepted)
-
-    func bind(_ row: inout RowBinder) {
-        row.int(activity)
-        row.int(device)
-        row.int(Int64(run))
-        row.int(Int64(state.rawValue))
-        row.int(sentRevision)
-        row.int(shownRevision)
-        row.int(timestamp)
-        row.int(alertedRevision)
-        row.int(tokenGeneration)
-        row.int(Int64(tries))
-        row.time(dueAt)
-        row.time(lookAt)
-        row.int(parkedRevision)
-        row.text(localID?.text)
-        row.time(createdAt)
-        row.time(startedAt)
-        row.time(startExpiresAt)
-        row.time(lastHighAt)
-        row.int(Int64(contradictions))
-        row.int(Int64((isWanted ? 1 : 0) | (mayStart ? 2 : 0) | stateBeforeRequest.rawValue << 2))
-        row.int(last.map { Int64($0.kind.rawValue) })
-        row.time(last?.at)
-        row.int(last?.revision)
-        row.int(last.map { Int64($0.status) })
-        row.text(last.flatMap { $0.reason == Self.accepted ? nil : $0.reason.stored })
+private func decodeOSVersion(_ text: String?) throws -> OSVersion? {
+    try text.map { text in
+        guard let version = OSVersion(text) else {
+            throw DamagedRow(table: DeviceRecord.table, column: "os_version")
+        }
+        return version
     }
 }
 

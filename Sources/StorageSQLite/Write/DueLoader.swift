@@ -9,12 +9,14 @@ struct DueLoader {
 
     private let due: DueLanes
     private let sql: Statements
+    private let phones: PhoneLoader
     /// The devices of the small lanes, by activity.
     private var smallLanes: [ActivityNumber: [DeviceKey]] = [:]
 
     private init(due: DueLanes, sql: Statements) {
         self.due = due
         self.sql = sql
+        phones = PhoneLoader(sql: sql)
     }
 
     static func load(_ due: DueLanes, _ sql: Statements, _ snapshot: inout Snapshot) throws {
@@ -22,7 +24,10 @@ struct DueLoader {
         try loader.findLanes(&snapshot)
         try loader.findLowerHalves(&snapshot)
         try loader.loadPages(&snapshot)
-        try PhoneLoader(sql: sql).complete(&snapshot)
+        let found = snapshot.pages.flatMap { key, page in
+            page.devices.map { Snapshot.PhoneKey(key.activity, $0) }
+        }
+        try loader.phones.loadStarts(found, &snapshot)
     }
 
     // MARK: - Lanes
@@ -100,10 +105,12 @@ struct DueLoader {
     // MARK: - Pages
 
     private mutating func loadPages(_ snapshot: inout Snapshot) throws {
-        let phones = snapshot.due.reduce(0) { $0 + (snapshot.lane($1)?.counts.total ?? 0) }
-        snapshot.instances.reserveCapacity(min(phones, due.phones))
-        try loadSmallLanes(&snapshot)
+        let total = snapshot.due.reduce(0) { $0 + (snapshot.lane($1)?.counts.total ?? 0) }
         var room = due.phones
+        snapshot.instances.reserveCapacity(min(total, room))
+        snapshot.facts.reserveCapacity(min(total, room))
+        snapshot.updateTokens.reserveCapacity(min(total, room))
+        try loadSmallLanes(&snapshot)
         var roomOf: [ActivityNumber: Int] = [:]
         for key in snapshot.due {
             guard let lane = snapshot.lane(key), let activity = snapshot.activities[key.activity] else { continue }
@@ -130,23 +137,17 @@ struct DueLoader {
     private mutating func loadSmallLanes(_ snapshot: inout Snapshot) throws {
         let small = snapshot.due.filter { key in snapshot.lane(key).map { isSmall($0, snapshot) } ?? false }
         guard !small.isEmpty else { return }
-        try sql.query(
-            "SELECT \(InstanceRecord.list) FROM instance WHERE activity IN (SELECT value FROM json_each(?))",
-            [.text(jsonList(small.map(\.activity)))]
-        ) { row in
-            let record = try InstanceRecord(&row)
-            snapshot.instances[.init(record.activity, record.device)] = record
-            smallLanes[record.activity, default: []].append(record.device)
-        }
+        let list = jsonList(small.map(\.activity))
+        let keys = try phones.load(
+            where: "i.activity IN (SELECT value FROM json_each(?))", [.text(list)], &snapshot)
+        for key in keys { smallLanes[key.activity, default: []].append(key.device) }
     }
 
     private func flightPage(
         _ lane: LaneRecord, _ flight: FlightRecord, _ snapshot: inout Snapshot
     ) throws -> Snapshot.Page {
         if let devices = flight.devices {
-            try SnapshotLoader.fetch(
-                InstanceRecord.self, Set(devices.map { .init(lane.activity, $0) }), sql
-            ) { record in snapshot.instances[.init(record.activity, record.device)] = record }
+            try phones.load([lane.activity: devices], &snapshot)
             return Snapshot.Page(
                 devices: devices.sorted().filter { snapshot.instances[.init(lane.activity, $0)] != nil },
                 isComplete: true)
@@ -194,21 +195,13 @@ struct DueLoader {
     }
 
     private func duePage(of lane: LaneRecord, limit: Int, _ snapshot: inout Snapshot) throws -> Snapshot.Page {
-        var devices: [DeviceKey] = []
-        try sql.query(
-            """
-            SELECT \(InstanceRecord.list) FROM instance INDEXED BY instance_look
-            WHERE activity = ? AND look_at <= ? AND dk >= ? AND dk < ? ORDER BY dk LIMIT ?
-            """,
+        let devices = try phones.load(
+            where: "i.activity = ? AND i.look_at <= ? AND i.dk >= ? AND i.dk < ? ORDER BY i.dk LIMIT ?",
             [
                 .int(lane.activity), .int(due.at.milliseconds), .int(lane.fromDevice), .int(lane.toDevice),
                 .int(Int64(limit + 1)),
-            ]
-        ) { row in
-            let record = try InstanceRecord(&row)
-            devices.append(record.device)
-            snapshot.instances[.init(record.activity, record.device)] = record
-        }
+            ], by: "instance_look", &snapshot
+        ).map(\.device)
         let next = try sql.number(
             """
             SELECT look_at FROM instance INDEXED BY instance_look
@@ -224,17 +217,9 @@ struct DueLoader {
         of activity: ActivityNumber, _ first: DeviceKey, through last: DeviceKey, limit: Int,
         _ snapshot: inout Snapshot
     ) throws -> [DeviceKey] {
-        var devices: [DeviceKey] = []
-        try sql.query(
-            """
-            SELECT \(InstanceRecord.list) FROM instance
-            WHERE activity = ? AND dk BETWEEN ? AND ? ORDER BY dk LIMIT ?
-            """, [.int(activity), .int(first), .int(last), .int(Int64(limit))]
-        ) { row in
-            let record = try InstanceRecord(&row)
-            devices.append(record.device)
-            snapshot.instances[.init(activity, record.device)] = record
-        }
-        return devices
+        try phones.load(
+            where: "i.activity = ? AND i.dk BETWEEN ? AND ? ORDER BY i.dk LIMIT ?",
+            [.int(activity), .int(first), .int(last), .int(Int64(limit))], &snapshot
+        ).map(\.device)
     }
 }

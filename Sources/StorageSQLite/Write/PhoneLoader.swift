@@ -1,65 +1,88 @@
 import APNSModel
 import LiveActivityCore
 
-/// Loads what the reconciler looks at beside the instances of pages: devices, tokens, budgets, other open starts; all
-/// pages together, one statement per table.
+/// Loads what the reconciler looks at: phones with device, update token and budget in one statement, in the order of
+/// the table, so that neighbours are read once; then, of those without a card, what a start needs.
 struct PhoneLoader {
     let sql: Statements
 
-    func complete(_ snapshot: inout Snapshot) throws {
-        var byActivity: [ActivityNumber: [DeviceKey]] = [:]
-        for (key, page) in snapshot.pages { byActivity[key.activity, default: []] += page.devices }
-        try complete(byActivity, &snapshot)
+    /// - Parameters:
+    ///   - condition: Which of the instances `i`, and in what order.
+    ///   - index: The index that finds them, where it is not the table's own order.
+    /// - Returns: Their keys in the order found.
+    func load(
+        where condition: String, _ arguments: [Statements.Argument], by index: String? = nil,
+        _ snapshot: inout Snapshot
+    ) throws -> [Snapshot.PhoneKey] {
+        var keys: [Snapshot.PhoneKey] = []
+        try sql.query(Self.text(where: condition, by: index), arguments) { row in
+            let instance = try InstanceRecord(&row)
+            let key = Snapshot.PhoneKey(instance.activity, instance.device)
+            keys.append(key)
+            snapshot.instances[key] = instance
+            snapshot.facts[key.device] = try DeviceFacts(&row)
+            if row.has(UpdateTokenRecord.self) { snapshot.updateTokens[key] = try UpdateTokenRecord(&row) }
+            if row.has(BudgetRecord.self) {
+                let budget = try BudgetRecord(&row)
+                snapshot.budgets[budget.key] = budget
+            }
+        }
+        return keys
     }
 
-    func complete(_ phones: [ActivityNumber: [DeviceKey]], _ snapshot: inout Snapshot) throws {
-        var devices: Set<DeviceKey> = []
-        for list in phones.values { devices.formUnion(list) }
-        guard !devices.isEmpty else { return }
-        let list = Statements.Argument.text(jsonList(devices.sorted()))
-        snapshot.devices.reserveCapacity(devices.count)
-        try sql.query(
-            "SELECT \(DeviceRecord.list) FROM device WHERE dk IN (SELECT value FROM json_each(?))", [list]
-        ) { row in
-            let record = try DeviceRecord(&row)
-            snapshot.devices[record.key] = record
-        }
-        try sql.query(
-            "SELECT \(BudgetRecord.list) FROM budget WHERE dk IN (SELECT value FROM json_each(?))", [list]
-        ) { row in
-            let record = try BudgetRecord(&row)
-            snapshot.budgets[record.key] = record
-        }
+    private static let columns = [
+        InstanceRecord.list(of: "i"), DeviceFacts.columns.map { "d.\($0)" }.joined(separator: ", "),
+        UpdateTokenRecord.list(of: "t"), BudgetRecord.list(of: "b"),
+    ].joined(separator: ", ")
+
+    private static func text(where condition: String, by index: String?) -> String {
+        """
+        SELECT \(columns)
+        FROM instance i\(index.map { " INDEXED BY \($0)" } ?? "") CROSS JOIN device d ON d.dk = i.dk
+        LEFT JOIN update_token t ON t.activity = i.activity AND t.dk = i.dk
+        LEFT JOIN budget b ON b.dk = i.dk AND b.kind = \(BudgetRecord.Kind.high.rawValue)
+        WHERE \(condition)
+        """
+    }
+
+    /// Phones by their keys, complete.
+    func load(_ phones: [ActivityNumber: [DeviceKey]], _ snapshot: inout Snapshot) throws {
         var keys: Set<Snapshot.PhoneKey> = []
-        for (activity, list) in phones { keys.formUnion(list.map { .init(activity, $0) }) }
-        snapshot.updateTokens.reserveCapacity(keys.count)
-        try SnapshotLoader.fetch(UpdateTokenRecord.self, keys, sql) { record in
-            snapshot.updateTokens[.init(record.activity, record.device)] = record
-        }
-        try loadStarts(phones, &snapshot)
+        for (activity, devices) in phones { keys.formUnion(devices.map { .init(activity, $0) }) }
+        guard !keys.isEmpty else { return }
+        _ = try load(
+            where: "(i.activity, i.dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+            [.text(jsonPairs(keys.sorted().map { ($0.activity, $0.device) }))], &snapshot)
+        try loadStarts(keys, &snapshot)
     }
 
     /// What only a phone without a card asks for: by far the fewest in a fan-out.
-    private func loadStarts(_ phones: [ActivityNumber: [DeviceKey]], _ snapshot: inout Snapshot) throws {
+    func loadStarts(_ keys: some Sequence<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
-        for (number, devices) in phones {
-            let run = snapshot.activities[number]?.run
-            let some = devices.filter { device in
-                guard let instance = snapshot.instances[.init(number, device)] else { return true }
-                return instance.run != run || instance.state != .live
+        for key in keys {
+            if let instance = snapshot.instances[key], instance.state == .live,
+                instance.run == snapshot.activities[key.activity]?.run
+            {
+                continue
             }
-            if !some.isEmpty { startable[number] = some }
+            startable[key.activity, default: []].append(key.device)
         }
         guard !startable.isEmpty else { return }
         let list = Statements.Argument.text(jsonList(Set(startable.values.joined()).sorted()))
         try sql.query(
             """
             SELECT \(DeviceTokenRecord.list) FROM device_token
-            WHERE dk IN (SELECT value FROM json_each(?)) AND kind = 2
+            WHERE dk IN (SELECT value FROM json_each(?)) AND kind = \(DeviceTokenRecord.Kind.pushToStart.rawValue)
             """, [list]
         ) { row in
             let record = try DeviceTokenRecord(&row)
             snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
+        }
+        try sql.query(
+            "SELECT \(BudgetRecord.list) FROM budget WHERE dk IN (SELECT value FROM json_each(?))", [list]
+        ) { row in
+            let record = try BudgetRecord(&row)
+            snapshot.budgets[record.key] = record
         }
         try findOpenStarts(startable, list, &snapshot)
     }

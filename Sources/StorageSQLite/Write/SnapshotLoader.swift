@@ -20,6 +20,8 @@ struct SnapshotLoader {
         var phones: Set<Snapshot.PhoneKey> = []
         /// Instances without.
         var instances: Set<Snapshot.PhoneKey> = []
+        /// The same, of devices that follow one another in their activity for the most part, in order.
+        var flights: [(ActivityNumber, [DeviceKey])] = []
         /// Devices of activities with all that the reconciler looks at.
         var situations: [ActivityNumber: [DeviceKey]] = [:]
     }
@@ -41,7 +43,8 @@ struct SnapshotLoader {
         try fetchDevices(wanted.devices)
         try fetchInstances(wanted.phones.union(wanted.instances))
         try fetchUpdateTokens(wanted.phones)
-        try PhoneLoader(sql: sql).complete(wanted.situations, &snapshot)
+        for (activity, devices) in wanted.flights { try fetchNeighbours(devices, of: activity) }
+        try PhoneLoader(sql: sql).load(wanted.situations, &snapshot)
         for case .due(let due) in keys { try DueLoader.load(due, sql, &snapshot) }
         snapshot.nextActivityNumber = (try sql.number("SELECT max(no) FROM activity") ?? 0) + 1
         snapshot.nextUserNumber = (try sql.number("SELECT max(no) FROM user") ?? 0) + 1
@@ -62,10 +65,13 @@ struct SnapshotLoader {
             switch key {
             case .instances(let activity, let devices):
                 wanted.bare.insert(activity)
-                wanted.instances.formUnion(devices.map { .init(activity, $0) })
+                if devices.count > Self.manyPhones {
+                    wanted.flights.append((activity, devices.sorted()))
+                } else {
+                    wanted.instances.formUnion(devices.map { .init(activity, $0) })
+                }
             case .phones(let activity, let devices):
                 wanted.activities.insert(activity)
-                wanted.instances.formUnion(devices.map { .init(activity, $0) })
                 wanted.situations[activity, default: []] += devices
             case .activity, .members, .users, .device, .activitiesOf, .owners, .audience, .audiencePage, .idempotency,
                 .due, .refreshes, .memos, .provided, .dueRefreshes:
@@ -310,10 +316,34 @@ struct SnapshotLoader {
     }
 
     private mutating func fetchInstances(_ keys: Set<Snapshot.PhoneKey>) throws {
-        snapshot.instances.reserveCapacity(keys.count)
+        snapshot.instances.reserveCapacity(snapshot.instances.count + keys.count)
         try Self.fetch(InstanceRecord.self, keys, sql) { record in
             snapshot.instances[.init(record.activity, record.device)] = record
         }
+    }
+
+    /// The instances of many devices of one activity: a flight took them one after another, so that a walk from the
+    /// first to the last meets few others. Where it meets too many, the rest is asked for one by one.
+    private mutating func fetchNeighbours(_ devices: [DeviceKey], of activity: ActivityNumber) throws {
+        guard let first = devices.first, let last = devices.last else { return }
+        snapshot.instances.reserveCapacity(snapshot.instances.count + devices.count)
+        let most = devices.count * 2
+        var (met, next) = (0, 0)
+        try sql.query(
+            """
+            SELECT \(InstanceRecord.list) FROM instance
+            WHERE activity = ? AND dk BETWEEN ? AND ? ORDER BY dk LIMIT ?
+            """, [.int(activity), .int(first), .int(last), .int(Int64(most))]
+        ) { row in
+            met += 1
+            let device = row.peek(1)
+            while next < devices.count, devices[next] < device { next += 1 }
+            guard next < devices.count, devices[next] == device else { return }
+            next += 1
+            snapshot.instances[.init(activity, device)] = try InstanceRecord(&row)
+        }
+        guard met == most else { return }
+        try fetchInstances(Set(devices[next...].map { .init(activity, $0) }))
     }
 
     private mutating func fetchUpdateTokens(_ keys: Set<Snapshot.PhoneKey>) throws {

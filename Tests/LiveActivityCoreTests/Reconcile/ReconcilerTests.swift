@@ -20,7 +20,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
         desired = DesiredSituation(activity: activity, type: Sample.type(), isHighState: false)
         phone = PhoneSituation(
             instance: InstanceRecord(activity: 1, device: 7, run: 1, at: Sample.now - .seconds(3600)),
-            device: Sample.deviceRecord(), pushToStartToken: Sample.startToken())
+            device: Sample.deviceRecord().facts, pushToStartToken: Sample.startToken())
         change(&self)
     }
 

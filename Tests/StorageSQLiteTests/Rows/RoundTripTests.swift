@@ -32,14 +32,14 @@ struct RoundTripTests {
     /// What `sed` or a damaged disk may leave behind, and the words it is reported with.
     static let damages: [(change: String, word: String)] = [
         ("UPDATE instance SET state = 99", "`state`"),
-        ("UPDATE instance SET last_kind = 9, last_at = 1, last_rev = 1, last_status = 1", "`last_kind`"),
-        ("UPDATE instance SET last_kind = 1, last_at = NULL", "`last_at`"),
-        (
-            "UPDATE instance SET last_kind = 1, last_at = 1, last_rev = 1, last_status = 1, last_reason = 'x'",
-            "`last_reason`"
-        ),
+        ("UPDATE instance SET body = x''", "`body`"),
+        ("UPDATE instance SET body = CAST(body || x'00' AS BLOB)", "`body`"),
+        // No last delivery, and yet its reason; a kind that there is not; the reason cut short.
+        ("UPDATE instance SET body = x'0800000000'", "`body`"),
+        ("UPDATE instance SET body = x'040000000009000000'", "`body`"),
+        ("UPDATE instance SET body = x'0C00000000010000000561'", "`body`"),
         ("UPDATE device SET env = 'moon'", "`env`"), ("UPDATE device SET os_version = 'new'", "`os_version`"),
-        ("UPDATE device SET app = '*'", "`app`"), ("UPDATE activity SET phase = 'later'", "`phase`"),
+        ("UPDATE activity SET app = '*'", "`app`"), ("UPDATE activity SET phase = 'later'", "`phase`"),
         ("UPDATE activity SET alert = '{}'", "`alert`"), ("UPDATE activity SET devices = '{'", "`devices`"),
         ("UPDATE activity SET dismissal = 'soon'", "`dismissal`"), ("UPDATE content SET state = x'7B'", "`state`"),
         ("UPDATE lane SET reason = '?'", "`reason`"), ("UPDATE lane SET flight_node = 1, flight_ts = NULL", "`flight`"),
