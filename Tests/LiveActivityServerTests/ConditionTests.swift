@@ -146,7 +146,7 @@ extension Fixture {
             let before = try fixture.contents()
             let calls: [(HTTPRequest.Method, String, String?)] = [
                 (.put, order, state(2)), (.put, "/v1/activities/order-2", state(1)), (.delete, order, nil),
-                    (.post, order + "/end", "{}"), (.put, "/v1/devices/phone", #"{"user":"ada"}"#),
+                (.post, order + "/end", "{}"), (.put, "/v1/devices/phone", #"{"user":"ada"}"#),
             ]
             for (method, path, body) in calls {
                 let reply = try await fixture.call(method, path, body, idempotencyKey: "k")
