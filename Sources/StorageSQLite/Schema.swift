@@ -7,8 +7,12 @@ import GRDB
 enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 activities, lanes, phones, tokens, budgets, notifications, history, keys") { db in
-            for statement in [activities, phones, tokens, notifications, records] { try db.execute(sql: statement) }
+        migrator.registerMigration(
+            "1 activities, lanes, phones, tokens, budgets, notifications, refreshes, history, keys"
+        ) { db in
+            for statement in [activities, phones, tokens, notifications, refreshes, records] {
+                try db.execute(sql: statement)
+            }
         }
         return migrator
     }
@@ -122,6 +126,21 @@ enum Schema {
             PRIMARY KEY (notification, dk)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX addressee_due ON addressee (notification, due_at) WHERE due_at IS NOT NULL;
+        """
+
+    private static let refreshes = """
+        CREATE TABLE refresh (
+            user INTEGER NOT NULL, type TEXT NOT NULL, app TEXT NOT NULL, user_id TEXT NOT NULL, asked INTEGER NOT NULL,
+            done INTEGER NOT NULL, pace INTEGER NOT NULL, due_at INTEGER, fence INTEGER NOT NULL, node INTEGER,
+            tries INTEGER NOT NULL, failure TEXT, finished_at INTEGER,
+            PRIMARY KEY (user, type)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX refresh_due ON refresh (app, type, pace, due_at) WHERE due_at IS NOT NULL;
+        CREATE INDEX refresh_running ON refresh (node) WHERE node IS NOT NULL;
+        CREATE TABLE memo (
+            user INTEGER NOT NULL, type TEXT NOT NULL, zone TEXT NOT NULL, day TEXT NOT NULL, memo BLOB,
+            PRIMARY KEY (user, type, zone)
+        ) STRICT, WITHOUT ROWID;
         """
 
     private static let records = """

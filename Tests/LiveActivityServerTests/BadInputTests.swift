@@ -332,7 +332,18 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             BadInput(.post, "/healthz", "", 405, "method_not_allowed"),
         ]
 
-    static let all = general + empty + activities + changes + phones + ids
+    static let refreshes: [BadInput] = [
+        BadInput(.post, "/v1/users/ada/refresh", #"{"type":"Order"}"#, 422, "no_provider", "/type"),
+        BadInput(.post, "/v1/users/ada/refresh", #"{"type":"Pizza"}"#, 422, "unknown_type", "/type"),
+        BadInput(.post, "/v1/users/ada/refresh", #"{"user":"bob"}"#, 422, "invalid_body", "/user"),
+        BadInput(.post, "/v1/refreshes", "{}", 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"users":["ada"],"all":true}"#, 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"all":false}"#, 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"users":["ada",""]}"#, 422, "invalid_body", "/users/1"),
+        BadInput(.post, "/v1/refreshes", #"{"users":[],"type":"Silent"}"#, 422, "no_provider", "/type"),
+    ]
+
+    static let all = general + empty + activities + changes + phones + ids + refreshes
 }
 
 @Suite struct BadInputTests {

@@ -68,6 +68,9 @@ package struct ModelStore: Sendable {
         for key in changes.notifications { rows.notifications[key] = from.notifications[key] }
         for key in changes.removedAddressees { rows.addressees[key] = nil }
         for key in changes.addressees { rows.addressees[key] = from.addressees[key] }
+        for key in changes.refreshes { rows.refreshes[key] = from.refreshes[key] }
+        for key in changes.removedMemos { rows.memos[key] = nil }
+        for key in changes.memos { rows.memos[key] = from.memos[key] }
         rows.nextActivityNumber = max(rows.nextActivityNumber, from.nextActivityNumber)
         rows.nextUserNumber = max(rows.nextUserNumber, from.nextUserNumber)
         history += changes.history
@@ -137,6 +140,7 @@ extension ModelStore {
         case .due(let due): loadDue(due, &part)
         case .dueNotifications(let due): loadNotifications(due, &part)
         case .addressees(let keys): loadAddressees(keys, &part)
+        case .refreshes, .memos, .provided, .dueRefreshes: loadRefreshes(key, &part)
         }
     }
 
@@ -178,7 +182,7 @@ extension ModelStore {
         part.memberMarks[.init(number, user)] = rows.memberMarks[.init(number, user)]
     }
 
-    private func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
+    func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
         guard let activity = rows.activities[number] else { return }
         part.activities[number] = activity
         part.activityNumbers[.init(activity.app, activity.id)] = number
@@ -186,7 +190,7 @@ extension ModelStore {
         part.lanes[number] = rows.lanes[number]
     }
 
-    private func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
+    func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
         guard let device = rows.devices[key] else { return }
         part.devices[key] = device
         part.deviceKeys[.init(device.app, device.id)] = key

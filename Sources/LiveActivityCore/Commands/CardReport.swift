@@ -120,17 +120,25 @@ struct CardIntake {
             return known ?? announce(named, report, &draft)
         }
         // Starts whose card nobody has reported yet, matched by what the card carries.
-        guard let attributes = report.attributes else { throw .activityNotNamed }
-        let digest = ContentDigest.of(attributes: attributes, report.type.contract)
-        let open = phones.filter { key in
-            draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
-                && draft.snapshot.activities[key.activity]?.type == report.type.name
-                && draft.snapshot.contents[key.activity]?.attributesDigest == digest
+        if let attributes = report.attributes {
+            let digest = ContentDigest.of(attributes: attributes, report.type.contract)
+            let open = phones.filter { key in
+                draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
+                    && draft.snapshot.activities[key.activity]?.type == report.type.name
+                    && draft.snapshot.contents[key.activity]?.attributesDigest == digest
+            }
+            if open.count == 1, let key = open.first, let activity = draft.snapshot.activities[key.activity] {
+                return activity
+            }
         }
-        guard open.count == 1, let key = open.first, let activity = draft.snapshot.activities[key.activity] else {
-            throw .activityNotNamed
-        }
-        return activity
+        guard let provided = providedID(report) else { throw .activityNotNamed }
+        return draft.activity(app.bundleID, provided) ?? announce(provided, report, &draft)
+    }
+
+    /// The one activity that a provider-driven type has on this device.
+    private func providedID(_ report: CardReport) -> ActivityID? {
+        guard report.type.isProvided else { return nil }
+        return ProvidedActivity.id(type: report.type.name, user: device.userID, device: device.id)
     }
 
     /// A card of an activity that the backend has not spoken of yet: kept, so that its token is there when it does.
@@ -211,7 +219,24 @@ struct CardIntake {
             instance.timestamp = max(instance.timestamp, last)
         }
         let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)
+        if activity.id == providedID(report) { compare(report, activity, &draft) }
         confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, draft)
+    }
+
+    /// A card that the app started itself, or that shows something else than was computed: it is computed anew, and
+    /// what the card shows now is kept until then, so that nothing is sent where both come to the same.
+    private func compare(_ report: CardReport, _ activity: ActivityRecord, _ draft: inout Draft) {
+        guard var content = draft.snapshot.contents[activity.number], let shown = report.contentState else { return }
+        let digest = ContentDigest.of(shown)
+        if activity.phase == .announced {
+            content.state = EncodedObject(shown)
+            content.digest = digest
+            draft.put(content)
+        } else if digest == content.digest || activity.phase == .ended {
+            return
+        }
+        Refreshes.ask(
+            device.userID, device.user, report.type.name, of: app.bundleID, .prompt, now: now, &draft)
     }
 
     /// Maps the content the phone holds to a revision, and marks the phone behind when it contradicts what was sent.

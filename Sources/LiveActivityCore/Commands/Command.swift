@@ -69,6 +69,15 @@ package enum SnapshotKey: Sendable, Equatable {
     case dueNotifications(DueNotifications)
     /// These rows with their notifications, and of fallbacks the instances.
     case addressees([AddresseeKey])
+    /// What stands of these people's computations of these types.
+    case refreshes(BundleID, [UserID], [String])
+    /// What a type's provider left for its next answers about a person, in every time zone.
+    case memos(BundleID, UserID, String)
+    /// The activities that these types have on a device, for its owner and for these people (`ProvidedActivity`), and
+    /// what stands of the computations for them.
+    case provided(BundleID, DeviceID, owners: [UserID], types: [String])
+    /// Computations that are due, with the memos, devices and tokens of their people. See `DueRefreshes`.
+    case dueRefreshes(DueRefreshes)
 }
 
 /// Which ordinary notifications a claim is to see: those whose `nextAt` has come, each with the devices whose `dueAt`

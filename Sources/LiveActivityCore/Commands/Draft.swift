@@ -35,6 +35,9 @@ package struct Draft: Sendable {
         package var addressees: Set<AddresseeKey> = []
         package var removedAddressees: Set<AddresseeKey> = []
         package var history: [HistoryRecord] = []
+        package var refreshes: Set<RefreshKey> = []
+        package var memos: Set<MemoKey> = []
+        package var removedMemos: Set<MemoKey> = []
 
         package init() {}
 
@@ -45,6 +48,7 @@ package struct Draft: Sendable {
                 && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
                 && idempotency.isEmpty && notifications.isEmpty && removedNotifications.isEmpty && addressees.isEmpty
                 && removedAddressees.isEmpty
+                && refreshes.isEmpty && memos.isEmpty && removedMemos.isEmpty
         }
     }
 
@@ -64,6 +68,22 @@ package struct Draft: Sendable {
             let undo = journal ?? []
             journal = nil
             for step in undo.reversed() { step(&self) }
+            return .failure(error)
+        }
+    }
+
+    /// Runs a command as a step of another one. A refused step leaves nothing, and the whole may go on.
+    mutating func step<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
+        let outer = journal
+        journal = []
+        defer { journal = outer.map { $0 + (journal ?? []) } }
+        do throws(Refusal) {
+            return .success(try command.decide(&self))
+        } catch {
+            let undo = journal ?? []
+            journal = []
+            for step in undo.reversed() { step(&self) }
+            journal = []
             return .failure(error)
         }
     }

@@ -125,5 +125,12 @@ enum CardKeys {
         let named = Set(reports.compactMap(\.namedActivity).flatMap(ActivityTag.spellings)).sorted()
         return [.device(app, device)] + named.map { .activity(app, $0) }
             + [.owners(reports.compactMap { $0.token.map { TokenValue($0) } })]
+            + provided(reports, app: app, device: device)
+    }
+
+    /// A card that names no activity may be the one that a provider-driven type has on this device.
+    private static func provided(_ reports: [CardReport], app: BundleID, device: DeviceID) -> [SnapshotKey] {
+        let types = Set(reports.map(\.type).filter(\.isProvided).map(\.name)).sorted()
+        return types.isEmpty ? [] : [.provided(app, device, owners: [], types: types)]
     }
 }

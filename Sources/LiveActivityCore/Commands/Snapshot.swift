@@ -151,6 +151,10 @@ package struct Snapshot: Sendable, Equatable {
     package var cards: [DeviceKey: [DeviceCard]] = [:]
     /// What a claim had to pass over, since it could not be read.
     package var unreadable: [String] = []
+    package var refreshes: [RefreshKey: RefreshRecord] = [:]
+    package var memos: [MemoKey: MemoRecord] = [:]
+    /// What `SnapshotKey.dueRefreshes` found, in order.
+    package var dueRefreshes: [RefreshKey] = []
     package var nextActivityNumber: ActivityNumber = 1
     package var nextUserNumber: UserNumber = 1
 

@@ -14,6 +14,8 @@ package struct ActivityRecord: Sendable, Equatable {
         case lastActive
         case all
         case only(Set<DeviceID>)
+        /// It is this device's alone: no other of its person's has anything to do with it.
+        case one(DeviceID)
     }
     /// The priority its writer asked for; `auto` leaves it to the policy.
     package enum PriorityWish: String, Sendable, CaseIterable { case auto, low, high }

@@ -30,6 +30,7 @@ package struct Problem: Error, Sendable, Equatable {
         case unsupportedMediaType = "unsupported_media_type"
         case invalidBody = "invalid_body"
         case unknownType = "unknown_type"
+        case noProvider = "no_provider"
         case activityIDConflict = "activity_id_conflict"
         case activityNotNamed = "activity_not_named"
         case contractViolation = "contract_violation"
@@ -58,7 +59,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .revisionDiffers: 412
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
-            case .invalidBody, .unknownType, .activityIDConflict, .activityNotNamed, .contractViolation,
+            case .invalidBody, .unknownType, .noProvider, .activityIDConflict, .activityNotNamed, .contractViolation,
                 .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS:
                 422
             case .typeMisconfigured, .internalError: 500
@@ -95,6 +96,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .unsupportedMediaType: "The body is not declared as JSON"
             case .invalidBody: "The body does not have the form of this call"
             case .unknownType: "There is no such activity type"
+            case .noProvider: "The activity type has no provider"
             case .activityIDConflict: "The attributes name another activity"
             case .activityNotNamed: "The report does not say which activity the card is"
             case .contractViolation: "The phones could not decode it"

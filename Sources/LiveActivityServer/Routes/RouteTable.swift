@@ -40,6 +40,9 @@ extension Route {
         Route(.get, "/v1/devices/{device}/diagnosis", query: ["activity"], .key(.read, DiagnosisCalls.device)),
         Route(
             .post, "/v1/users/{user}/notifications", body: .standard, .key(.backend, NotificationCalls.notify)),
+        Route(.post, "/v1/users/{user}/refresh", body: .standard, .key(.backend, RefreshCalls.ask)),
+        Route(.get, "/v1/users/{user}/refresh", .key(.read, RefreshCalls.view)),
+        Route(.post, "/v1/refreshes", body: .large, .key(.backend, RefreshCalls.askMany)),
         Route(.post, "/v1/batch", body: .large, .lines(.device)),
         Route(.get, "/healthz", .open(HealthCalls.alive)),
         Route(.get, "/readyz", .open(HealthCalls.ready)),

@@ -115,6 +115,7 @@ enum ActivityCoding {
         case .lastActive: "lastActive"
         case .all: "all"
         case .only(let ids): JSONValue.array(ids.sorted().map { .string($0.text) }).text
+        case .one(let id): JSONValue.string(id.text).text
         }
     }
 
@@ -123,9 +124,9 @@ enum ActivityCoding {
         case "lastActive": return .lastActive
         case "all": return .all
         default:
-            guard let values = (try? JSONValue(parsing: text))?.array else {
-                throw DamagedRow(table: "activity", column: "devices")
-            }
+            let value = try? JSONValue(parsing: text)
+            if let id = value?.string { return .one(DeviceID(stored: id)) }
+            guard let values = value?.array else { throw DamagedRow(table: "activity", column: "devices") }
             return .only(Set(values.compactMap { $0.string.map(DeviceID.init(stored:)) }))
         }
     }

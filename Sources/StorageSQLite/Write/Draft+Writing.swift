@@ -32,6 +32,13 @@ extension Draft {
         try sql.write(changes.owners.sorted { $0.hex < $1.hex }.compactMap { snapshot.owners[$0] })
         try sql.write(changes.budgets.sorted().compactMap { snapshot.budgets[$0] })
         try writeNotifications(sql)
+        try sql.write(changes.refreshes.sorted().compactMap { snapshot.refreshes[$0] })
+        for key in changes.removedMemos.sorted() {
+            try sql.execute(
+                "DELETE FROM memo WHERE user = ? AND type = ? AND zone = ?",
+                [.int(key.user), .text(key.type), .text(key.zone)])
+        }
+        try sql.write(changes.memos.sorted().compactMap { snapshot.memos[$0] })
         try writeHistory(sql)
     }
 

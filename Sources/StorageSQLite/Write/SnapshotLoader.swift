@@ -69,8 +69,10 @@ struct SnapshotLoader {
     // MARK: - What the keys name
 
     private mutating func resolve(_ keys: [SnapshotKey]) throws {
-        try resolveActivities(keys)
+        let provided = try provided(keys)
+        try resolveActivities(keys, and: provided.activities)
         try resolveUsers(keys)
+        try resolveRefreshes(keys, provided)
         try resolveDevices(keys)
         try resolveOwners(keys)
         try resolveAudiences(keys)
@@ -88,14 +90,16 @@ struct SnapshotLoader {
                 wanted.activities.insert(activity)
                 wanted.situations.formUnion(devices.map { .init(activity, $0) })
             case .activity, .members, .users, .device, .activitiesOf, .owners, .holders, .audience, .audiencePage,
-                .idempotency, .due, .dueNotifications, .addressees:
+                .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes:
                 break
             }
         }
     }
 
-    private mutating func resolveActivities(_ keys: [SnapshotKey]) throws {
-        var ids: Set<Snapshot.AppID<ActivityID>> = []
+    private mutating func resolveActivities(
+        _ keys: [SnapshotKey], and others: Set<Snapshot.AppID<ActivityID>>
+    ) throws {
+        var ids = others
         for key in keys {
             switch key {
             case .activity(let app, let id), .members(let app, let id), .users(let app, _, let id?),
@@ -241,7 +245,7 @@ struct SnapshotLoader {
     // MARK: - Rows
 
     /// The numbers of what others named, in one statement.
-    private func numbers<ID: ForeignIDKind>(
+    func numbers<ID: ForeignIDKind>(
         of ids: Set<Snapshot.AppID<ForeignID<ID>>>, _ table: String, _ column: String
     ) throws -> [(Snapshot.AppID<ForeignID<ID>>, Int64)] {
         guard !ids.isEmpty else { return [] }

@@ -8,6 +8,7 @@ struct ConfigurationFile: Decodable {
     var metrics: Bool?
     var connections: Connections?
     var keep: Keep?
+    var refreshesPerSecond: Int?
     var apps: [App]
 
     struct Connections: Decodable {
@@ -51,6 +52,15 @@ struct ConfigurationFile: Decodable {
         var activityIDAttribute: String?
         var contract: String?
         var policy: Policy?
+        var provider: Provider?
+    }
+
+    struct Provider: Decodable {
+        var url: String
+        var secretFile: String?
+        var secretEnvironment: String?
+        var timeout: APIDuration?
+        var allowPrivate: Bool?
     }
 
     struct Policy: Decodable {

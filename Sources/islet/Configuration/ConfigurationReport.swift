@@ -1,7 +1,9 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
 import JSONText
 import LiveActivityCore
+import LiveActivityProviders
 
 /// What a configuration means, in words, and what is unwise about it.
 struct ConfigurationReport {
@@ -26,9 +28,18 @@ struct ConfigurationReport {
         for app in settings.apps {
             lines.append("app \(app.bundleID)")
             for key in settings.keys where key.app == app.bundleID { lines += Self.words(key) }
-            for type in app.types.values.sorted(by: { $0.name < $1.name }) { lines += Self.words(type) }
+            for type in app.types.values.sorted(by: { $0.name < $1.name }) {
+                lines += Self.words(type)
+                lines += backend(of: type, app.bundleID)
+            }
         }
         return lines
+    }
+
+    private func backend(of type: ActivityType, _ app: BundleID) -> [String] {
+        settings.backends.filter { $0.app == app && $0.type == type.name }.map { backend in
+            "    computed by \(backend.target.url), which has \(Wording.duration(backend.target.timeout)) to answer"
+        }
     }
 
     private var listens: String {

@@ -56,6 +56,7 @@ struct EnvironmentTests {
                 {"listen": "", "storage": "", "metrics": true,
                   "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
                   "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1}, "apps": [{
+                {"listen": "", "storage": "", "metrics": true, "refreshesPerSecond": 1, "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
                   "activities": [{
@@ -71,6 +72,9 @@ struct EnvironmentTests {
                       "budgets": {
                         "highPerHour": 1, "highPerDay": 1, "frequentPerHour": 1, "frequentPerDay": 1,
                         "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}}}]}]}
+                      "reusable": true, "start": "appOnly", "restart": "never"},
+                    "provider": {
+                      "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true}}]}]}
                 """#)
         // The document is full: everything that the decoded file could hold is there.
         let file = try document.decode(ConfigurationFile.self)

@@ -1,10 +1,12 @@
 import APNSClient
 import APNSModel
 import Crypto
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityCore
 import LiveActivityStorage
+import LiveActivityProviders
 import Testing
 
 @testable import islet
@@ -30,6 +32,18 @@ struct GoodConfigurationTests {
         let folder = try Folder()
         try folder.write(FullFile.contract, to: "order-contract.json")
         let settings = try folder.load(FullFile.yaml, ["APNS_KEY": folder.signingKey.pemRepresentation])
+        let settings = try folder.load(
+            FullFile.yaml,
+            [
+                "APNS_KEY": folder.signingKey.pemRepresentation,
+                "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            ])
+        #expect(settings.refreshesPerSecond == 7)
+        #expect(settings.backends.map(\.type) == ["Order"])
+        #expect(settings.backends.map(\.target.url) == ["http://127.0.0.1:8090/next-up"])
+        #expect(settings.backends.map(\.target.timeout) == [.seconds(5)])
+        #expect(settings.backends.map(\.target.allowPrivate) == [true])
+        #expect(settings.apps[0].types["Order"]?.isProvided == true)
         #expect(settings.host == "::1" && settings.port == 9090)
         #expect(settings.databasePath == folder.path("data/state.db"))
         #expect(!settings.metrics)

@@ -25,6 +25,7 @@ struct Pair {
         var sweeps: [SweepAudience] = []
         var notifications: [NotificationFlight] = []
         var evictions: [EvictCard] = []
+        var runs: [RefreshRun] = []
     }
 
     /// A command that waits for its group.

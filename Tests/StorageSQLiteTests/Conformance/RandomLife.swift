@@ -39,6 +39,7 @@ struct RandomLife {
                         policy.atCeiling = name == "com.acme.taxi" ? .wait : .ignore
                         policy.ceiling = 1
                     },
+                    Self.provided,
                 ],
                 environments: [.sandbox, .production])
         }
@@ -68,7 +69,8 @@ struct RandomLife {
         switch dice.roll(100) {
         case 0..<10: try await put()
         case 10..<13: try await patch()
-        case 13..<16: try await audience()
+        case 13..<15: try await audience()
+        case 15..<16: try await refresh()
         case 16..<20: try await end()
         case 20..<32: try await register()
         case 32..<40: try await registerStart()
@@ -78,21 +80,23 @@ struct RandomLife {
             let app = app()
             try await pair.run(
                 "sign out", SignOutDevice(app: app.bundleID, id: Sample.device(dice.pick(Self.devices)), now: now))
-        case 65..<78: try await claim()
-        case 78..<89: try await settle()
-        case 89..<92: try await notify()
-        case 92..<95: try await claimNotifications()
+        case 65..<69: try await refresh()
+        case 69..<80: try await claim()
+        case 80..<90: try await settle()
+        case 90..<93: try await notify()
+        case 93..<95: try await claimNotifications()
         case 95..<98: try await settleNotifications()
         default:
             node += 1
             pair.leavings.flights = []
             pair.leavings.notifications = []
+            if dice.chance(50) { pair.leavings.runs = [] }
         }
     }
 
     mutating func app() -> AppSettings { apps[dice.chance(85) ? 0 : 1] }
     private mutating func type(_ app: AppSettings) -> ActivityType {
-        app.types[dice.chance(80) ? "order" : "ride"] ?? Sample.type()
+        app.types[dice.chance(70) ? "order" : dice.chance(50) ? "ride" : "focus"] ?? Sample.type()
     }
     /// Few values of any kind, so that phones take each other's.
     mutating func word(_ kind: String) -> String { "\(kind)-\(dice.roll(7))" }
@@ -151,6 +155,7 @@ struct RandomLife {
         body.activitiesEnabled = dice.chance(90)
         body.environment = dice.pick([nil, .production, .sandbox])
         body.deviceToken = dice.chance(40) ? Sample.token(word("device")) : nil
+        body.timeZone = dice.chance(50) ? dice.pick(["UTC", "Asia/Tokyo"]) : nil
         body.locale = dice.chance(30) ? "de_DE" : nil
         body.notificationAuthorization = dice.pick([nil, nil, nil, "authorized", "denied"])
         let id = dice.pick(Self.devices)

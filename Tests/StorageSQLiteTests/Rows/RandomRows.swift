@@ -53,7 +53,10 @@ struct RandomRows {
         row.staleAt = maybe { $0.time() }
         row.staleAfter = maybe { .milliseconds($0.count()) }
         row.start = dice.pick(ActivityRecord.StartMode.allCases)
-        row.devices = dice.pick([.lastActive, .all, .only([]), .only([Sample.device(text()), Sample.device(text())])])
+        row.devices = dice.pick([
+            .lastActive, .all, .only([]), .only([Sample.device(text()), Sample.device(text())]),
+            .one(Sample.device(text())),
+        ])
         row.restart = dice.pick(ActivityRecord.Restart.allCases)
         row.alert = maybe { rows in
             AlertRecord(
@@ -222,6 +225,24 @@ struct RandomRows {
         return row
     }
 
+    mutating func refresh(_ user: UserNumber) -> RefreshRecord {
+        var row = RefreshRecord(user: user, type: text(), app: Sample.bundleID, userID: Sample.user(text()))
+        row.asked = number()
+        row.done = number()
+        row.pace = dice.pick(RefreshRecord.Pace.allCases)
+        row.dueAt = maybe { $0.time() }
+        row.fence = number()
+        row.node = maybe { $0.number() }
+        row.tries = count()
+        row.failure = maybe { $0.text() }
+        row.finishedAt = maybe { $0.time() }
+        return row
+    }
+
+    mutating func memo(_ user: UserNumber) -> MemoRecord {
+        MemoRecord(user: user, type: text(), zone: text(), day: text(), memo: maybe { Array($0.text().utf8) })
+    }
+
     /// Some rows of every table.
     mutating func fill(_ draft: inout Draft) {
         for number in Int64(1)...3 {
@@ -243,6 +264,8 @@ struct RandomRows {
                 draft.put(owner())
                 let user = draft.user(Sample.bundleID, Sample.user("\(key) \(text())"))
                 draft.addMember(user, to: number)
+                draft.put(refresh(user))
+                draft.put(memo(user))
             }
         }
     }

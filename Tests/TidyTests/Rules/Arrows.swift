@@ -41,8 +41,26 @@ enum Arrows {
         "focus-timer": ["FocusTimer", "BackendCalls", "ArgumentParser", "Foundation"],
         "Pager": ["BackendCalls", "JSONText", "Foundation"],
         "pager-desk": ["Pager", "BackendCalls", "ArgumentParser", "Foundation"],
+        "LiveActivityProviders": [
+            "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1",
+            "NIOPosix", "Crypto", "ServiceLifecycle", "Foundation",
+        ],
+        "EmbeddedIslet": [
+            "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityProviders",
+            "LiveActivityServer", "LiveActivityStorage", "StorageSQLite", "ServiceLifecycle", "UnixSignals", "Logging",
+            "Synchronization",
+        ],
+        "NextUp": [
+            "LiveActivityProviders", "JSONText", "Crypto", "HTTPTypes", "Hummingbird", "NIOCore", "Foundation",
+            "Synchronization",
+        ],
+        "next-up": [
+            "NextUp", "EmbeddedIslet", "APNSClient", "APNSModel", "ArgumentParser", "Hummingbird", "Logging",
+            "ServiceLifecycle", "UnixSignals", "Foundation",
+        ],
         "islet": [
-            "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
+            "EmbeddedIslet", "LiveActivityProviders", "NextUp", "APNSClient", "APNSModel", "APNSSimulator",
+            "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
             "LiveActivityAPI",
             "LiveActivityCore",
             "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "Pager",
@@ -60,6 +78,7 @@ enum Arrows {
         "Examples/EmojiRangers/Guild/": "EmojiRangers", "Examples/EmojiRangers/Command/": "guild-hall",
         "Examples/FocusTimer/Functions/": "FocusTimer", "Examples/FocusTimer/Command/": "focus-timer",
         "Examples/Pager/Backend/": "Pager", "Examples/Pager/Command/": "pager-desk",
+        "Examples/NextUp/Focus/": "NextUp", "Examples/NextUp/Command/": "next-up",
     ]
 
     static func target(of path: String) -> String? {

@@ -33,7 +33,7 @@ extension Play {
 enum Systems {
     /// In the order in which they are played.
     static let all: [any Play.Type] = [
-        OrderPlay.self, EmojiRangersPlay.self, FocusTimerPlay.self, PagerPlay.self,
+        OrderPlay.self, EmojiRangersPlay.self, FocusTimerPlay.self, PagerPlay.self, NextUpPlay.self,
     ]
 
     static var names: [String] { all.map { $0.name } }
