@@ -241,7 +241,7 @@ extension ModelStore {
             let token = rows.updateTokens[key]
             return DeviceCard(
                 activity: key.activity, relevance: rows.activities[key.activity]?.relevance ?? 0,
-                startedAt: instance.startedAt ?? UnixTime(milliseconds: 0),
+                startedAt: instance.startedAt ?? rows.activities[key.activity]?.runStartedAt ?? instance.createdAt,
                 canBeEnded: instance.state == .live && token != nil && token?.deadAt == nil)
         }
     }

@@ -46,17 +46,15 @@ extension InstanceRecord: StoredRow {
     private static let wantedFlag: UInt64 = 1, mayStartFlag: UInt64 = 2, lastFlag: UInt64 = 4, reasonFlag: UInt64 = 8
     /// Some of the numbers that are nearly always zero are not.
     private static let rareFlag: UInt64 = 16, highFlag: UInt64 = 32
-    private static let stateBeforeShift: UInt64 = 6
+    private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
+    private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
-
-    /// What hardly any phone is.
-    private var marks: UInt64 { (isLocalAhead ? 1 : 0) | (isRenewing ? 2 : 0) | (isEvicted ? 4 : 0) }
 
     /// Instants are kept as distances from the last push: most of them then take two bytes.
     private var packed: [UInt8] {
         var writer = PackedWriter(reserving: 48)
-        let isRare = shownRevision != 0 || tries != 0 || parkedRevision != 0 || contradictions != 0 || marks != 0
+        let isRare = shownRevision != 0 || tries != 0 || parkedRevision != 0 || contradictions != 0
         let reason = last.flatMap { $0.reason == Self.accepted ? nil : $0.reason }
         var flags = UInt64(stateBeforeRequest.rawValue) << Self.stateBeforeShift
         if isWanted { flags |= Self.wantedFlag }
@@ -65,6 +63,9 @@ extension InstanceRecord: StoredRow {
         if reason != nil { flags |= Self.reasonFlag }
         if isRare { flags |= Self.rareFlag }
         if lastHighAt != nil { flags |= Self.highFlag }
+        if isLocalAhead { flags |= Self.localAheadFlag }
+        if isRenewing { flags |= Self.renewingFlag }
+        if isEvicted { flags |= Self.evictedFlag }
         writer.unsigned(flags)
         writer.signed(sentRevision)
         writer.signed(timestamp)
@@ -76,7 +77,6 @@ extension InstanceRecord: StoredRow {
             writer.signed(Int64(tries))
             writer.signed(parkedRevision)
             writer.signed(Int64(contradictions))
-            writer.unsigned(marks)
         }
         if let last {
             writer.unsigned(UInt64(last.kind.rawValue))
@@ -90,13 +90,17 @@ extension InstanceRecord: StoredRow {
 
     /// `false` where it is not what `packed` makes.
     private mutating func unpack(_ reader: inout PackedReader) -> Bool {
-        guard let flags = reader.unsigned(), let state = State(rawValue: Int(flags >> Self.stateBeforeShift)),
+        guard let flags = reader.unsigned(),
+            let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
             let sent = reader.signed(), let time = reader.signed(), let generation = reader.signed(),
             let created = reader.signed()
         else { return false }
         isWanted = flags & Self.wantedFlag != 0
         mayStart = flags & Self.mayStartFlag != 0
         stateBeforeRequest = state
+        isLocalAhead = flags & Self.localAheadFlag != 0
+        isRenewing = flags & Self.renewingFlag != 0
+        isEvicted = flags & Self.evictedFlag != 0
         sentRevision = sent
         timestamp = time
         tokenGeneration = generation
@@ -107,11 +111,8 @@ extension InstanceRecord: StoredRow {
         }
         if flags & Self.rareFlag != 0 {
             guard let shown = reader.signed(), let tries = reader.signed(), let parked = reader.signed(),
-                let contradictions = reader.signed(), let marks = reader.unsigned()
+                let contradictions = reader.signed()
             else { return false }
-            isLocalAhead = marks & 1 != 0
-            isRenewing = marks & 2 != 0
-            isEvicted = marks & 4 != 0
             shownRevision = shown
             self.tries = Int(truncatingIfNeeded: tries)
             parkedRevision = parked

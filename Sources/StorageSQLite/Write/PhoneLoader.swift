@@ -62,8 +62,8 @@ struct PhoneLoader {
     func loadStarts(_ keys: some Sequence<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
         for key in keys {
-            if let instance = snapshot.instances[key], instance.state == .live,
-                instance.run == snapshot.activities[key.activity]?.run, !instance.mayBeRenewed
+            if let instance = snapshot.instances[key], instance.state == .live, !instance.mayBeRenewed,
+                instance.run == snapshot.activities[key.activity]?.run
             {
                 continue
             }
@@ -104,7 +104,7 @@ struct PhoneLoader {
         guard !devices.isEmpty else { return }
         try sql.query(
             """
-            SELECT i.dk, i.activity, coalesce(a.relevance, 0), coalesce(i.started_at, 0),
+            SELECT i.dk, i.activity, coalesce(a.relevance, 0), coalesce(i.started_at, a.run_started_at),
                 i.state = 4 AND t.value IS NOT NULL AND t.dead_at IS NULL
             FROM json_each(?) j CROSS JOIN instance i INDEXED BY instance_by_device ON i.dk = j.value
             JOIN activity a ON a.no = i.activity
