@@ -52,13 +52,10 @@ extension InstanceRecord: StoredRow {
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
-    /// What hardly any phone is.
-    private var marks: UInt64 { (isLocalAhead ? 1 : 0) | (isRenewing ? 2 : 0) | (isEvicted ? 4 : 0) }
-
     /// Instants are kept as distances from the last push: most of them then take two bytes.
     private var packed: [UInt8] {
         var writer = PackedWriter(reserving: 48)
-        let isRare = shownRevision != 0 || tries != 0 || parkedRevision != 0 || contradictions != 0 || marks != 0
+        let isRare = shownRevision != 0 || tries != 0 || parkedRevision != 0 || contradictions != 0
         let reason = last.flatMap { $0.reason == Self.accepted ? nil : $0.reason }
         var flags = UInt64(stateBeforeRequest.rawValue) << Self.stateBeforeShift
         if isWanted { flags |= Self.wantedFlag }
@@ -82,7 +79,6 @@ extension InstanceRecord: StoredRow {
             writer.signed(Int64(tries))
             writer.signed(parkedRevision)
             writer.signed(Int64(contradictions))
-            writer.unsigned(marks)
         }
         if let last {
             writer.unsigned(UInt64(last.kind.rawValue))
@@ -118,11 +114,8 @@ extension InstanceRecord: StoredRow {
         }
         if flags & Self.rareFlag != 0 {
             guard let shown = reader.signed(), let tries = reader.signed(), let parked = reader.signed(),
-                let contradictions = reader.signed(), let marks = reader.unsigned()
+                let contradictions = reader.signed()
             else { return false }
-            isLocalAhead = marks & 1 != 0
-            isRenewing = marks & 2 != 0
-            isEvicted = marks & 4 != 0
             shownRevision = shown
             self.tries = Int(truncatingIfNeeded: tries)
             parkedRevision = parked

@@ -96,6 +96,8 @@ struct PhoneLoader {
             else { continue }
             devices.formUnion(list)
         }
+        // Those of abandoned flights were counted with their pages.
+        devices.subtract(snapshot.cards.keys)
         guard !devices.isEmpty else { return }
         try sql.query(
             """
