@@ -200,6 +200,9 @@ package struct FinishRefresh: Command {
         Lanes.review(phone, type, now: now, &draft)
     }
 
+    /// Of the app what an end needs to know.
+    private var settings: AppSettings { AppSettings(bundleID: run.app, types: [type], environments: []) }
+
     private func end(_ device: DeviceRecord, _ reply: inout Reply, _ draft: inout Draft) {
         let id = id(device)
         guard let activity = draft.activity(run.app, id) else { return }
@@ -213,7 +216,7 @@ package struct FinishRefresh: Command {
             show(answer, on: device, &reply, &draft)
         }
         let result = draft.step(
-            EndActivity(app: run.app, id: id, state: nil, alert: nil, dismissal: .immediate, now: now))
+            EndActivity(app: settings, id: id, state: nil, alert: nil, dismissal: .immediate, now: now))
         switch result {
         case .success(let done): if done.changed { reply.ended += 1 } else { reply.unchanged += 1 }
         case .failure(let refusal):
@@ -227,7 +230,7 @@ package struct FinishRefresh: Command {
         guard let activity = draft.activity(run.app, id), activity.phase == .active,
             let instance = draft.snapshot.instances[.init(activity.number, device.key)], instance.state.isTombstone
         else { return }
-        _ = draft.step(EndActivity(app: run.app, id: id, state: nil, alert: nil, dismissal: .immediate, now: now))
+        _ = draft.step(EndActivity(app: settings, id: id, state: nil, alert: nil, dismissal: .immediate, now: now))
     }
 }
 
@@ -235,7 +238,10 @@ extension Refusal {
     /// In words that tell nothing of a payload.
     fileprivate var word: String {
         switch self {
-        case .payloadTooLarge(let error): "\(error)"
+        case .payloadTooLarge(let error, _): "\(error)"
+        case .contractViolation(let violation):
+            "it does not fit the contract: "
+                + violation.problems.prefix(3).map { "\($0.pointer): \($0.expected) expected" }.joined(separator: "; ")
         case .activityIDConflict(let pointer): "\(pointer) names another activity"
         case .typeDiffers(_, let type): "its activity is of the type \(type)"
         case .audienceTooLarge, .attributesDiffer, .unknownActivity, .unknownDevice, .activityEnded, .notAnActivityYet,

@@ -104,7 +104,7 @@ struct ExplainRun {
 
     private mutating func end(_ line: ExplainScript.Line) async throws {
         let command = EndActivity(
-            app: app.bundleID, id: activity, state: line.state, alert: line.alert.map(Self.alert),
+            app: app, id: activity, state: line.state, alert: line.alert.map(Self.alert),
             dismissal: .systemDefault, now: now)
         switch try await store.commit(command) {
         case .success(let reply): add(.call, revision: reply.revision, "the activity is ended")
