@@ -53,10 +53,9 @@ struct EnvironmentTests {
     @Test func `the variables and the file know the same keys`() throws {
         let document = try JSONValue(
             parsing: #"""
-                {"listen": "", "storage": "", "metrics": true,
+                {"listen": "", "storage": "", "metrics": true, "refreshesPerSecond": 1,
                   "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
                   "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1}, "apps": [{
-                {"listen": "", "storage": "", "metrics": true, "refreshesPerSecond": 1, "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
                   "activities": [{
@@ -71,8 +70,7 @@ struct EnvironmentTests {
                       "authority": "", "atCeiling": "", "ceiling": 1,
                       "budgets": {
                         "highPerHour": 1, "highPerDay": 1, "frequentPerHour": 1, "frequentPerDay": 1,
-                        "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}}}]}]}
-                      "reusable": true, "start": "appOnly", "restart": "never"},
+                        "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}},
                     "provider": {
                       "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true}}]}]}
                 """#)

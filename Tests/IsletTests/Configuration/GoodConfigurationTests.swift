@@ -31,7 +31,6 @@ struct GoodConfigurationTests {
     @Test func `every key of a full file reaches its setting`() throws {
         let folder = try Folder()
         try folder.write(FullFile.contract, to: "order-contract.json")
-        let settings = try folder.load(FullFile.yaml, ["APNS_KEY": folder.signingKey.pemRepresentation])
         let settings = try folder.load(
             FullFile.yaml,
             [
