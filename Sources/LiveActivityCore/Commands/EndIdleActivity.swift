@@ -22,7 +22,8 @@ package struct EndIdleActivity: Command {
 
     /// - Returns: Whether it ended it.
     package func decide(_ draft: inout Draft) throws(Refusal) -> Bool {
-        guard let activity = draft.activity(app.bundleID, id), activity.phase == .active, activity.acceptedAt + endAfter <= now
+        guard let activity = draft.activity(app.bundleID, id), activity.phase == .active,
+            activity.acceptedAt + endAfter <= now
         else { return false }
         var end = EndActivity(app: app, id: id, state: nil, alert: nil, dismissal: .systemDefault, now: now)
         end.reason = Reason(.nobodyEnded, "\(endAfter.components.seconds / 3600) h")

@@ -5,8 +5,8 @@ import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityCore
-import LiveActivityStorage
 import LiveActivityProviders
+import LiveActivityStorage
 import Testing
 
 @testable import islet
