@@ -129,6 +129,11 @@ package struct Dispatcher: Service {
             now: now, node: node, apps: apps, limits: limits.claim, gate: gate, pace: grant, seed: dice())
         guard case .success(let reply) = try await store.commit(command) else { return ([], false) }
         circuits.claimed(reply, at: now)
+        for eviction in reply.evictions {
+            if case .success(true) = try await store.commit(eviction) {
+                logger.info("a card is ended to make room for another", metadata: ["app": "\(eviction.app.bundleID)"])
+            }
+        }
         if reply.rescued > 0 {
             logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
         }

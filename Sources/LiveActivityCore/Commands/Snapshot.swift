@@ -129,6 +129,8 @@ package struct Snapshot: Sendable, Equatable {
     package var lowerHalves: [LaneKey: LaneCounts] = [:]
     /// Phones whose device has an open start of another activity that its card could not be told apart from.
     package var otherOpenStarts: Set<PhoneKey> = []
+    /// What devices show of their app, where `DueLanes.counting` asks for it; in the order of the activities.
+    package var cards: [DeviceKey: [DeviceCard]] = [:]
     package var nextActivityNumber: ActivityNumber = 1
     package var nextUserNumber: UserNumber = 1
 
