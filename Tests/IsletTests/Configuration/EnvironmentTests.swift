@@ -65,6 +65,7 @@ struct EnvironmentTests {
                       "coalescingWindow": 1, "startGrace": 1, "startWindow": 1, "startStaleAfter": 1, "staleAfter": 1,
                       "highPriorityInterval": 1, "highWhen": {"pointer": "", "values": [0]},
                       "startAlert": {"title": "", "body": "", "sound": ""},
+                      "fallback": {"title": "", "body": "", "sound": ""},
                       "reusable": true, "start": "appOnly", "restart": "never", "dismissAfter": 1,
                       "quietHours": {"from": "", "to": "", "zone": "", "holdAlerts": true}, "renewal": true,
                       "authority": "", "atCeiling": "", "ceiling": 1,
