@@ -260,7 +260,7 @@ import Testing
         ("send.before:1", "bea"), ("answer.received:1", "bea"), ("settle.before-commit:1", "bea"),
     ]
 
-    @Test(.timeLimit(.minutes(3)), arguments: deaths.indices)
+    @Test(.timeLimit(.minutes(10)), arguments: deaths.indices)
     func `P7: killed between accept and send, no message is lost, and none is shown twice`(index: Int) async throws {
         let (point, person) = Self.deaths[index]
         try await withPagerStage { stage in

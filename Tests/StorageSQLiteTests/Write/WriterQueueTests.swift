@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageSQLite
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct WriterQueueTests {
     /// Jobs that note who ran in which group; each group is told by its commit.
     private static func job(
