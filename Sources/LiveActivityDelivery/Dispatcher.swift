@@ -134,6 +134,11 @@ package struct Dispatcher: Service {
                 "the database holds rows that cannot be read: their work is passed over, everything else goes on",
                 metadata: ["rows": "\(reply.unreadable.prefix(10).joined(separator: "; "))"])
         }
+        for eviction in reply.evictions {
+            if case .success(true) = try await store.commit(eviction) {
+                logger.info("a card is ended to make room for another", metadata: ["app": "\(eviction.app.bundleID)"])
+            }
+        }
         if reply.rescued > 0 {
             logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
         }

@@ -20,8 +20,7 @@ enum Schema {
             relevance REAL, stale_at INTEGER, stale_after INTEGER, start_mode TEXT NOT NULL, devices TEXT NOT NULL,
             restart TEXT NOT NULL, alert TEXT, alert_ids TEXT, dismissal TEXT NOT NULL, changed_at INTEGER NOT NULL,
             accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL,
-            wake_at INTEGER,
-            ended_at INTEGER, client_seq INTEGER,
+            wake_at INTEGER, refresh_at INTEGER, refreshed_since INTEGER, ended_at INTEGER, client_seq INTEGER,
             swept_at INTEGER,
             UNIQUE (app, id)
         ) STRICT;
@@ -83,7 +82,7 @@ enum Schema {
     private static let tokens = """
         CREATE TABLE update_token (
             activity INTEGER NOT NULL, dk INTEGER NOT NULL, gen INTEGER NOT NULL, env TEXT NOT NULL,
-            value TEXT NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER,
+            value TEXT NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER, predecessor TEXT,
             PRIMARY KEY (activity, dk)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE device_token (

@@ -216,7 +216,9 @@ extension ModelStore {
         part.instances[key] = rows.instances[key]
         part.updateTokens[key] = rows.updateTokens[key]
         part.budgets[.init(device, .high)] = rows.budgets[.init(device, .high)]
-        if let instance = rows.instances[key], instance.state == .live, instance.run == rows.activities[activity]?.run {
+        if let instance = rows.instances[key], instance.state == .live, instance.run == rows.activities[activity]?.run,
+            !instance.mayBeRenewed
+        {
             return
         }
         part.budgets[.init(device, .start)] = rows.budgets[.init(device, .start)]
@@ -230,6 +232,26 @@ extension ModelStore {
                 && rows.contents[other.activity]?.attributesDigest == rows.contents[activity]?.attributesDigest
         }
         if hasOther { part.otherOpenStarts.insert(key) }
+    }
+
+    /// Where a card may be started: what the device shows already.
+    private func loadCards(on device: DeviceKey, for activity: ActivityRecord, _ part: inout Snapshot) {
+        if let own = rows.instances[.init(activity.number, device)], own.state == .live, own.run == activity.run,
+            !own.mayBeRenewed
+        {
+            return
+        }
+        let shown = rows.instances.filter { key, instance in
+            key.device == device && [.starting, .unconfirmed, .live].contains(instance.state)
+        }.sorted { $0.key < $1.key }
+        guard !shown.isEmpty else { return }
+        part.cards[device] = shown.map { key, instance in
+            let token = rows.updateTokens[key]
+            return DeviceCard(
+                activity: key.activity, relevance: rows.activities[key.activity]?.relevance ?? 0,
+                startedAt: instance.startedAt ?? rows.activities[key.activity]?.runStartedAt ?? instance.createdAt,
+                canBeEnded: instance.state == .live && token != nil && token?.deadAt == nil)
+        }
     }
 
     private func loadOwner(_ value: TokenValue, _ part: inout Snapshot) {
@@ -267,7 +289,11 @@ extension ModelStore {
             }
             guard let page else { continue }
             part.pages[key] = page
-            for device in page.devices { loadSituation(key.activity, device, &part) }
+            let isCounted = due.counting[activity.app]?.contains(activity.type) == true
+            for device in page.devices {
+                loadSituation(key.activity, device, &part)
+                if isCounted { loadCards(on: device, for: activity, &part) }
+            }
             room -= page.devices.count
         }
     }

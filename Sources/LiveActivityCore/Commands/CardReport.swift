@@ -76,6 +76,7 @@ struct CardIntake {
         case .gone: finish(report, .gone, &instance, &draft)
         }
         let old = draft.snapshot.instances[key]
+        if old?.hasOpenStart == true, instance.state == .live { trustStartToken(of: activity, &draft) }
         let changed = old?.state != instance.state
         draft.put(instance)
         if old?.hasOpenStart == true, !instance.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
@@ -90,6 +91,15 @@ struct CardIntake {
                     ]))
         }
         Lanes.review(key, app.types[activity.type], now: now, &draft)
+    }
+
+    /// A start came to a card: the token that it went to is the phone's.
+    private func trustStartToken(of activity: ActivityRecord, _ draft: inout Draft) {
+        guard var token = draft.snapshot.deviceTokens[.init(device.key, .pushToStart, activity.type)],
+            token.missedStarts > 0
+        else { return }
+        token.missedStarts = 0
+        draft.put(token)
     }
 
     // MARK: - Which activity is this card?
@@ -113,7 +123,7 @@ struct CardIntake {
         guard let attributes = report.attributes else { throw .activityNotNamed }
         let digest = ContentDigest.of(ActivityTag.untagged(attributes))
         let open = phones.filter { key in
-            draft.snapshot.instances[key]?.hasOpenStart == true
+            draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
                 && draft.snapshot.activities[key.activity]?.type == report.type.name
                 && draft.snapshot.contents[key.activity]?.attributesDigest == digest
         }
@@ -167,13 +177,22 @@ struct CardIntake {
         _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, _ draft: inout Draft
     ) throws(Refusal) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
+        var predecessor: TokenValue?
         if let other = instance.localID, other != report.localID {
             // The newer card stays; the older one is buried, so that its late news cannot touch this one.
             if let mine = instance.startedAt, let its = report.startedAt, its < mine, instance.state == .live {
                 bury(report.localID, activity.number, .gone, &draft)
                 return
             }
-            bury(other, activity.number, .gone, &draft)
+            if instance.isRenewing, instance.state == .live {
+                // The second card of a renewal takes over with its token, which may come late or never.
+                guard report.token != nil else { return }
+                predecessor = draft.snapshot.updateTokens[key].flatMap { $0.deadAt == nil ? $0.value : nil }
+                instance.startedAt = nil
+            }
+            instance.isRenewing = predecessor != nil
+            instance.isLocalAhead = false
+            bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft)
             draft.removeUpdateToken(key)
             // What is on its way to the old card's token says nothing about this one.
             instance.tokenGeneration += 1
@@ -187,26 +206,31 @@ struct CardIntake {
         instance.localID = report.localID
         if instance.state != .ending { instance.state = .live }
         instance.startedAt = report.startedAt ?? instance.startedAt ?? now
+        let isNewer = report.lastTimestamp.map { $0 > instance.timestamp }
         if let last = report.lastTimestamp, last <= now.seconds + 120 {
             instance.timestamp = max(instance.timestamp, last)
         }
-        let isNewToken = try takeToken(report, activity, &instance, &draft)
-        confirm(report, activity, &instance, isNewToken: isNewToken, draft)
+        let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)
+        confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, draft)
     }
 
     /// Maps the content the phone holds to a revision, and marks the phone behind when it contradicts what was sent.
     private func confirm(
         _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, isNewToken: Bool,
-        _ draft: Draft
+        isNewer: Bool?, _ draft: Draft
     ) {
-        guard let content = report.contentState, activity.phase != .announced, instance.run == activity.run,
+        guard activity.phase != .announced, instance.run == activity.run,
             let desired = draft.snapshot.contents[activity.number]
         else { return }
-        if ContentDigest.of(content) == desired.digest {
+        if let content = report.contentState, ContentDigest.of(content) == desired.digest {
             instance.shownRevision = activity.revision
             instance.contradictions = 0
-        } else if instance.heldRevision >= activity.revision, !isNewToken,
-            instance.contradictions < Reconciler.maximumContradictions
+            if instance.isLocalAhead, instance.tries == 0 { instance.dueAt = nil }
+            instance.isLocalAhead = false
+        } else if let based = report.basedOn {
+            goAhead(from: based, activity, &instance, isNewer: isNewer)
+        } else if report.contentState != nil, instance.heldRevision >= activity.revision, !isNewToken,
+            !instance.isLocalAhead, instance.contradictions < Reconciler.maximumContradictions
         {
             instance.contradictions += 1
             instance.sentRevision = 0
@@ -214,8 +238,31 @@ struct CardIntake {
         }
     }
 
+    /// The app changed the card itself: what it was based on need not come again, and what is newer has to.
+    ///
+    /// - Parameter isNewer: The app's update is newer than anything that was sent; `nil`: it does not say.
+    private func goAhead(
+        from based: Revision, _ activity: ActivityRecord, _ instance: inout InstanceRecord, isNewer: Bool?
+    ) {
+        if let isNewer {
+            // The same update reported again, or one that a push has overtaken.
+            guard isNewer else { return }
+        } else {
+            guard !instance.isLocalAhead, instance.contradictions < Reconciler.maximumContradictions else { return }
+            // Nobody can tell whether it is the same one again: as often as any report that contradicts.
+            instance.contradictions += 1
+        }
+        instance.isLocalAhead = true
+        instance.sentRevision = min(max(based, 0), activity.revision)
+        instance.shownRevision = instance.sentRevision
+        instance.tries = 0
+        let authority = app.types[activity.type]?.policy.authority ?? .server
+        instance.dueAt = authority == .server ? now + Reconciler.localAheadLease : nil
+    }
+
     private func takeToken(
-        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, _ draft: inout Draft
+        _ report: CardReport, _ activity: ActivityRecord, _ predecessor: TokenValue?,
+        _ instance: inout InstanceRecord, _ draft: inout Draft
     ) throws(Refusal) -> Bool {
         guard let token = report.token else { return false }
         let key = Snapshot.PhoneKey(activity.number, device.key)
@@ -249,11 +296,12 @@ struct CardIntake {
         instance.sentRevision = 0
         instance.tries = instance.state == .ending ? 0 : instance.tries
         instance.dueAt = nil
-        draft.put(
-            UpdateTokenRecord(
-                activity: activity.number, device: device.key, generation: instance.tokenGeneration,
-                environment: device.environment ?? app.defaultEnvironment, value: value,
-                firstSeenAt: owner.firstSeenAt))
+        var record = UpdateTokenRecord(
+            activity: activity.number, device: device.key, generation: instance.tokenGeneration,
+            environment: device.environment ?? app.defaultEnvironment, value: value,
+            firstSeenAt: owner.firstSeenAt)
+        record.predecessor = predecessor ?? draft.snapshot.updateTokens[key]?.predecessor
+        draft.put(record)
         draft.record(
             HistoryRecord(
                 activity: activity.number, at: now, revision: activity.revision,

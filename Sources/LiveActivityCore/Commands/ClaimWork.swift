@@ -32,6 +32,8 @@ package struct ClaimWork: Command {
         package var held: Set<PushRoute> = []
         /// Due work that could not be read, in words: it was passed over or put off.
         package var unreadable: [String] = []
+        /// Cards to end so that another may be started.
+        package var evictions: [EvictCard] = []
 
         package init() {}
     }
@@ -68,16 +70,29 @@ package struct ClaimWork: Command {
             .due(
                 DueLanes(
                     at: now, lanes: limits.lanes, phones: phones, phonesOfOne: max(1, phones / 2), node: node,
-                    width: limits.width))
+                    width: limits.width, counting: counting))
         ]
+    }
+
+    private var counting: [BundleID: Set<String>] {
+        apps.mapValues { app in Set(app.types.values.filter { $0.policy.atCeiling != .ignore }.map(\.name)) }
+            .filter { !$0.value.isEmpty }
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         var reply = Reply()
         var room = Room(gate: gate, pace: pace)
+        var refreshed: Set<ActivityNumber> = []
         for number in draft.snapshot.woken {
             guard var activity = draft.snapshot.activities[number] else { continue }
-            activity.wakeAt = untold(activity, draft) ? max(now, activity.holdUntil) : nil
+            if let time = activity.refreshAt, time <= now {
+                activity.refresh(at: now)
+                refreshed.insert(number)
+                reply.hasMore = true
+            } else {
+                let tellsAt = untold(activity, draft) ? max(now, activity.holdUntil) : nil
+                activity.wakeAt = [tellsAt, activity.refreshAt].compactMap { $0 }.min()
+            }
             draft.put(activity)
         }
         for key in draft.snapshot.due {
@@ -95,8 +110,9 @@ package struct ClaimWork: Command {
             } else if let lower = draft.snapshot.lowerHalves[key], mayStillSplit(lane, draft) {
                 split(lane, lower, &draft)
                 reply.hasMore = true
-            } else if draft.snapshot.pages[key] == nil {
-                // One that has been waiting keeps its place before those that came later.
+            } else if draft.snapshot.pages[key] == nil || refreshed.contains(key.activity) {
+                // One that has been waiting keeps its place before those that came later. What was loaded of one whose
+                // lap begins here is not that lap's.
                 draft.change(key) { $0.nextAt = min($0.nextAt ?? now, now) }
                 reply.hasMore = true
             } else if let type = apps[activity.app]?.types[activity.type] {
@@ -110,6 +126,7 @@ package struct ClaimWork: Command {
         reply.probed = room.gate.probed
         reply.held = room.gate.held
         reply.unreadable = draft.snapshot.unreadable
+        reply.evictions = room.evictions
         return reply
     }
 
@@ -123,15 +140,18 @@ package struct ClaimWork: Command {
     }
 
     /// A start of this claim: another whose card could not be told from its card waits.
-    private struct OpenStart: Hashable {
+    struct OpenStart: Hashable {
         let device: DeviceKey
         let type: String
         let attributesDigest: UInt64
     }
 
     /// What this claim may still take, and what it took so far.
-    private struct Room {
+    struct Room {
         var starts: Set<OpenStart> = []
+        /// The same by device, where cards are counted.
+        var startsOn: [DeviceKey: Int] = [:]
+        var evictions: [EvictCard] = []
         var gate: CircuitGate
         var pace: Pacer.Grant
     }
@@ -272,6 +292,7 @@ package struct ClaimWork: Command {
             let start = OpenStart(
                 device: device, type: activity.type, attributesDigest: content.attributesDigest)
             if room.starts.contains(start) { phone.hasOtherOpenStart = true }
+            room.count(into: &phone)
             var lookAt: UnixTime?
             switch Reconciler.decide(desired, phone, now: now) {
             case .send(let plan):
@@ -282,10 +303,18 @@ package struct ClaimWork: Command {
                 }
                 spend(plan, phone, desired, &draft)
                 found.seats.append(seat(plan, phone, activity, &draft))
-                if plan.kind == .start { room.starts.insert(start) }
+                if plan.kind == .start {
+                    room.starts.insert(start)
+                    room.startsOn[device, default: 0] += 1
+                }
                 continue
-            case .wait(let until, _):
+            case .wait(let until, let reason):
                 lookAt = until
+                if reason.code == .evicting, let card = Reconciler.cardToEvict(desired, phone),
+                    let app = apps[activity.app]
+                {
+                    room.evictions.append(EvictCard(app: app, activity: card.activity, device: device, now: now))
+                }
                 found.waitsUntil = min(found.waitsUntil ?? until, until)
             case .nothing: break
             }
@@ -320,7 +349,7 @@ package struct ClaimWork: Command {
     ) -> Flight.Seat {
         var phone = phone
         let before: InstanceRecord.State = phone.instance.run == activity.run ? phone.instance.state : .absent
-        if plan.kind == .start, phone.instance.run != activity.run {
+        if plan.kind == .start, plan.part == .card, phone.instance.run != activity.run {
             if let old = phone.instance.localID {
                 draft.put(
                     TombstoneRecord(
@@ -331,7 +360,11 @@ package struct ClaimWork: Command {
             phone.instance = phone.instance.renewed(run: activity.run, at: now)
         }
         let timestamp = Flight.timestamp(after: phone.instance.timestamp, now: now)
-        if plan.kind == .start {
+        if plan.part == .successor {
+            phone.instance.isRenewing = true
+            phone.instance.timestamp = timestamp
+            draft.put(phone.instance)
+        } else if plan.kind == .start {
             phone.instance.state = .starting
             phone.instance.localID = nil
             phone.instance.startedAt = now

@@ -80,11 +80,14 @@ package struct DueLanes: Sendable, Equatable {
     package var phonesOfOne: Int
     package var node: Int64
     package var width: LaneRecord.Limits
+    /// The types whose starts depend on how many cards the device shows: these come with `cards`.
+    package var counting: [BundleID: Set<String>]
 
     package init(
         at time: UnixTime, lanes: Int, phones: Int, phonesOfOne: Int, node: Int64,
-        width: LaneRecord.Limits = LaneRecord.Limits()
+        width: LaneRecord.Limits = LaneRecord.Limits(), counting: [BundleID: Set<String>] = [:]
     ) {
+        self.counting = counting
         at = time
         self.lanes = lanes
         self.phones = phones

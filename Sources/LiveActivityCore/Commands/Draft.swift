@@ -113,12 +113,16 @@ package struct Draft: Sendable {
         guard let instance = snapshot.instances[key],
             let device = snapshot.devices[key.device]?.facts ?? snapshot.facts[key.device]
         else { return nil }
-        return PhoneSituation(
+        var phone = PhoneSituation(
             instance: instance, device: device, updateToken: snapshot.updateTokens[key],
             pushToStartToken: snapshot.deviceTokens[.init(key.device, .pushToStart, type)],
             hasOtherOpenStart: snapshot.otherOpenStarts.contains(key),
             highBudget: snapshot.budgets[.init(key.device, .high)],
             startBudget: snapshot.budgets[.init(key.device, .start)])
+        if !snapshot.cards.isEmpty {
+            phone.cards = snapshot.cards[key.device]?.filter { $0.activity != key.activity }
+        }
+        return phone
     }
 
     // MARK: - Changing

@@ -68,6 +68,8 @@ package struct EndActivity: Command {
         activity.revision += 1
         activity.changedAt = now
         activity.acceptedAt = now
+        activity.refreshAt = nil
+        activity.refreshedSince = nil
         if let alert, !(alert.id.map(activity.alertIDs.contains) ?? false) {
             activity.take(
                 AlertRecord(

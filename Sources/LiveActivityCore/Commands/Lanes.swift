@@ -8,20 +8,24 @@ package enum Lanes {
     ) {
         guard var instance = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
         else { return }
-        instance.lookAt = lookAt(instance, activity, type, now: now, draft)
+        instance.lookAt = lookAt(
+            instance, activity, type, renews: type?.policy.renewal ?? false, now: now, draft)
         draft.put(instance)
     }
 
     /// When to look at a phone that stands like this: now if something is to be sent, later if it waits.
+    ///
+    /// - Parameter renews: The type's cards are started anew before their time is over.
     static func lookAt(
-        _ instance: InstanceRecord, _ activity: ActivityRecord, _ type: ActivityType?, now: UnixTime, _ draft: Draft
+        _ instance: InstanceRecord, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool, now: UnixTime,
+        _ draft: Draft
     ) -> UnixTime? {
         guard activity.phase != .announced else { return nil }
         // By far the most frequent case, and the cheapest to tell.
         if instance.state == .live, activity.phase == .active, instance.isWanted, instance.run == activity.run,
-            instance.heldRevision >= activity.revision
+            instance.heldRevision >= activity.revision, instance.isPlain, !activity.isToRefresh(instance)
         {
-            return nil
+            return renews ? instance.renewalDue(at: now) : nil
         }
         let key = Snapshot.PhoneKey(instance.activity, instance.device)
         guard let type, let content = draft.snapshot.contents[activity.number],
@@ -33,6 +37,7 @@ package enum Lanes {
         phone.hasOtherOpenStart = false
         phone.highBudget = nil
         phone.startBudget = nil
+        phone.cards = nil
         switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
         case .send: return now
         case .wait(let until, _): return until

@@ -18,13 +18,15 @@ struct PhoneSettlement {
     let laneTries: Int
     /// A fault that is not the phone's is written down for the lane, not for the phone.
     let faultsAreTheLanes: Bool
+    /// The type's cards are started anew before their time is over.
+    let renews: Bool
     let now: UnixTime
     private(set) var result = Result.overtaken
     private(set) var history: HistoryEntry?
 
     init(
         entry: SettleFlight.Entry, activity: ActivityRecord, flight: FlightRecord, app: AppSettings, laneTries: Int,
-        faultsAreTheLanes: Bool, now: UnixTime
+        faultsAreTheLanes: Bool, renews: Bool = false, now: UnixTime
     ) {
         self.entry = entry
         self.activity = activity
@@ -32,6 +34,7 @@ struct PhoneSettlement {
         self.app = app
         self.laneTries = laneTries
         self.faultsAreTheLanes = faultsAreTheLanes
+        self.renews = renews
         self.now = now
     }
 
@@ -55,7 +58,8 @@ struct PhoneSettlement {
         // must make no difference.
         let type = entry.isSimple ? nil : app.types[activity.type]
         instance.lookAt =
-            isBehind ? instance.dueAt : Lanes.lookAt(instance, activity, type, now: now, draft)
+            isBehind
+            ? instance.dueAt : Lanes.lookAt(instance, activity, type, renews: renews, now: now, draft)
         draft.put(instance)
     }
 
@@ -70,6 +74,10 @@ struct PhoneSettlement {
         // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
         guard old.run == seat.phone.instance.run else { return }
         var instance = old
+        if plan.part == .predecessor {
+            settlePredecessor(consequence, &instance, &draft)
+            return draft.put(instance)
+        }
         guard old.timestamp <= seat.timestamp else {
             // A newer push has overtaken it, or the phone's own update has. What it used up is used up all the same.
             overtake(consequence, &instance)
@@ -178,6 +186,7 @@ struct PhoneSettlement {
         // A start has a budget of its own on the device: it does not use up the minute's one high update.
         if plan.priority == .high, !isStart { instance.lastHighAt = flight.claimedAt }
         instance.dueAt = nil
+        if !isStart { instance.isLocalAhead = false }
         switch plan.kind {
         case .start:
             instance.tries = 0
@@ -203,7 +212,10 @@ struct PhoneSettlement {
         switch consequence {
         case .accepted:
             consume(&instance, keepsAlert: false)
-            if isAboutToken(of: instance) { instance.sentRevision = max(instance.sentRevision, plan.revision) }
+            // What the app based on an older state lies over this one, which is to come again.
+            if isAboutToken(of: instance), !instance.isLocalAhead {
+                instance.sentRevision = max(instance.sentRevision, plan.revision)
+            }
         case .unknownFate: consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
         case .tokenDead, .retry, .laneFault, .parked, .otherEnvironment: break
         }
@@ -224,6 +236,10 @@ struct PhoneSettlement {
 
     /// A definite refusal of a start frees the way for another, even if a rescuer had to give the start up meanwhile.
     private func refuseStart(_ instance: inout InstanceRecord) {
+        if plan.part == .successor {
+            instance.isRenewing = false
+            return
+        }
         let isRescued =
             instance.state == .unconfirmed && instance.localID == nil && instance.timestamp == seat.timestamp
         guard isStart, instance.state == .starting || isRescued else { return }
@@ -264,7 +280,7 @@ struct PhoneSettlement {
                 draft.put(dead)
             }
         } else {
-            value = seat.phone.updateToken?.value
+            value = seat.phone.token(of: plan)
             if var token = draft.snapshot.updateTokens[.init(activity.number, device)], token.value == value {
                 token.deadAt = now
                 draft.put(token)
@@ -297,6 +313,37 @@ struct PhoneSettlement {
             draft.put(token)
         }
     }
+
+    /// The card that was renewed is over, or will be by itself: this card's state is not touched by that.
+    private mutating func settlePredecessor(
+        _ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft
+    ) {
+        instance.timestamp = max(instance.timestamp, seat.timestamp)
+        switch consequence {
+        case .retry(let at, _), .unknownFate(let at, _):
+            result = .refused(isSlowDown: false)
+            instance.tries += 1
+            instance.dueAt = at
+            guard instance.tries >= Self.predecessorTries else { return }
+        case .laneFault(let fault):
+            result = .fault(fault)
+            return
+        case .accepted: result = .accepted
+        case .tokenDead, .parked, .otherEnvironment: result = .refused(isSlowDown: false)
+        }
+        instance.tries = 0
+        instance.dueAt = nil
+        instance.isRenewing = false
+        let key = Snapshot.PhoneKey(activity.number, seat.phone.device.key)
+        guard var token = draft.snapshot.updateTokens[key], token.predecessor == seat.phone.token(of: plan) else {
+            return
+        }
+        token.predecessor = nil
+        draft.put(token)
+    }
+
+    /// iOS ends that card itself within the hour.
+    private static let predecessorTries = 5
 
     private mutating func hold(_ old: InstanceRecord, _ until: UnixTime, _ draft: inout Draft) {
         result = .awaited

@@ -223,7 +223,11 @@ package enum DeviceTokens {
         let known = draft.snapshot.owners[value]
         if let known, known.deadAt != nil { throw .deadToken }
         let old = draft.snapshot.deviceTokens[.init(device.key, kind, type)]
-        if old?.value == value, old?.deadAt == nil, old?.environment == environment { return }
+        if var same = old, same.value == value, same.deadAt == nil, same.environment == environment {
+            // The app has read it anew: it is not suspect any more.
+            same.missedStarts = 0
+            return draft.put(same)
+        }
         if let known, known.device != device.key {
             DeviceOwnership.close(known.device, for: device, now: now, &draft)
             // Another installation had it: what goes to this value must go there once.

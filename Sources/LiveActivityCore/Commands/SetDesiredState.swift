@@ -201,7 +201,7 @@ package struct SetDesiredState: Command {
         activity.phase = .active
         activity.endedAt = nil
         activity.dismissal = .systemDefault
-        activity.acceptedAt = now
+        activity.accepted(at: now, policy: type.policy)
         let before = (activity.start, activity.restart)
         if let start = body.start { activity.start = start }
         if let restart = body.restart { activity.restart = restart }
@@ -215,6 +215,9 @@ package struct SetDesiredState: Command {
         activity.staleAfter = body.staleAfter
         activity.revision += 1
         activity.changedAt = now
+        // The new state takes its stale date along.
+        activity.refreshAt = nil
+        activity.refreshedSince = nil
         if let newAlert {
             activity.take(newAlert)
         } else if body.alert == nil, activity.alert?.keep == false {

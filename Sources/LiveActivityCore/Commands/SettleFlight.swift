@@ -93,6 +93,7 @@ package struct SettleFlight: Command {
         let isOurs = claimed?.fence == fence && claimed?.flight != nil
         // What comes late cannot hold up a lane that went on without it.
         let forLane = isOurs && faultsAreTheLanes
+        let renews = app.types[record.type]?.policy.renewal ?? false
         var reply = Reply()
         var history: [HistoryEntry] = []
         var faulted: DeviceKey?
@@ -103,7 +104,7 @@ package struct SettleFlight: Command {
             guard let instance = draft.snapshot.instances[key] else { continue }
             var settlement = PhoneSettlement(
                 entry: entry, activity: record, flight: flight, app: app, laneTries: claimed?.tries ?? 0,
-                faultsAreTheLanes: forLane, now: now)
+                faultsAreTheLanes: forLane, renews: renews, now: now)
             settlement.apply(to: instance, isBehind: isOurs && claimed?.lap != record.lap, &draft)
             switch settlement.result {
             case .accepted: reply.accepted += 1
@@ -168,7 +169,7 @@ extension SettleFlight.Entry {
 extension SettleFlight.Entry {
     /// The value that the push went to.
     var token: TokenValue? {
-        seat.plan.kind == .start ? seat.phone.pushToStartToken?.value : seat.phone.updateToken?.value
+        seat.phone.token(of: seat.plan)
     }
 
     fileprivate var mayKillToken: Bool {

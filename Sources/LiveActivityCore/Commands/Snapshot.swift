@@ -131,6 +131,8 @@ package struct Snapshot: Sendable, Equatable {
     package var otherOpenStarts: Set<PhoneKey> = []
     /// What a claim had to pass over, since it could not be read.
     package var unreadable: [String] = []
+    /// What devices show of their app, where `DueLanes.counting` asks for it; in the order of the activities.
+    package var cards: [DeviceKey: [DeviceCard]] = [:]
     package var nextActivityNumber: ActivityNumber = 1
     package var nextUserNumber: UserNumber = 1
 

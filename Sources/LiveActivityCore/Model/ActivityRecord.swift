@@ -53,6 +53,10 @@ package struct ActivityRecord: Sendable, Equatable {
     package var begunLap: Int64 = 0
     /// When the lanes are to be told of the newest lap; `nil`: they know.
     package var wakeAt: UnixTime?
+    /// When phones are to be told of a stale date that has moved since they were told one; `nil`: none has.
+    package var refreshAt: UnixTime?
+    /// Phones that were sent nothing since then are told the stale date anew.
+    package var refreshedSince: UnixTime?
     package var endedAt: UnixTime?
     /// The greatest `sequence` that the backend gave in this run: what comes with none that is greater is late.
     package var clientSequence: Int64?
@@ -75,10 +79,38 @@ package struct ActivityRecord: Sendable, Equatable {
         return (staleAfter ?? policy.staleAfter).map { acceptedAt + $0 }
     }
 
+    /// How long before a stale date phones are told the next: long enough for the slowest of them.
+    static func refreshMargin(_ staleAfter: Duration) -> Duration {
+        min(staleAfter / 2, max(.seconds(30), staleAfter / 10))
+    }
+
+    /// The state was accepted once more: what phones were told of its stale date is to be told anew before it passes.
+    package mutating func accepted(at now: UnixTime, policy: TypePolicy) {
+        if staleAt == nil, let staleAfter = staleAfter ?? policy.staleAfter, refreshAt == nil, acceptedAt < now {
+            let time = max(now, acceptedAt + (staleAfter - Self.refreshMargin(staleAfter)))
+            refreshAt = time
+            wakeAt = min(wakeAt ?? time, time)
+        }
+        acceptedAt = now
+    }
+
+    /// It is time to tell them.
+    package mutating func refresh(at now: UnixTime) {
+        refreshAt = nil
+        refreshedSince = acceptedAt
+        beginLap(at: now)
+    }
+
+    /// This phone's stale date was set before the state was accepted for the last time.
+    package func isToRefresh(_ instance: InstanceRecord) -> Bool {
+        guard let refreshedSince else { return false }
+        return instance.timestamp < refreshedSince.seconds
+    }
+
     /// When the ended card leaves the lock screen, in the words of the payload.
-    package var endDismissal: Dismissal {
+    package func endDismissal(policy: TypePolicy) -> Dismissal {
         switch dismissal {
-        case .systemDefault: .systemDefault
+        case .systemDefault: policy.dismissAfter.map { .at((endedAt ?? changedAt) + $0) } ?? .systemDefault
         case .immediate: .immediate
         case .at(let time): .at(time)
         case .after(let duration): .at((endedAt ?? changedAt) + duration)
@@ -102,7 +134,6 @@ package struct ActivityRecord: Sendable, Equatable {
     package mutating func beginLap(at now: UnixTime) {
         lap += 1
         if holdUntil > now + Self.longestHold { holdUntil = now }
-        if let time = wakeAt, time > now + Self.longestHold { wakeAt = now }
         let time = max(now, holdUntil)
         wakeAt = min(wakeAt ?? time, time)
     }

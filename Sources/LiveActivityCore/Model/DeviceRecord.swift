@@ -157,8 +157,12 @@ package struct DeviceTokenRecord: Sendable, Equatable {
     package var value: TokenValue
     package var firstSeenAt: UnixTime
     package var deadAt: UnixTime?
-    /// Starts through this value that later inventories did not list; from two on it is suspect.
+    /// Starts through this value in a row that later inventories did not list.
     package var missedStarts: Int = 0
+
+    /// So many of them say that the phone has another token by now: the app is to read it anew.
+    package static let suspectAfter = 2
+    package var isSuspect: Bool { deadAt == nil && missedStarts >= Self.suspectAfter }
 
     package init(
         device: DeviceKey, kind: Kind, type: String, generation: Int64, environment: APNSEnvironment,
@@ -183,6 +187,8 @@ package struct UpdateTokenRecord: Sendable, Equatable {
     package var value: TokenValue
     package var firstSeenAt: UnixTime
     package var deadAt: UnixTime?
+    /// The token of the card that this one's took the place of, until that card was ended.
+    package var predecessor: TokenValue?
 
     package init(
         activity: ActivityNumber, device: DeviceKey, generation: Int64, environment: APNSEnvironment,

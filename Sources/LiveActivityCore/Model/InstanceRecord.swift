@@ -70,11 +70,24 @@ package struct InstanceRecord: Sendable, Equatable {
     /// A push may start the card here; on a person's other devices it is only kept up to date where it is shown.
     package var mayStart = true
 
+    /// The app changed the card itself, and the phone shows that: what it was based on is `shownRevision`.
+    package var isLocalAhead = false
+    /// A second card was started before the first one's 8 hours are over, or has just taken its place.
+    package var isRenewing = false
+    /// The card was ended to make room for another; it does not come back in this run.
+    package var isEvicted = false
+
     /// Where a `requesting` phone stood: its lease leads back there, so that a person's dismissal is not forgotten.
     package var stateBeforeRequest: State = .absent
 
     /// What the phone holds for all we know.
     package var heldRevision: Revision { max(sentRevision, shownRevision) }
+
+    /// A card that waits for something, its renewal perhaps: then the start token is wanted too.
+    package var mayBeRenewed: Bool { state == .live && lookAt != nil && !isRenewing }
+
+    /// Nothing but its revision says what it needs.
+    var isPlain: Bool { !isLocalAhead && !isRenewing && !isEvicted }
 
     /// A start whose card nobody has reported.
     package var hasOpenStart: Bool { localID == nil && (state == .starting || state == .unconfirmed) }

@@ -13,6 +13,8 @@ package struct TypePolicy: Sendable, Equatable {
     package var startStaleAfter = Duration.seconds(900)
     /// How long a state counts as fresh after it was last set; `nil`: no stale date.
     package var staleAfter: Duration?
+    /// When an ended card leaves the lock screen where the end does not say; `nil`: when the system wants.
+    package var dismissAfter: Duration?
     /// One push of priority 10 per activity and phone in this time; a second goes out at once at priority 5.
     package var highPriorityInterval = Duration.seconds(60)
     /// Our estimates of what a device's system lets through.
@@ -26,7 +28,36 @@ package struct TypePolicy: Sendable, Equatable {
     /// An activity that nobody has set for so long is ended: by then iOS has taken its cards away. `nil`: never.
     package var endAfter: Duration? = .seconds(12 * 3600)
     package var restart: ActivityRecord.Restart = .never
+    /// Starts wait in these hours of each phone's clock.
+    package var quietHours: QuietHours?
+    /// A card is started anew before iOS's 8 hours are over, once.
+    package var renewal = false
+    /// Whose state a card shows that the app has changed itself.
+    package var authority: Authority = .server
+    /// What happens to a start on a phone that shows as many cards of the app as `ceiling` says.
+    package var atCeiling: AtCeiling = .ignore
+    /// How many cards of one app a system shows. Apple tells no number; about five are reported.
+    package var ceiling = 5
     package var start: ActivityRecord.StartMode = .ifPossible
+
+    /// Whose state a card shows after the app changed it on the phone.
+    package enum Authority: String, Sendable, CaseIterable {
+        /// The server's, again after a minute in which it set no newer one.
+        case server
+        /// The app's, until the server sets a newer one.
+        case app
+    }
+
+    package enum AtCeiling: String, Sendable, CaseIterable {
+        /// Cards are not counted, and the phone decides.
+        case ignore
+        /// It waits until a card is over.
+        case wait
+        /// The card that was started first is ended for it.
+        case endOldest
+        /// The card of the least relevance is ended for it, among equals the oldest.
+        case endLeastRelevant
+    }
 
     package struct HighWhen: Sendable, Equatable {
         package var pointer: JSONPointer

@@ -19,6 +19,16 @@ package enum Decision: Sendable, Equatable {
 
 /// A push that was decided, before its bytes are made.
 package struct PushPlan: Sendable, Equatable {
+    /// Which of the cards of a renewal it is about.
+    package enum Part: Sendable, Equatable {
+        /// The card that the phone's row is about: the only one nearly always.
+        case card
+        /// A second one, started before the first one's time is over.
+        case successor
+        /// The one that another has taken the place of.
+        case predecessor
+    }
+
     package var kind: PushKind
     package var revision: Revision
     package var priority: PushPriority
@@ -26,6 +36,7 @@ package struct PushPlan: Sendable, Equatable {
     package var alertRevision: Revision
     package var expiresAt: UnixTime
     package var reason: Reason
+    package var part = Part.card
 
     package var carriesAlert: Bool { alertRevision > 0 }
 
@@ -53,6 +64,8 @@ package struct PhoneSituation: Sendable, Equatable {
     /// What the device was sent of what the system counts; `nil`: nothing yet.
     package var highBudget: BudgetRecord?
     package var startBudget: BudgetRecord?
+    /// The cards of the app on the device, where they are counted; `nil`: they are not.
+    package var cards: [DeviceCard]?
 
     package init(
         instance: InstanceRecord, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
@@ -66,6 +79,22 @@ package struct PhoneSituation: Sendable, Equatable {
         self.hasOtherOpenStart = hasOtherOpenStart
         self.highBudget = highBudget
         self.startBudget = startBudget
+    }
+}
+
+/// A card that a device shows, or that is on its way there.
+package struct DeviceCard: Sendable, Equatable {
+    package var activity: ActivityNumber
+    package var relevance: Double
+    package var startedAt: UnixTime
+    /// There is a token to end it with.
+    package var canBeEnded: Bool
+
+    package init(activity: ActivityNumber, relevance: Double, startedAt: UnixTime, canBeEnded: Bool) {
+        self.activity = activity
+        self.relevance = relevance
+        self.startedAt = startedAt
+        self.canBeEnded = canBeEnded
     }
 }
 

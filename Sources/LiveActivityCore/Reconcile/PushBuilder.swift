@@ -22,10 +22,11 @@ package enum PushBuilder {
             guard let startAlert = ownAlert ?? activity.alert?.alert else {
                 throw .missingAlertTitle
             }
+            let silent = PushAlert(title: startAlert.title, body: startAlert.body)
             let wantsInput = phone.device.osVersion.map { $0 >= .inputPush } ?? false
             let payload = try StartPayload(
                 timestamp: time, attributesType: desired.type.attributesType, attributes: content.attributes,
-                contentState: content.state, alert: startAlert,
+                contentState: content.state, alert: plan.part == .successor ? silent : startAlert,
                 staleDate: stale ?? time + desired.type.policy.startStaleAfter, relevance: relevance,
                 input: wantsInput ? .updateToken : .unspecified)
             return .start(payload, to: value, envelope(plan, activity, token.environment, id))
@@ -35,13 +36,18 @@ package enum PushBuilder {
                 timestamp: time, contentState: content.state, alert: alert, staleDate: stale, relevance: relevance)
             return .update(payload, to: value, envelope(plan, activity, token.environment, id))
         case .end:
-            guard let token = phone.updateToken, let value = try? UpdateToken(hex: token.value.hex) else { return nil }
-            // Who left the audience is not told the newest state, and a card of an earlier run has nothing to do with
-            // it: the card goes as it stands.
-            let isWanted = phone.instance.isWanted && phone.instance.run == activity.run
+            guard let token = phone.updateToken, let hex = phone.token(of: plan)?.hex,
+                let value = try? UpdateToken(hex: hex)
+            else { return nil }
+            // Who left the audience is not told the newest state, and a card of an earlier run, one that was renewed or
+            // one that makes room has nothing to do with it: the card goes as it stands.
+            let isWanted =
+                phone.instance.isWanted && phone.instance.run == activity.run && plan.part == .card
+                && !phone.instance.isEvicted
             let payload = try EndPayload(
                 timestamp: time, contentState: isWanted ? content.state : nil,
-                dismissal: isWanted ? activity.endDismissal : .immediate, alert: isWanted ? alert : nil,
+                dismissal: isWanted ? activity.endDismissal(policy: desired.type.policy) : .immediate,
+                alert: isWanted ? alert : nil,
                 relevance: relevance)
             return .end(payload, to: value, envelope(plan, activity, token.environment, id))
         }

@@ -30,7 +30,17 @@ package struct Reason: Sendable, Hashable {
         case leftAudience = "left-audience"
         case earlierRun = "earlier-run"
         case nobodyEnded = "nobody-ended"
+        case staleDateRenewed = "stale-date-renewed"
+        case localAheadOver = "local-state-over"
+        case renewal = "renewal"
+        case renewed = "renewed"
+        case evicted = "evicted"
         // Waits
+        case quietHours = "quiet-hours"
+        case localAhead = "local-state-ahead"
+        case startTokenSuspect = "push-to-start-token-suspect"
+        case atCeiling = "at-ceiling"
+        case evicting = "evicting"
         case requesting = "app-is-starting"
         case startGrace = "start-grace"
         case startBudget = "start-budget"
@@ -91,6 +101,23 @@ package struct Reason: Sendable, Hashable {
         case .leftAudience: "the person left the audience"
         case .earlierRun: "the activity was opened anew: the card of its earlier life is ended first"
         case .nobodyEnded: "nobody set a state for \(argument(0)): the server ended it"
+        case .staleDateRenewed: "the state was accepted again: the phone is told its new stale date"
+        case .localAheadOver: "the app changed the card itself and no newer state followed: the server's state returns"
+        case .renewal: "iOS stops updating a card after 8 hours: it is started anew before"
+        case .renewed: "the card was started anew: the one before is ended"
+        case .evicted: "the phone shows as many cards of the app as it may: this one was ended for another"
+        case .quietHours: "it is quiet on this phone until \(argument(0)): no card is started"
+        case .localAhead:
+            "the app changed the card itself, based on this state"
+                + (arguments.isEmpty
+                    ? ": its own stays until a newer one is set" : ": its own stays until \(argument(0))")
+        case .startTokenSuspect:
+            "\(argument(0)) starts through this push-to-start token are in no later inventory: the app is to read it "
+                + "anew; the next start is tried at \(argument(1))"
+        case .atCeiling:
+            "the phone shows \(argument(0)) cards of the app, as many as it may: a start waits for one to end"
+        case .evicting:
+            "the phone shows \(argument(0)) cards of the app, as many as it may: one is ended for this start"
         case .requesting: "the app said that it is about to start the card itself: waiting until \(argument(0))"
         case .startGrace: "the phone was in touch just now and may start the card itself: waiting until \(argument(0))"
         case .startBudget: "our estimate of the starts this phone lets through is used up: the next at \(argument(0))"

@@ -18,6 +18,17 @@ extension PhoneSituation {
     }
 }
 
+extension PhoneSituation {
+    /// The value of the token that a push goes to.
+    package func token(of plan: PushPlan) -> TokenValue? {
+        switch (plan.kind, plan.part) {
+        case (.start, _): pushToStartToken?.value
+        case (_, .predecessor): updateToken?.predecessor
+        case (_, .card), (_, .successor): updateToken?.value
+        }
+    }
+}
+
 extension PushPlan {
     /// A push that may be risked to see whether APNs is well: a start or an alert whose answer is lost cannot be
     /// repeated, an update or an end without one can.

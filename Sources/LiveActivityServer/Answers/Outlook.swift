@@ -52,6 +52,8 @@ struct Outlook {
             // A fault that is not the phone's holds back everybody who is behind.
             if let laneReason { return Verdict(course: .pending, reason: .init(laneReason)) }
             return Verdict(course: plan.kind == .start ? .start : .update, reason: .init(reason))
+        case .wait where reason.code == .upToDate || reason.code == .localAhead:
+            return Verdict(course: sent(phone) ?? .none, reason: .init(reason))
         case .wait:
             return Verdict(course: sent(phone) ?? (reason.code == .starting ? .start : .pending), reason: .init(reason))
         case .nothing:
@@ -74,10 +76,12 @@ struct Outlook {
         case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
             .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .startBudget,
             .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
-            .notConfigured, .rescued, .tokenNewer, .otherEnvironment:
+            .notConfigured, .rescued, .tokenNewer, .otherEnvironment, .quietHours, .startTokenSuspect, .atCeiling,
+            .evicting:
             .pending
         case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience,
-            .earlierRun, .nobodyEnded, .upToDate,
+            .earlierRun, .nobodyEnded, .upToDate, .staleDateRenewed, .localAheadOver, .localAhead, .renewal, .renewed,
+            .evicted,
             .activitiesDisabled, .startNever, .noStartAlert, .personDismissed, .cardGone, .cardEnded, .endSent,
             .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
             .tokenInactive, .tokenBad, .tokenWrongTopic:

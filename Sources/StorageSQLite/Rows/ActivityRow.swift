@@ -9,7 +9,8 @@ extension ActivityRecord: StoredRow {
     static let columns = [
         "no", "app", "id", "type", "phase", "run", "run_started_at", "rev", "priority", "relevance", "stale_at",
         "stale_after", "start_mode", "devices", "restart", "alert", "alert_ids", "dismissal", "changed_at",
-        "accepted_at", "hold_until", "lap", "begun_lap", "wake_at", "ended_at", "client_seq",
+        "accepted_at", "hold_until", "lap", "begun_lap", "wake_at", "refresh_at",
+        "refreshed_since", "ended_at", "client_seq",
     ]
     static let keyColumns = ["no"]
     static let fixedColumns: Set<String> = ["app", "id"]
@@ -40,6 +41,8 @@ extension ActivityRecord: StoredRow {
         lap = row.int()
         begunLap = row.int()
         wakeAt = row.timeOrNil()
+        refreshAt = row.timeOrNil()
+        refreshedSince = row.timeOrNil()
         endedAt = row.timeOrNil()
         clientSequence = row.intOrNil()
     }
@@ -69,6 +72,8 @@ extension ActivityRecord: StoredRow {
         row.int(lap)
         row.int(begunLap)
         row.time(wakeAt)
+        row.time(refreshAt)
+        row.time(refreshedSince)
         row.time(endedAt)
         row.int(clientSequence)
     }

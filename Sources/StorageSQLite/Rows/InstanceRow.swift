@@ -46,7 +46,8 @@ extension InstanceRecord: StoredRow {
     private static let wantedFlag: UInt64 = 1, mayStartFlag: UInt64 = 2, lastFlag: UInt64 = 4, reasonFlag: UInt64 = 8
     /// Some of the numbers that are nearly always zero are not.
     private static let rareFlag: UInt64 = 16, highFlag: UInt64 = 32
-    private static let stateBeforeShift: UInt64 = 6
+    private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
+    private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -62,6 +63,9 @@ extension InstanceRecord: StoredRow {
         if reason != nil { flags |= Self.reasonFlag }
         if isRare { flags |= Self.rareFlag }
         if lastHighAt != nil { flags |= Self.highFlag }
+        if isLocalAhead { flags |= Self.localAheadFlag }
+        if isRenewing { flags |= Self.renewingFlag }
+        if isEvicted { flags |= Self.evictedFlag }
         writer.unsigned(flags)
         writer.signed(sentRevision)
         writer.signed(timestamp)
@@ -86,13 +90,17 @@ extension InstanceRecord: StoredRow {
 
     /// `false` where it is not what `packed` makes.
     private mutating func unpack(_ reader: inout PackedReader) -> Bool {
-        guard let flags = reader.unsigned(), let state = State(rawValue: Int(flags >> Self.stateBeforeShift)),
+        guard let flags = reader.unsigned(),
+            let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
             let sent = reader.signed(), let time = reader.signed(), let generation = reader.signed(),
             let created = reader.signed()
         else { return false }
         isWanted = flags & Self.wantedFlag != 0
         mayStart = flags & Self.mayStartFlag != 0
         stateBeforeRequest = state
+        isLocalAhead = flags & Self.localAheadFlag != 0
+        isRenewing = flags & Self.renewingFlag != 0
+        isEvicted = flags & Self.evictedFlag != 0
         sentRevision = sent
         timestamp = time
         tokenGeneration = generation

@@ -3,7 +3,7 @@ import LiveActivityCore
 
 extension UpdateTokenRecord: StoredRow {
     static let table = "update_token"
-    static let columns = ["activity", "dk", "gen", "env", "value", "seen_at", "dead_at"]
+    static let columns = ["activity", "dk", "gen", "env", "value", "seen_at", "dead_at", "predecessor"]
     static let keyColumns = ["activity", "dk"]
 
     init(_ row: inout RowReader) throws {
@@ -12,6 +12,7 @@ extension UpdateTokenRecord: StoredRow {
             environment: try decodeCase(row.text(), Self.table, "env"), value: TokenValue(stored: row.text()),
             firstSeenAt: row.time())
         deadAt = row.timeOrNil()
+        predecessor = row.textOrNil().map(TokenValue.init(stored:))
     }
 
     func bind(_ row: inout RowBinder) {
@@ -22,6 +23,7 @@ extension UpdateTokenRecord: StoredRow {
         row.text(value.hex)
         row.time(firstSeenAt)
         row.time(deadAt)
+        row.text(predecessor?.hex)
     }
 }
 

@@ -73,11 +73,11 @@ struct Erasure {
         var devices: [Int64] = []
         var values: [String] = []
         try sql.query(
-            "SELECT dk, value FROM update_token WHERE activity = ? ORDER BY dk LIMIT ?",
+            "SELECT dk, value, predecessor FROM update_token WHERE activity = ? ORDER BY dk LIMIT ?",
             [.int(activity), .int(Int64(room))]
         ) { row in
             devices.append(row.int())
-            values.append(row.text())
+            values += [row.textOrNil(), row.textOrNil()].compactMap(\.self)
         }
         guard !devices.isEmpty else { return true }
         let isAll = devices.count < room
@@ -229,7 +229,10 @@ extension Erasure {
                 table == "device_token"
                 ? "dk = ?1"
                 : "(activity, dk) IN (SELECT activity, dk FROM instance INDEXED BY instance_by_device WHERE dk = ?1)"
-            try sql.query("SELECT value FROM \(table) WHERE \(which)", [.int(device)]) { values.append($0.text()) }
+            let held = table == "update_token" ? "value, predecessor" : "value, NULL"
+            try sql.query("SELECT \(held) FROM \(table) WHERE \(which)", [.int(device)]) { row in
+                values += [row.textOrNil(), row.textOrNil()].compactMap(\.self)
+            }
             count(table, try sql.execute("DELETE FROM \(table) WHERE \(which)", [.int(device)]))
         }
         try free(values)

@@ -5,6 +5,8 @@ import LiveActivityCore
 /// the table, so that neighbours are read once; then, of those without a card, what a start needs.
 struct PhoneLoader {
     let sql: Statements
+    /// The types whose devices' cards are counted.
+    var counting: [BundleID: Set<String>] = [:]
 
     /// - Parameters:
     ///   - condition: Which of the instances `i`, and in what order.
@@ -60,7 +62,7 @@ struct PhoneLoader {
     func loadStarts(_ keys: some Sequence<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
         for key in keys {
-            if let instance = snapshot.instances[key], instance.state == .live,
+            if let instance = snapshot.instances[key], instance.state == .live, !instance.mayBeRenewed,
                 instance.run == snapshot.activities[key.activity]?.run
             {
                 continue
@@ -85,6 +87,35 @@ struct PhoneLoader {
             snapshot.budgets[record.key] = record
         }
         try findOpenStarts(startable, list, &snapshot)
+        try countCards(startable, &snapshot)
+    }
+
+    /// What the devices show of their app: those that may be started on by a type that asks for it.
+    private func countCards(_ phones: [ActivityNumber: [DeviceKey]], _ snapshot: inout Snapshot) throws {
+        guard !counting.isEmpty else { return }
+        var devices: Set<DeviceKey> = []
+        for (number, list) in phones {
+            guard let activity = snapshot.activities[number], counting[activity.app]?.contains(activity.type) == true
+            else { continue }
+            devices.formUnion(list)
+        }
+        guard !devices.isEmpty else { return }
+        try sql.query(
+            """
+            SELECT i.dk, i.activity, coalesce(a.relevance, 0), coalesce(i.started_at, a.run_started_at),
+                i.state = 4 AND t.value IS NOT NULL AND t.dead_at IS NULL
+            FROM json_each(?) j CROSS JOIN instance i INDEXED BY instance_by_device ON i.dk = j.value
+            JOIN activity a ON a.no = i.activity
+            LEFT JOIN update_token t ON t.activity = i.activity AND t.dk = i.dk
+            WHERE i.state IN (2, 3, 4) ORDER BY i.dk, i.activity
+            """, [.text(jsonList(devices.sorted()))]
+        ) { row in
+            let device = row.int()
+            let card = DeviceCard(
+                activity: row.int(), relevance: row.doubleOrNil() ?? 0, startedAt: row.time(),
+                canBeEnded: row.int() != 0)
+            snapshot.cards[device, default: []].append(card)
+        }
     }
 
     /// Phones whose device has an unmatched start of another activity which its card could not be told from.

@@ -65,6 +65,30 @@ struct ConfigurationFile: Decodable {
         var reusable: Bool?
         var start: ActivityRequest.Start?
         var restart: ActivityRequest.Restart?
+        var dismissAfter: APIDuration?
+        var quietHours: QuietHours?
+        var renewal: Bool?
+        var authority: String?
+        var atCeiling: String?
+        var ceiling: Int?
+        var budgets: Budgets?
+    }
+
+    struct QuietHours: Decodable {
+        var from: String
+        var to: String
+        var zone: String?
+        var holdAlerts: Bool?
+    }
+
+    struct Budgets: Decodable {
+        var highPerHour: Int?
+        var highPerDay: Int?
+        var frequentPerHour: Int?
+        var frequentPerDay: Int?
+        var startsPerHour: Int?
+        var startsPerDay: Int?
+        var reserve: Int?
     }
 
     struct HighWhen: Decodable {

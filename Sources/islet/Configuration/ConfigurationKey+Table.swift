@@ -1,6 +1,4 @@
 import APNSClient
-import LiveActivityAPI
-import LiveActivityCore
 import LiveActivityStorage
 
 extension ConfigurationKey {
@@ -118,75 +116,4 @@ extension ConfigurationKey {
         ConfigurationKey(
             "policy", .object(policy), .group(isOptional: true), "How activities of the type are started and updated."),
     ]
-
-    private static let defaults = TypePolicy()
-
-    private static let policy: [ConfigurationKey] = [
-        duration(
-            "endAfter", defaults.endAfter ?? .zero,
-            "An activity that nobody has set for so long is ended by the server; 0s: never. iOS ends a card after 8 "
-                + "hours and keeps it for 4 more."),
-        duration(
-            "coalescingWindow", defaults.coalescingWindow,
-            "Changes within this time of a push go out together; 1s to 5m."),
-        duration(
-            "startGrace", defaults.startGrace,
-            "How long a start waits for a phone that was in touch within the last minute: its app may be starting the "
-                + "card itself."),
-        duration(
-            "startWindow", defaults.startWindow, "How long APNs keeps a start for a phone that is off."),
-        duration(
-            "startStaleAfter", defaults.startStaleAfter,
-            "When a card that was started by push and not updated shows as stale."),
-        ConfigurationKey(
-            "staleAfter", .scalar("duration"), .optional("2h"),
-            "How long a state counts as fresh after it was last set. Left out, cards have no stale date."),
-        duration(
-            "highPriorityInterval", defaults.highPriorityInterval,
-            "One high-priority push per activity and phone in this time; another goes out at once at low priority."),
-        ConfigurationKey(
-            "highWhen", .object(highWhen), .group(isOptional: true),
-            "States that are worth a high-priority push. Left out, updates without an alert go at low priority, unless "
-                + "the call that sets them says otherwise."),
-        ConfigurationKey(
-            "startAlert", .object(startAlert), .group(isOptional: false),
-            "What a start says when the state brings no alert. Needed unless `start` is appOnly or never: a phone "
-                + "drops a start without an alert. {/pointer} stands for a value of the state or the attributes, "
-                + "{/pointer|otherwise} says what stands there without one, {{ and }} are the braces themselves."),
-        ConfigurationKey(
-            "reusable", .scalar("true or false"), .defaulted("\(defaults.isReusable)"),
-            "An ended activity may be set again without asking for it."),
-        ConfigurationKey(
-            "start", .text(oneOf(ActivityRecord.StartMode.self)), .defaulted(defaults.start.rawValue),
-            "Whether a push may start the card, or only the app does."),
-        ConfigurationKey(
-            "restart", .text(oneOf(ActivityRecord.Restart.self)), .defaulted(defaults.restart.rawValue),
-            "Whether a card comes back after the person swiped it away or it vanished."),
-    ]
-
-    private static let highWhen: [ConfigurationKey] = [
-        ConfigurationKey(
-            "pointer", .text("JSON Pointer"), .required("/status"), "Where in the content state to look."),
-        ConfigurationKey(
-            "values", .scalars("JSON values"), .required("delivering"), "What has to stand there."),
-    ]
-
-    private static let startAlert: [ConfigurationKey] = [
-        ConfigurationKey(
-            "title", .text("text or {locKey, locArgs}"), .required("Your order"),
-            "The alert's title; never only a {/pointer}, since it might be empty."),
-        ConfigurationKey(
-            "body", .text("text or {locKey, locArgs}"), .optional("Follow it here"), "The alert's body."),
-        ConfigurationKey("sound", .text("text"), .optional("default"), "A sound file of the app, or `default`."),
-    ]
-
-    private static func duration(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
-        ConfigurationKey(name, .scalar("duration"), .defaulted(Wording.duration(value)), meaning)
-    }
-
-    private static func oneOf<Case: CaseIterable & RawRepresentable>(_ type: Case.Type) -> String
-    where Case.RawValue == String {
-        let names = type.allCases.map(\.rawValue)
-        return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
-    }
 }

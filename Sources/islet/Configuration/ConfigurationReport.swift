@@ -81,6 +81,37 @@ struct ConfigurationReport {
             policy.staleAfter.map { "a state is stale \(Wording.duration($0)) after it was last set" }
                 ?? "a state has no stale date unless the call that sets it gives one")
         add(restart(policy))
+        lines += rarer(policy).map { "    " + $0 }
+        return lines
+    }
+
+    /// What most types leave as it is.
+    private static func rarer(_ policy: TypePolicy) -> [String] {
+        var lines: [String] = []
+        if let dismissAfter = policy.dismissAfter {
+            lines.append("an ended card leaves the lock screen after \(Wording.duration(dismissAfter))")
+        }
+        if let quiet = policy.quietHours {
+            let others = quiet.zone.map { "; phones without a zone follow \($0)" } ?? ""
+            let alerts = quiet.holdsAlerts ? ", alert or not" : ", unless the state brings an alert"
+            lines.append("no start from \(quiet.from) to \(quiet.to) on the phone's clock\(alerts)\(others)")
+        }
+        if policy.renewal { lines.append("a card is started anew after 7h 15m, before iOS stops updating it") }
+        if policy.authority == .app { lines.append("what the app changed itself stays until a newer state is set") }
+        switch policy.atCeiling {
+        case .ignore: break
+        case .wait: lines.append("a start waits on a phone with \(policy.ceiling) cards of the app")
+        case .endOldest, .endLeastRelevant:
+            let which = policy.atCeiling == .endOldest ? "oldest" : "least relevant"
+            lines.append("on a phone with \(policy.ceiling) cards of the app the \(which) one is ended for a start")
+        }
+        if policy.budgets != BudgetPolicy() {
+            let budgets = policy.budgets
+            lines.append(
+                "budgets in an hour and a day: \(budgets.high.perHour) and \(budgets.high.perDay) of high priority, "
+                    + "\(budgets.highFrequent.perHour) and \(budgets.highFrequent.perDay) where frequent pushes are "
+                    + "allowed, \(budgets.start.perHour) and \(budgets.start.perDay) starts")
+        }
         return lines
     }
 

@@ -206,9 +206,9 @@ struct SettingsBuilder {
             throw problem("\(place)/attributesType", "the Swift name of the app's ActivityAttributes type is needed")
         }
         let pointer = try activity.activityIDAttribute.map { text throws(ConfigurationError) in
-            try self.pointer(text, "\(place)/activityIDAttribute")
+            try PolicyBuilder(file: file, problems: problems).pointer(text, "\(place)/activityIDAttribute")
         }
-        let policy = try self.policy(activity.policy, "\(place)/policy")
+        let policy = try PolicyBuilder(file: file, problems: problems).policy(activity.policy, "\(place)/policy")
         guard policy.start != .ifPossible || policy.startAlert != nil else {
             throw problem(
                 "\(place)/policy/startAlert",
@@ -217,73 +217,5 @@ struct SettingsBuilder {
         }
         return ActivityType(
             name: activity.type, attributesType: activity.attributesType, activityIDAttribute: pointer, policy: policy)
-    }
-
-    private func policy(_ given: ConfigurationFile.Policy?, _ place: String) throws(ConfigurationError) -> TypePolicy {
-        var policy = TypePolicy()
-        guard let given else { return policy }
-        policy.coalescingWindow = given.coalescingWindow?.duration ?? policy.coalescingWindow
-        if !(.seconds(1)...ActivityRecord.longestHold ~= policy.coalescingWindow) {
-            problems.note(
-                problem("\(place)/coalescingWindow", "1s to 5m: the timestamps of pushes have whole seconds"))
-        }
-        if let endAfter = given.endAfter?.duration {
-            policy.endAfter = endAfter == .zero ? nil : endAfter
-            if endAfter > .zero, endAfter < .seconds(3600) {
-                problems.note(problem("\(place)/endAfter", "at least 1h, or 0s for never"))
-            }
-        }
-        policy.startGrace = given.startGrace?.duration ?? policy.startGrace
-        policy.startWindow = given.startWindow?.duration ?? policy.startWindow
-        policy.startStaleAfter = given.startStaleAfter?.duration ?? policy.startStaleAfter
-        policy.staleAfter = given.staleAfter?.duration
-        policy.highPriorityInterval = given.highPriorityInterval?.duration ?? policy.highPriorityInterval
-        policy.isReusable = given.reusable ?? false
-        if let start = given.start { policy.start = ActivityRecord.StartMode(rawValue: start.rawValue) ?? policy.start }
-        if let restart = given.restart {
-            policy.restart = ActivityRecord.Restart(rawValue: restart.rawValue) ?? policy.restart
-        }
-        if let rule = given.highWhen {
-            policy.highWhen = TypePolicy.HighWhen(
-                pointer: try pointer(rule.pointer, "\(place)/highWhen/pointer"), values: rule.values)
-        }
-        if let alert = given.startAlert {
-            policy.startAlert = try template(alert, "\(place)/startAlert")
-        }
-        return policy
-    }
-
-    private func pointer(_ text: String, _ place: String) throws(ConfigurationError) -> JSONPointer {
-        do throws(JSONPointerError) {
-            return try JSONPointer(text)
-        } catch {
-            throw problem(place, error.detail)
-        }
-    }
-
-    private func template(
-        _ alert: ConfigurationFile.Alert, _ place: String
-    ) throws(ConfigurationError) -> AlertTemplate {
-        let title = try text(alert.title, "\(place)/title")
-        let body = try alert.body.map { body throws(ConfigurationError) in try text(body, "\(place)/body") }
-        do throws(AlertTemplateError) {
-            return try AlertTemplate(title: title, body: body, sound: alert.sound)
-        } catch {
-            throw problem("\(place)/title", error.description)
-        }
-    }
-
-    private func text(_ text: AlertText, _ place: String) throws(ConfigurationError) -> AlertTemplate.Text {
-        do throws(AlertTemplateError) {
-            switch text {
-            case .text(let text): return .text(try Phrase(text))
-            case .localized(let key, let arguments):
-                var phrases: [Phrase] = []
-                for argument in arguments { phrases.append(try Phrase(argument)) }
-                return .localized(key: key, arguments: phrases)
-            }
-        } catch {
-            throw problem(place, error.description)
-        }
     }
 }

@@ -184,6 +184,34 @@ struct BadConfigurationTests {
         Case(Sample.file(policy: "{highWhen: {pointer: status, values: []}}"), "\(policy)/highWhen/pointer", "`/`"),
         Case(Sample.file(policy: "{highWhen: {pointer: /a~2, values: []}}"), "\(policy)/highWhen/pointer", "`~`"),
         Case(Sample.file(policy: "{highWhen: {pointer: /status}}"), "\(policy)/highWhen/values", "missing"),
+        Case(
+            Sample.file(policy: "{startAlert: {title: '{/name}'}}"), "\(policy)/startAlert/title",
+            "may turn out empty"),
+        Case(Sample.file(policy: "{startAlert: {title: a, body: '{'}}"), "\(policy)/startAlert/body", "`{` begins"),
+        Case(
+            Sample.file(policy: "{startStaleAfter: 5m}"), "\(policy)/startStaleAfter", "longer than startWindow (5m)"),
+        Case(Sample.file(policy: "{staleAfter: 9s}"), "\(policy)/staleAfter", "at least 10s"),
+        Case(Sample.file(policy: "{dismissAfter: 5h}"), "\(policy)/dismissAfter", "at most 4h"),
+        Case(
+            Sample.file(policy: "{quietHours: {from: 25:00, to: 07:00}}"), "\(policy)/quietHours/from",
+            "such as 22:00"),
+        Case(Sample.file(policy: "{quietHours: {from: 22:00, to: 7}}"), "\(policy)/quietHours/to", "put it in quotes"),
+        Case(Sample.file(policy: "{quietHours: {from: 07:00, to: 07:00}}"), "\(policy)/quietHours/to", "the same as"),
+        Case(
+            Sample.file(policy: "{quietHours: {from: 22:00, to: 07:00, zone: Berlin}}"), "\(policy)/quietHours/zone",
+            "`Berlin` is not a time zone"),
+        Case(Sample.file(policy: "{quietHours: {from: 22:00}}"), "\(policy)/quietHours/to", "missing"),
+        Case(Sample.file(policy: "{renewal: often}"), "\(policy)/renewal", "expected boolean"),
+        Case(Sample.file(policy: "{authority: phone}"), "\(policy)/authority", "one of server, app"),
+        Case(Sample.file(policy: "{atCeiling: end}"), "\(policy)/atCeiling", "one of ignore, wait, endOldest"),
+        Case(Sample.file(policy: "{ceiling: 0}"), "\(policy)/ceiling", "a number from 1 to 100"),
+        Case(Sample.file(policy: "{ceiling: 1.5}"), "\(policy)/ceiling", "expected"),
+        Case(Sample.file(policy: "{budgets: {reserve: 91}}"), "\(policy)/budgets/reserve", "from 0 to 90"),
+        Case(Sample.file(policy: "{budgets: {startsPerHour: 1}}"), "\(policy)/budgets/startsPerHour", "from 2 to"),
+        Case(
+            Sample.file(policy: "{budgets: {highPerHour: 300}}"), "\(policy)/budgets/highPerDay",
+            "at least highPerHour (300)"),
+        Case(Sample.file(policy: "{budgets: {perHour: 3}}"), "\(policy)/budgets/perHour", "unknown field"),
     ])
     func `a type that could not be shown is refused at its place`(_ row: Case) throws { try check(row) }
 

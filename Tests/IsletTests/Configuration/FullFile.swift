@@ -36,5 +36,19 @@ enum FullFile {
                   reusable: true
                   start: appOnly
                   restart: onAlert
+                  dismissAfter: 30m
+                  quietHours: {from: 22:00, to: 07:00, zone: Europe/Berlin, holdAlerts: true}
+                  renewal: true
+                  authority: app
+                  atCeiling: endOldest
+                  ceiling: 4
+                  budgets:
+                    highPerHour: 10
+                    highPerDay: 100
+                    frequentPerHour: 30
+                    frequentPerDay: 300
+                    startsPerHour: 5
+                    startsPerDay: 20
+                    reserve: 20
         """
 }

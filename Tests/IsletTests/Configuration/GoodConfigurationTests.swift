@@ -57,6 +57,17 @@ struct GoodConfigurationTests {
         #expect(policy.startAlert?.sound == "default")
         #expect(policy.isReusable)
         #expect(policy.start.rawValue == "appOnly" && policy.restart.rawValue == "onAlert")
+        #expect(policy.dismissAfter == .seconds(1800) && policy.renewal)
+        let quiet = try #require(policy.quietHours)
+        #expect(quiet.from.description == "22:00" && quiet.to.description == "07:00")
+        #expect(quiet.zone == "Europe/Berlin" && quiet.holdsAlerts)
+        #expect(policy.authority == .app && policy.atCeiling == .endOldest && policy.ceiling == 4)
+        let budgets = policy.budgets
+        let numbers = [
+            budgets.high.perHour, budgets.high.perDay, budgets.high.reserve, budgets.highFrequent.perHour,
+            budgets.highFrequent.perDay, budgets.highFrequent.reserve, budgets.start.perHour, budgets.start.perDay,
+        ]
+        #expect(numbers == [10, 100, 20, 30, 300, 20, 5, 20])
     }
 
     @Test(arguments: [

@@ -65,17 +65,17 @@ struct LifeTests {
         let alert = SetDesiredState.AlertWish(Sample.alert)
         let first = try scene.end(dismissal: .after(.seconds(900)), alert: alert)
         scene.wait(.seconds(5))
-        let ended = try scene.activity().endDismissal
+        let ended = try scene.activity().endDismissal(policy: TypePolicy())
         #expect(try scene.deliver().map(\.plan.carriesAlert) == [true])
         let second = try scene.end(dismissal: .after(.seconds(900)), alert: alert)
         #expect(first.changed && !second.changed && first.revision == second.revision)
-        #expect(try scene.activity().endDismissal == ended)
+        #expect(try scene.activity().endDismissal(policy: TypePolicy()) == ended)
         scene.wait(.seconds(5))
         #expect(try scene.deliver().isEmpty)
         // Another last state is a change, and leaves the lock screen when the first would have.
         let third = try scene.end("a", Sample.state(9), dismissal: .after(.seconds(900)))
         #expect(third.changed)
-        #expect(try scene.activity().endDismissal == ended)
+        #expect(try scene.activity().endDismissal(policy: TypePolicy()) == ended)
     }
 
     @Test func `a card of an earlier run that nobody can end holds the next for 12 hours at most`() throws {

@@ -23,6 +23,7 @@ struct Pair {
     struct Leavings {
         var flights: [Flight] = []
         var sweeps: [SweepAudience] = []
+        var evictions: [EvictCard] = []
     }
 
     /// A command that waits for its group.

@@ -15,6 +15,8 @@ struct RandomLife {
     static let activities = ["a", "b", "c", "11111111-aaaa-4bbb-8ccc-222222222222"]
     static let users = ["ann", "bob", "cat"]
     private static let devices = ["d1", "d2", "d3", "d4", "d5"]
+    /// In milliseconds; the longest brings cards near the end of their time.
+    private static let pauses = [0, 10, 300, 300, 1000, 1000, 5000, 20_000, 20_000, 70_000, 1_000_000, 9_000_000]
     private static let cards = (1...8).map { "card-\($0)" }
 
     init(seed: UInt64, _ pair: Pair) {
@@ -23,7 +25,20 @@ struct RandomLife {
         apps = ["com.acme.pizza", "com.acme.taxi"].map { name in
             AppSettings(
                 bundleID: Sample.bundle(name),
-                types: [Sample.type { $0.isReusable = true }, Sample.type("ride", activityIDAttribute: "/ride")],
+                types: [
+                    Sample.type { policy in
+                        policy.isReusable = true
+                        policy.renewal = true
+                        policy.staleAfter = .seconds(300)
+                        policy.atCeiling = .endLeastRelevant
+                        policy.ceiling = 2
+                    },
+                    Sample.type("ride", activityIDAttribute: "/ride") { policy in
+                        policy.authority = .app
+                        policy.atCeiling = name == "com.acme.taxi" ? .wait : .ignore
+                        policy.ceiling = 1
+                    },
+                ],
                 environments: [.sandbox, .production])
         }
     }
@@ -31,7 +46,7 @@ struct RandomLife {
     mutating func live(steps: Int) async throws {
         for _ in 0..<steps {
             try await act()
-            now = now + .milliseconds(Int64(dice.pick([0, 10, 300, 1000, 5000, 20_000, 70_000, 1_000_000])))
+            now = now + .milliseconds(Int64(dice.pick(Self.pauses)))
         }
     }
 
@@ -44,7 +59,7 @@ struct RandomLife {
                 now = now + .milliseconds(Int64(dice.pick([0, 0, 1, 40])))
             }
             try await pair.close()
-            now = now + .milliseconds(Int64(dice.pick([0, 10, 300, 1000, 5000, 20_000, 70_000, 1_000_000])))
+            now = now + .milliseconds(Int64(dice.pick(Self.pauses)))
         }
     }
 
@@ -159,6 +174,7 @@ struct RandomLife {
         if dice.chance(40) { report.startedAt = now - .seconds(dice.roll(2000)) }
         if dice.chance(40) { report.lastTimestamp = now.seconds - Int64(dice.roll(100)) }
         if dice.chance(50) { report.contentState = Sample.state(dice.roll(5)) }
+        if dice.chance(25) { report.basedOn = Revision(dice.roll(8)) }
         return report
     }
 
@@ -196,7 +212,13 @@ struct RandomLife {
         let command = ClaimWork(
             now: now, node: node, apps: Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 }),
             limits: limits, seed: dice.next())
-        try await pair.run("claim", command, { $0.isSame(as: $1) }, then: { $1.flights += $0.flights })
+        try await pair.run(
+            "claim", command, { $0.isSame(as: $1) },
+            then: {
+                $1.flights += $0.flights
+                $1.evictions += $0.evictions
+            })
+        while let eviction = pair.leavings.evictions.popLast() { try await pair.run("evict", eviction) }
     }
 
     private mutating func settle() async throws {

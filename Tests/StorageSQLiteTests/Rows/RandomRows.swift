@@ -70,6 +70,8 @@ struct RandomRows {
         row.lap = self.number()
         row.begunLap = self.number()
         row.wakeAt = maybe { $0.time() }
+        row.refreshAt = maybe { $0.time() }
+        row.refreshedSince = maybe { $0.time() }
         row.endedAt = maybe { $0.time() }
         row.clientSequence = maybe { Int64($0.dice.next() >> 1) }
         return row
@@ -142,6 +144,10 @@ struct RandomRows {
         row.contradictions = count()
         row.isWanted = dice.chance(50)
         row.mayStart = dice.chance(50)
+        row.stateBeforeRequest = dice.pick(InstanceRecord.State.allCases)
+        row.isLocalAhead = dice.chance(50)
+        row.isRenewing = dice.chance(50)
+        row.isEvicted = dice.chance(50)
         row.last = maybe { rows in
             LastDelivery(
                 kind: rows.dice.pick(PushKind.allCases), at: rows.time(), revision: rows.number(),
@@ -155,6 +161,7 @@ struct RandomRows {
             activity: activity, device: device, generation: number(), environment: environment(), value: token(),
             firstSeenAt: time())
         row.deadAt = maybe { $0.time() }
+        row.predecessor = maybe { $0.token() }
         return row
     }
 

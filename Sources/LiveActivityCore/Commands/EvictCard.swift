@@ -1,0 +1,44 @@
+package import APNSModel
+
+/// Ends a card on one device so that another may be started there. It does not come back in this run.
+package struct EvictCard: Command {
+    package let app: AppSettings
+    package let activity: ActivityNumber
+    package let device: DeviceKey
+    package let now: UnixTime
+
+    package init(app: AppSettings, activity: ActivityNumber, device: DeviceKey, now: UnixTime) {
+        self.app = app
+        self.activity = activity
+        self.device = device
+        self.now = now
+    }
+
+    package static var mayBeRefused: Bool { false }
+    package var rank: CommandRank { .settle }
+    package var keys: [SnapshotKey] { [.phones(activity, devices: [device])] }
+
+    /// - Returns: Whether there was a card to end that was not to be ended already.
+    package func decide(_ draft: inout Draft) throws(Refusal) -> Bool {
+        let key = Snapshot.PhoneKey(activity, device)
+        guard var instance = draft.snapshot.instances[key], let record = draft.snapshot.activities[activity],
+            instance.state == .live, !instance.isEvicted
+        else { return false }
+        instance.isEvicted = true
+        instance.dueAt = nil
+        draft.put(instance)
+        Lanes.review(key, app.types[record.type], now: now, &draft)
+        return true
+    }
+}
+
+extension ClaimWork.Room {
+    /// A start that this claim has found room for takes it from the next.
+    func count(into phone: inout PhoneSituation) {
+        guard let number = startsOn[phone.device.key] else { return }
+        let cards = (0..<number).map { _ in
+            DeviceCard(activity: 0, relevance: 0, startedAt: phone.instance.createdAt, canBeEnded: false)
+        }
+        phone.cards = (phone.cards ?? []) + cards
+    }
+}

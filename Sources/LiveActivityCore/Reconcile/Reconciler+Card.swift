@@ -1,0 +1,154 @@
+package import APNSModel
+
+// What a phone with a card gets.
+extension Reconciler {
+    /// Why a card is to be sent something.
+    private enum Lag {
+        case state
+        /// The app's own state had its time.
+        case localState
+        case staleDate
+    }
+
+    static func update(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
+        let (activity, instance) = (desired.activity, phone.instance)
+        if let until = localLease(desired, instance, now) {
+            return until.map { .wait(until: $0, Reason(.localAhead, $0.description)) } ?? .nothing(Reason(.localAhead))
+        }
+        guard let lag = lag(desired, instance, now) else {
+            return renewal(desired, phone, now) ?? .nothing(Reason(.upToDate))
+        }
+        if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
+        // A lease of the app's state is no reason to wait with the next one.
+        if let due = instance.dueAt, now < due, !instance.isLocalAhead || instance.tries > 0 {
+            return .wait(until: due, Reason(.retryLater, due.description))
+        }
+        // The phone showed less than it was sent of this revision: the same again, which is never worth a high push.
+        let isRepeat = instance.contradictions > 0 && (instance.last?.revision ?? 0) >= activity.revision
+        let alert = isRepeat || lag != .state ? 0 : dueAlert(desired, phone, now)
+        // Behind through no will of the writer: its first push is worth a high one, unless it repeats a state.
+        let hasFallenBehind = instance.tries > 0 || instance.sentRevision == 0
+        let wantsHigh =
+            switch activity.priority {
+            case .high: true
+            case .low: false
+            case .auto: alert > 0 || desired.isHighState || hasFallenBehind
+            }
+        let mayBeHigh = lag == .state && !isRepeat && wantsHigh
+        let lifeEnd = (instance.startedAt ?? activity.runStartedAt) + activityLifetime
+        let expiry = max(activity.staleDate(policy: desired.type.policy) ?? lifeEnd, now + .seconds(60))
+        return .send(
+            PushPlan(
+                kind: .update, revision: activity.revision,
+                priority: mayBeHigh && highIsOpen(desired, phone, alert > 0 ? .alertOrEnd : .ordinary, now)
+                    ? .high : .low,
+                alertRevision: alert, expiresAt: expiry, reason: reason(lag, instance, isRepeat: isRepeat)))
+    }
+
+    private static func lag(_ desired: DesiredSituation, _ instance: InstanceRecord, _ now: UnixTime) -> Lag? {
+        if instance.heldRevision < desired.activity.revision { return .state }
+        if instance.isLocalAhead { return .localState }
+        // One that is past by now would only make it stale.
+        guard desired.activity.isToRefresh(instance),
+            let date = desired.activity.staleDate(policy: desired.type.policy), date > now
+        else { return nil }
+        return .staleDate
+    }
+
+    private static func reason(_ lag: Lag, _ instance: InstanceRecord, isRepeat: Bool) -> Reason {
+        switch lag {
+        case .localState: Reason(.localAheadOver)
+        case .staleDate: Reason(.staleDateRenewed)
+        case .state: isRepeat ? Reason(.phoneBehind) : Reason(instance.sentRevision == 0 ? .freshToken : .newState)
+        }
+    }
+
+    /// Until when the app's own state stays, `.some(nil)` without an end; `nil`: there is none, or it had its time.
+    private static func localLease(
+        _ desired: DesiredSituation, _ instance: InstanceRecord, _ now: UnixTime
+    ) -> UnixTime?? {
+        guard instance.isLocalAhead, instance.shownRevision >= desired.activity.revision, instance.tries == 0 else {
+            return nil
+        }
+        if desired.type.policy.authority == .app { return .some(nil) }
+        guard let until = instance.dueAt, now < until else { return nil }
+        return .some(until)
+    }
+
+    static func end(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
+        let (activity, instance) = (desired.activity, phone.instance)
+        // Who left an activity that goes on is not concerned by its later states.
+        let isCurrent = activity.phase != .ended || instance.sentRevision >= activity.revision
+        let wasSent = instance.state == .ending && isCurrent && instance.tries > 0
+        let why = Reason(
+            activity.phase == .ended ? .activityEnded : instance.isEvicted ? .evicted : .leftAudience)
+        if wasSent && instance.tries > endRepeats.count { return .nothing(Reason(.endSent)) }
+        if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
+        // After an accepted end the date is that of its repeat, which another last state does not wait for.
+        if let due = instance.dueAt, now < due, wasSent || instance.last?.reason.code != .accepted {
+            return .wait(until: due, Reason(wasSent ? .endSent : .retryLater, due.description))
+        }
+        let wantsHigh = !wasSent && activity.priority != .low
+        let dismissal: UnixTime =
+            switch activity.endDismissal(policy: desired.type.policy) {
+            case .at(let date): date
+            case .systemDefault, .immediate: (activity.endedAt ?? now) + .seconds(4 * 3600)
+            }
+        return .send(
+            PushPlan(
+                kind: .end, revision: activity.revision,
+                priority: wantsHigh && highIsOpen(desired, phone, .alertOrEnd, now) ? .high : .low,
+                alertRevision: wasSent || !instance.isWanted || instance.isEvicted ? 0 : dueAlert(desired, phone, now),
+                expiresAt: max(dismissal, now + .seconds(60)), reason: wasSent ? Reason(.endRepeated) : why))
+    }
+
+    // MARK: - Renewal
+
+    /// The second card of a phone whose first one's time is nearly over; at most one is tried.
+    private static func renewal(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
+    ) -> Decision? {
+        guard desired.type.policy.renewal, let due = phone.instance.renewalDue(at: now) else { return nil }
+        // The first card can only be ended with a token.
+        guard obstacleToStart(desired, phone) == nil, obstacleToken(desired, phone) == nil else { return nil }
+        if due > now { return .wait(until: due, Reason(.upToDate)) }
+        let end = (phone.instance.startedAt ?? now) + renewalEnd
+        func wait(_ until: UnixTime, _ reason: Reason) -> Decision? { until < end ? .wait(until: until, reason) : nil }
+        if let retry = phone.instance.dueAt, now < retry { return wait(retry, Reason(.retryLater, retry.description)) }
+        if phone.hasOtherOpenStart, desired.type.activityIDAttribute == nil {
+            return wait(now + otherStartRecheck, Reason(.otherStartOpen))
+        }
+        if let quiet = quietHoursEnd(desired, phone, 0, now) {
+            return wait(quiet, Reason(.quietHours, quiet.description))
+        }
+        let opens = desired.type.policy.budgets.start.opens(phone.startBudget, for: .alertOrEnd, now: now)
+        if opens > now { return wait(opens, Reason(.startBudget, opens.description)) }
+        var plan = PushPlan(
+            kind: .start, revision: desired.activity.revision, priority: .high, alertRevision: 0,
+            expiresAt: min(now + desired.type.policy.startWindow, end), reason: Reason(.renewal))
+        plan.part = .successor
+        return .send(plan)
+    }
+
+    /// The end of the card that a renewal took the place of; it comes before anything else.
+    static func endOfPredecessor(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
+    ) -> Decision? {
+        guard phone.updateToken?.predecessor != nil else { return nil }
+        if let due = phone.instance.dueAt, now < due { return .wait(until: due, Reason(.retryLater, due.description)) }
+        var plan = PushPlan(
+            kind: .end, revision: desired.activity.revision,
+            priority: highIsOpen(desired, phone, .alertOrEnd, now) ? .high : .low, alertRevision: 0,
+            expiresAt: now + .seconds(3600), reason: Reason(.renewed))
+        plan.part = .predecessor
+        return .send(plan)
+    }
+}
+
+extension InstanceRecord {
+    /// When this card is to be started anew, or since when it is due; `nil`: not any more, or not at all.
+    package func renewalDue(at now: UnixTime) -> UnixTime? {
+        guard state == .live, !isRenewing, let startedAt, now < startedAt + Reconciler.renewalEnd else { return nil }
+        return startedAt + Reconciler.renewalAge
+    }
+}

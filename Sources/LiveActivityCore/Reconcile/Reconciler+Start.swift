@@ -1,0 +1,129 @@
+import APNSModel
+
+// What a phone without a card gets.
+extension Reconciler {
+    static func start(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
+        let activity = desired.activity
+        guard activity.phase == .active else { return .nothing(Reason(.endedUnseen)) }
+        guard phone.instance.isWanted else { return .nothing(Reason(.leftAudience)) }
+        if let obstacle = obstacleToStart(desired, phone) { return .nothing(obstacle) }
+        // Cards that name their activity by an attribute can be told apart, however many starts are open.
+        if phone.hasOtherOpenStart, desired.type.activityIDAttribute == nil {
+            return .wait(until: now + otherStartRecheck, Reason(.otherStartOpen))
+        }
+        let alert = dueAlert(desired, phone, now)
+        if let wait = waitBeforeStart(desired, phone, alert, now) ?? waitForRoom(desired, phone, now) { return wait }
+        return .send(
+            PushPlan(
+                kind: .start, revision: activity.revision, priority: .high, alertRevision: alert,
+                expiresAt: now + desired.type.policy.startWindow, reason: Reason(.firstState)))
+    }
+
+    static func obstacleToStart(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason? {
+        switch desired.activity.start {
+        case .never: return Reason(.startNever)
+        case .appOnly: return Reason(.appOnly)
+        case .ifPossible: break
+        }
+        if phone.device.activitiesEnabled == false { return Reason(.activitiesDisabled) }
+        if let version = phone.device.osVersion, version < .pushToStart {
+            return Reason(.belowPushToStart, version.description)
+        }
+        // A card that is there is on the right device.
+        if !phone.instance.mayStart, phone.instance.state != .live { return Reason(.otherDeviceActive) }
+        guard let token = phone.pushToStartToken else { return Reason(.noPushToStartToken) }
+        if token.deadAt != nil { return Reason(.pushToStartTokenDead) }
+        if desired.type.policy.startAlert == nil && desired.activity.alert == nil { return Reason(.noStartAlert) }
+        if isParked(desired, phone) { return parkedReason(phone) }
+        return nil
+    }
+
+    private static func waitBeforeStart(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ alert: Revision, _ now: UnixTime
+    ) -> Decision? {
+        let instance = phone.instance
+        if instance.run == desired.activity.run, instance.state == .absent || instance.state.isTombstone,
+            let due = instance.dueAt, now < due
+        {
+            return .wait(until: due, Reason(.retryLater, due.description))
+        }
+        // The grace counts from the moment both sides could know, and only where the phone has just been heard of.
+        let since = max(desired.activity.runStartedAt, instance.createdAt)
+        let until = since + desired.type.policy.startGrace
+        if phone.device.contactAt + recentContact > now, now < until {
+            return .wait(until: until, Reason(.startGrace, until.description))
+        }
+        if let end = quietHoursEnd(desired, phone, alert, now) {
+            return .wait(until: end, Reason(.quietHours, end.description))
+        }
+        if let token = phone.pushToStartToken, token.isSuspect, let last = instance.startExpiresAt,
+            last + suspectPause > now
+        {
+            let next = last + suspectPause
+            return .wait(
+                until: next, Reason(.startTokenSuspect, String(token.missedStarts), next.description))
+        }
+        let opens = desired.type.policy.budgets.start.opens(phone.startBudget, for: .alertOrEnd, now: now)
+        if opens > now { return .wait(until: opens, Reason(.startBudget, opens.description)) }
+        return nil
+    }
+
+    /// When the quiet hours that hold this start are over; `nil`: none do.
+    static func quietHoursEnd(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ alert: Revision, _ now: UnixTime
+    ) -> UnixTime? {
+        guard let quiet = desired.type.policy.quietHours, alert == 0 || quiet.holdsAlerts else { return nil }
+        return quiet.end(at: now, zone: phone.device.timeZone)
+    }
+
+    private static func waitForRoom(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
+    ) -> Decision? {
+        let policy = desired.type.policy
+        guard policy.atCeiling != .ignore, let cards = phone.cards, cards.count >= policy.ceiling else { return nil }
+        let code: Reason.Code = cardToEvict(desired, phone) == nil ? .atCeiling : .evicting
+        return .wait(until: now + ceilingRecheck, Reason(code, String(cards.count)))
+    }
+
+    /// The card that makes room for this start, of those that can be ended; one of more relevance never does.
+    package static func cardToEvict(_ desired: DesiredSituation, _ phone: PhoneSituation) -> DeviceCard? {
+        let cards = (phone.cards ?? []).filter(\.canBeEnded)
+        switch desired.type.policy.atCeiling {
+        case .ignore, .wait: return nil
+        case .endOldest: return cards.min { ($0.startedAt, $0.activity) < ($1.startedAt, $1.activity) }
+        case .endLeastRelevant:
+            let least = cards.min {
+                ($0.relevance, $0.startedAt, $0.activity) < ($1.relevance, $1.startedAt, $1.activity)
+            }
+            return least.flatMap { $0.relevance <= desired.activity.relevance ?? 0 ? $0 : nil }
+        }
+    }
+
+    static func unconfirmed(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
+        let open =
+            (phone.instance.startExpiresAt ?? phone.instance.startedAt ?? phone.instance.createdAt) + startFateHorizon
+        guard desired.activity.phase == .active, phone.instance.isWanted else {
+            return .nothing(Reason(.waitingForUpdateToken))
+        }
+        if now < open {
+            let isUnknown = phone.instance.last.map { $0.status == 0 } ?? true
+            return .wait(until: open, Reason(isUnknown ? .startFateUnknown : .startUnconfirmed))
+        }
+        return start(desired, phone, now)
+    }
+
+    static func over(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime, _ reason: Reason
+    ) -> Decision {
+        guard desired.activity.phase == .active else { return .nothing(reason) }
+        if phone.instance.isEvicted { return .nothing(Reason(.evicted)) }
+        switch desired.activity.restart {
+        case .never: return .nothing(reason)
+        case .onAlert:
+            guard dueAlert(desired, phone, now) > 0 else { return .nothing(reason) }
+            return start(desired, phone, now)
+        case .always:
+            return start(desired, phone, now)
+        }
+    }
+}

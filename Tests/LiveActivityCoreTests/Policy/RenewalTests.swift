@@ -1,0 +1,193 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// iOS stops updating a card after 8 hours: it is started anew before, once, and the first is ended when the second has
+/// its token.
+struct RenewalTests {
+    private static let type = Sample.type { $0.renewal = true }
+
+    /// A live card, just before its renewal is due.
+    private func scene(_ type: ActivityType = Self.type) throws -> Scene {
+        var scene = try Scene.live(type)
+        try scene.deliver()
+        scene.wait(Reconciler.renewalAge - .seconds(10))
+        // The app was open in the meantime: its reports do not put the renewal off.
+        try scene.report(token: "u1")
+        return scene
+    }
+
+    /// The second start is out.
+    private func renewing() throws -> Scene {
+        var scene = try scene()
+        scene.now = try #require(scene.store.nextWakeAt)
+        #expect(try scene.deliver().map(\.plan.part) == [.successor])
+        return scene
+    }
+
+    private func request(_ seat: Flight.Seat, _ scene: Scene) throws -> PushRequest {
+        let activity = try scene.activity()
+        let content = try #require(scene.store.rows.contents[activity.number])
+        return try #require(
+            try PushBuilder.request(
+                seat.plan, desired: DesiredSituation(activity, scene.type, content), content: content,
+                phone: seat.phone, timestamp: seat.timestamp, id: PushID(random: 1, 2)))
+    }
+
+    @Test func `At 7 hours 15 a second start goes out by itself, without a sound`() throws {
+        var scene = try scene()
+        let started = try #require(try scene.instance().startedAt)
+        #expect(try scene.deliver().isEmpty)
+        #expect(scene.store.nextWakeAt == started + Reconciler.renewalAge)
+        scene.now = started + Reconciler.renewalAge
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.kind) == [.start])
+        #expect(sent.map(\.plan.reason.code) == [.renewal])
+        let body = try JSONValue(parsing: try request(try #require(sent.first), scene).payload)
+        #expect(body[Sample.pointer("/aps/alert/title")] == "Order")
+        #expect(body[Sample.pointer("/aps/alert/sound")] == nil)
+        #expect(try scene.instance().state == .live)
+    }
+
+    @Test func `Without renewal nothing happens`() throws {
+        var scene = try scene(Sample.type())
+        scene.wait(.seconds(7200))
+        #expect(try scene.deliver().isEmpty)
+        #expect(scene.store.nextWakeAt == nil)
+    }
+
+    @Test func `The first card is updated until the second one's token is there, and then ended at once`() throws {
+        var scene = try renewing()
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        let update = try scene.deliver()
+        #expect(update.map(\.plan.kind) == [.update])
+        #expect(update.first?.phone.updateToken?.value == TokenValue(Sample.token("u1", as: UpdateTokenKind.self)))
+        // The card is there, and its token is not.
+        try scene.report(local: "second")
+        #expect(try scene.deliver().isEmpty)
+        #expect(try scene.instance().localID == Sample.local("card"))
+        try scene.report(local: "second", token: "u2")
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.kind) == [.end, .update])
+        let end = try request(try #require(sent.first), scene)
+        let body = try JSONValue(parsing: end.payload)
+        let dismissal = try #require(body[Sample.pointer("/aps/dismissal-date")]?.int)
+        #expect(dismissal <= Int(scene.now.seconds))
+        #expect(body[Sample.pointer("/aps/content-state")] == nil)
+        #expect(sent.first?.phone.token(of: sent[0].plan) == TokenValue(Sample.token("u1", as: UpdateTokenKind.self)))
+        #expect(sent.last?.phone.updateToken?.value == TokenValue(Sample.token("u2", as: UpdateTokenKind.self)))
+        let instance = try scene.instance()
+        #expect(instance.localID == Sample.local("second") && !instance.isRenewing && instance.state == .live)
+        // Late news of the first card touches nothing.
+        try scene.report(local: "card", .ended)
+        try scene.report(local: "card", token: "u1")
+        #expect(try scene.instance() == instance)
+    }
+
+    @Test func `When no second card comes the first is kept, and there is no second try`() throws {
+        var scene = try renewing()
+        scene.wait(.seconds(40 * 60))
+        #expect(try scene.deliver().isEmpty)
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+        #expect(try scene.instance().localID == Sample.local("card"))
+        scene.wait(.seconds(3600))
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test(arguments: [
+        PushAnswer(status: 429, reason: .known(.tooManyRequests)),
+        PushAnswer(status: 503, reason: .known(.serviceUnavailable)),
+    ])
+    func `A start that APNs definitely did not take is tried again in time`(answer: PushAnswer) throws {
+        var scene = try scene()
+        scene.now = try #require(scene.store.nextWakeAt)
+        let flight = try scene.onlyFlight()
+        try scene.settle(flight) { _ in .answered(.success(answer)) }
+        #expect(try !scene.instance().isRenewing)
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().map(\.plan.part) == [.successor])
+    }
+
+    @Test func `A start of unknown fate is not repeated`() throws {
+        var scene = try scene()
+        scene.now = try #require(scene.store.nextWakeAt)
+        let flight = try scene.onlyFlight()
+        try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "lost"))) }
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().isEmpty)
+        #expect(try scene.instance().isRenewing)
+    }
+
+    @Test func `A process that is lost with the second start on its way leaves no third card`() throws {
+        var scene = try scene()
+        scene.now = try #require(scene.store.nextWakeAt)
+        _ = try scene.onlyFlight()
+        scene.node = 2
+        scene.wait(.seconds(1))
+        #expect(try scene.deliver().isEmpty)
+        scene.wait(.seconds(600))
+        #expect(try scene.deliver().isEmpty)
+        try scene.report(local: "second", token: "u2")
+        #expect(try scene.deliver().map(\.plan.kind) == [.end, .update])
+    }
+
+    @Test func `The end of the first card is repeated when its answer is lost, and given up when its token is dead`()
+        throws
+    {
+        var scene = try renewing()
+        try scene.report(local: "second", token: "u2")
+        let flight = try scene.onlyFlight()
+        try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "lost"))) }
+        scene.wait(.seconds(30))
+        let again = try scene.onlyFlight()
+        #expect(again.seats.map(\.plan.part) == [.predecessor])
+        let dead = PushAnswer(status: 410, reason: .known(.unregistered), inactiveSince: scene.now)
+        try scene.settle(again) { _ in .answered(.success(dead)) }
+        let token = try #require(scene.store.rows.updateTokens.values.first)
+        #expect(token.predecessor == nil && token.deadAt == nil)
+        #expect(try scene.instance().state == .live)
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+    }
+
+    @Test func `A card without a token is not renewed: nothing could end it`() throws {
+        var scene = try scene()
+        scene.store.edit { draft in
+            for key in draft.snapshot.updateTokens.keys { draft.removeUpdateToken(key) }
+        }
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test func `Quiet hours hold it, and when they last too long there is none`() throws {
+        let from = Sample.now + .seconds(20) + Reconciler.renewalAge
+        let minute = ZoneRules.utc.local(from).second / 60
+        for (length, renews) in [(20, true), (60, false)] {
+            let type = Sample.type { policy in
+                policy.renewal = true
+                policy.quietHours = QuietHours(
+                    from: TimeOfDay(minute: minute), to: TimeOfDay(minute: minute + length), zone: "Etc/UTC",
+                    zones: ZoneTable(["Etc/UTC": .utc]))
+            }
+            var scene = try scene(type)
+            scene.wait(.seconds(10))
+            #expect(try scene.deliver().isEmpty)
+            scene.wait(.seconds(34 * 60))
+            #expect(try scene.deliver().map(\.plan.part) == (renews ? [.successor] : []))
+        }
+    }
+
+    @Test func `An activity that ends in between has both cards ended`() throws {
+        var scene = try renewing()
+        try scene.end()
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        try scene.report(local: "second", token: "u2")
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        #expect(try scene.instance().localID == Sample.local("second"))
+    }
+}
