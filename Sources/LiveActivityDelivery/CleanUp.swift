@@ -41,7 +41,9 @@ package final class CleanUp: Sendable {
         let ends = found.compactMap { activity -> EndIdleActivity? in
             let policy = apps[activity.app]?.types[activity.type]?.policy ?? TypePolicy()
             guard let endAfter = policy.endAfter, activity.acceptedAt + endAfter <= now else { return nil }
-            return EndIdleActivity(app: activity.app, id: activity.id, endAfter: endAfter, now: now)
+            let app =
+                apps[activity.app] ?? AppSettings(bundleID: activity.app, types: [], environments: [])
+            return EndIdleActivity(app: app, id: activity.id, endAfter: endAfter, now: now)
         }
         let ended = try await commit(ends)
         if ended > 0 { logger.notice("activities that nobody ended were ended", metadata: ["count": "\(ended)"]) }

@@ -17,6 +17,27 @@ package protocol WorkStore: StateStore {
     var wakeUps: AsyncStream<Void> { get }
     /// The earliest instant that a lane waits for; `nil` when all sleep.
     func nextWakeAt() async throws(StorageError) -> UnixTime?
+    /// The same of ordinary notifications; `nil` when there are none.
+    func nextNotificationAt() async throws(StorageError) -> UnixTime?
+}
+
+/// How computations that are due are found without polling.
+package protocol RefreshStore: StateStore {
+    /// An element after each commit that made a computation due; many collapse into one. For one consumer.
+    var refreshWakeUps: AsyncStream<Void> { get }
+    /// When a type's computations are due next: those that somebody waits for, and the others.
+    func refreshTimes(of app: BundleID, _ type: String) async throws(StorageError) -> RefreshTimes
+}
+
+/// The earliest instants of a type's computations; `nil`: there is none.
+package struct RefreshTimes: Sendable, Equatable {
+    package var prompt: UnixTime?
+    package var paced: UnixTime?
+
+    package init(prompt: UnixTime? = nil, paced: UnixTime? = nil) {
+        self.prompt = prompt
+        self.paced = paced
+    }
 }
 
 /// What can be asked without changing anything.
@@ -46,6 +67,12 @@ package protocol ReadStore: Sendable {
     func latestHistory(of activity: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord]
     /// What a command with these keys would see, at one instant.
     func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot
+    /// What stands of a person's computations, by type.
+    func refreshes(of user: UserID, in app: BundleID) async throws(StorageError) -> [RefreshRecord]
+    /// People of an app that have a device, in the order of their numbers, from the one after `after`, at most `limit`.
+    func people(
+        of app: BundleID, after: UserNumber, limit: Int
+    ) async throws(StorageError) -> [(number: UserNumber, id: UserID)]
     /// The ids of devices by their keys.
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }

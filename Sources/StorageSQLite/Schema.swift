@@ -7,8 +7,12 @@ import GRDB
 enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 activities, lanes, phones, tokens, budgets, history, keys") { db in
-            for statement in [activities, phones, tokens, records] { try db.execute(sql: statement) }
+        migrator.registerMigration(
+            "1 activities, lanes, phones, tokens, budgets, notifications, refreshes, history, keys"
+        ) { db in
+            for statement in [activities, phones, tokens, notifications, refreshes, records] {
+                try db.execute(sql: statement)
+            }
         }
         return migrator
     }
@@ -18,10 +22,10 @@ enum Schema {
             no INTEGER PRIMARY KEY, app TEXT NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL, phase TEXT NOT NULL,
             run INTEGER NOT NULL, run_started_at INTEGER NOT NULL, rev INTEGER NOT NULL, priority TEXT NOT NULL,
             relevance REAL, stale_at INTEGER, stale_after INTEGER, start_mode TEXT NOT NULL, devices TEXT NOT NULL,
-            restart TEXT NOT NULL, alert TEXT, alert_ids TEXT, dismissal TEXT NOT NULL, changed_at INTEGER NOT NULL,
-            accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL,
-            wake_at INTEGER, refresh_at INTEGER, refreshed_since INTEGER, ended_at INTEGER, client_seq INTEGER,
-            swept_at INTEGER,
+            restart TEXT NOT NULL, alert TEXT, fallback TEXT, alert_ids TEXT, dismissal TEXT NOT NULL,
+            changed_at INTEGER NOT NULL, accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL,
+            lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL, wake_at INTEGER, refresh_at INTEGER,
+            refreshed_since INTEGER, ended_at INTEGER, client_seq INTEGER, swept_at INTEGER,
             UNIQUE (app, id)
         ) STRICT;
         CREATE INDEX activity_running ON activity (run_started_at, no) WHERE phase <> 'ended';
@@ -105,6 +109,37 @@ enum Schema {
             dk INTEGER NOT NULL, kind INTEGER NOT NULL, hour INTEGER NOT NULL, day INTEGER NOT NULL,
             at INTEGER NOT NULL,
             PRIMARY KEY (dk, kind)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Ordinary notifications: each once, with a row for each device that did not get it yet.
+    private static let notifications = """
+        CREATE TABLE notification (
+            no INTEGER PRIMARY KEY, app TEXT NOT NULL, kind INTEGER NOT NULL, payload BLOB NOT NULL, collapse TEXT,
+            expires_at INTEGER NOT NULL, activity INTEGER, run INTEGER, rev INTEGER, addressees INTEGER NOT NULL,
+            next_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX notification_due ON notification (next_at);
+        CREATE TABLE addressee (
+            notification INTEGER NOT NULL, dk INTEGER NOT NULL, user TEXT NOT NULL, due_at INTEGER,
+            tries INTEGER NOT NULL, tried_other INTEGER NOT NULL, reason TEXT,
+            PRIMARY KEY (notification, dk)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX addressee_due ON addressee (notification, due_at) WHERE due_at IS NOT NULL;
+        """
+
+    private static let refreshes = """
+        CREATE TABLE refresh (
+            user INTEGER NOT NULL, type TEXT NOT NULL, app TEXT NOT NULL, user_id TEXT NOT NULL, asked INTEGER NOT NULL,
+            done INTEGER NOT NULL, pace INTEGER NOT NULL, due_at INTEGER, fence INTEGER NOT NULL, node INTEGER,
+            tries INTEGER NOT NULL, failure TEXT, finished_at INTEGER,
+            PRIMARY KEY (user, type)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX refresh_due ON refresh (app, type, pace, due_at) WHERE due_at IS NOT NULL;
+        CREATE INDEX refresh_running ON refresh (node) WHERE node IS NOT NULL;
+        CREATE TABLE memo (
+            user INTEGER NOT NULL, type TEXT NOT NULL, zone TEXT NOT NULL, day TEXT NOT NULL, memo BLOB,
+            PRIMARY KEY (user, type, zone)
         ) STRICT, WITHOUT ROWID;
         """
 

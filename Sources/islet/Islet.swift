@@ -10,11 +10,13 @@ struct Islet: AsyncParsableCommand {
         abstract: "Keeps iOS Live Activities true.",
         discussion: """
             Tell it what should be shown, let the phones say what they hold: it pushes the difference through APNs.
-            `islet demo` plays an order on simulated phones, without an Apple account.
+            `islet demo` plays whole systems on simulated phones, without an Apple account.
             """,
         version: version,
         subcommands: [
-            Serve.self, Demo.self, Simulate.self, Keys.self, Send.self, Token.self, Config.self, Doctor.self,
+            Serve.self, Demo.self, Simulate.self, Keys.self, Send.self, Token.self, Config.self, ContractCommand.self,
+            Policy.self,
+            Doctor.self,
             Backup.self, Restore.self, Bench.self,
         ])
 }

@@ -13,7 +13,7 @@ import Testing
         (429, "TooManyRequests", "slow-down"), (503, "ServiceUnavailable", "service-trouble"),
         (500, "InternalServerError", "service-trouble"),
     ])
-    func `a refusal that passes is repeated with the newest state, and the timeline says so`(
+    func `B10: a refusal that passes is repeated with the newest state, and the timeline says so`(
         status: Int, reason: String, code: String
     ) async throws {
         try await Stack.run { stack in
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a lost answer is not a lost state: it goes out again, and the alert does not`() async throws {
+    @Test func `B10: a lost answer is not a lost state: it goes out again, and the alert does not`() async throws {
         var options = Stack.Options()
         options.limits.answerWithin = .seconds(2)
         options.limits.sendWithin = .seconds(1)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a dead token is dropped and never pushed to again, and its card counts as gone`() async throws {
+    @Test func `B10: a dead token is dropped and never pushed to again, and its card counts as gone`() async throws {
         try await Stack.run { stack in
             let phone = try await liveOrder(stack)
             var rule = FaultRule(.refuse(status: 410, reason: "ExpiredToken"))
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a token for the wrong topic is dead, the card waits for another`() async throws {
+    @Test func `B10: a token for the wrong topic is dead, the card waits for another`() async throws {
         try await Stack.run { stack in
             let phone = try await liveOrder(stack)
             var rule = FaultRule(.refuse(status: 400, reason: "DeviceTokenNotForTopic"))
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a refused key halts, keeps the work, and says so`() async throws {
+    @Test func `B10: a refused key halts, keeps the work, and says so`() async throws {
         try await Stack.run { stack in
             let phone = try await liveOrder(stack)
             stack.simulator.faults = [FaultRule(.refuse(status: 403, reason: "InvalidProviderToken"))]

@@ -135,6 +135,9 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             .put, activity, #"{"type":"Order","state":{"text":""# + String(repeating: "x", count: 5000) + #""}}"#, 422,
             "payload_too_large", "/state"),
         BadInput(
+            .put, "/v1/activities/new", #"{"type":"Checked","state":{"status":1}}"#, 422, "contract_violation",
+            "/state/status"),
+        BadInput(
             .put, activity,
             order(#""audience":{"users":["# + (0...1000).map { "\"u\($0)\"" }.joined(separator: ",") + "]}"), 422,
             "audience_too_large", "/audience/users"),
@@ -329,7 +332,18 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             BadInput(.post, "/healthz", "", 405, "method_not_allowed"),
         ]
 
-    static let all = general + empty + activities + changes + phones + ids
+    static let refreshes: [BadInput] = [
+        BadInput(.post, "/v1/users/ada/refresh", #"{"type":"Order"}"#, 422, "no_provider", "/type"),
+        BadInput(.post, "/v1/users/ada/refresh", #"{"type":"Pizza"}"#, 422, "unknown_type", "/type"),
+        BadInput(.post, "/v1/users/ada/refresh", #"{"user":"bob"}"#, 422, "invalid_body", "/user"),
+        BadInput(.post, "/v1/refreshes", "{}", 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"users":["ada"],"all":true}"#, 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"all":false}"#, 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"users":["ada",""]}"#, 422, "invalid_body", "/users/1"),
+        BadInput(.post, "/v1/refreshes", #"{"users":[],"type":"Silent"}"#, 422, "no_provider", "/type"),
+    ]
+
+    static let all = general + empty + activities + changes + phones + ids + refreshes
 }
 
 @Suite struct BadInputTests {
@@ -402,7 +416,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     @Test func `an unknown type is refused with the known ones`() async throws {
         try await withServer { fixture in
             let reply = try await fixture.put("/v1/activities/a", #"{"type":"Ordr","state":{}}"#)
-            #expect(reply["/expected"] == "one of `Named`, `Order`, `Silent`")
+            #expect(reply["/expected"] == "one of `Checked`, `Focus`, `Named`, `Order`, `Silent`")
         }
     }
 

@@ -33,6 +33,9 @@ package struct ModelStore: Sendable {
         (rows.activities.values.compactMap(\.wakeAt) + rows.lanes.values.flatMap { $0.compactMap(\.nextAt) }).min()
     }
 
+    /// The same of ordinary notifications.
+    package var nextNotificationAt: UnixTime? { rows.notifications.values.map(\.nextAt).min() }
+
     private mutating func apply(_ draft: Draft) {
         let (from, changes) = (draft.snapshot, draft.changes)
         for key in changes.activities {
@@ -61,6 +64,13 @@ package struct ModelStore: Sendable {
         for key in changes.tombstones { rows.tombstones[key] = from.tombstones[key] }
         for key in changes.owners { rows.owners[key] = from.owners[key] }
         for key in changes.budgets { rows.budgets[key] = from.budgets[key] }
+        for key in changes.removedNotifications { rows.notifications[key] = nil }
+        for key in changes.notifications { rows.notifications[key] = from.notifications[key] }
+        for key in changes.removedAddressees { rows.addressees[key] = nil }
+        for key in changes.addressees { rows.addressees[key] = from.addressees[key] }
+        for key in changes.refreshes { rows.refreshes[key] = from.refreshes[key] }
+        for key in changes.removedMemos { rows.memos[key] = nil }
+        for key in changes.memos { rows.memos[key] = from.memos[key] }
         rows.nextActivityNumber = max(rows.nextActivityNumber, from.nextActivityNumber)
         rows.nextUserNumber = max(rows.nextUserNumber, from.nextUserNumber)
         history += changes.history
@@ -128,6 +138,9 @@ extension ModelStore {
         case .idempotency(let app, let hash):
             part.idempotency[.init(app, hash)] = rows.idempotency[.init(app, hash)]
         case .due(let due): loadDue(due, &part)
+        case .dueNotifications(let due): loadNotifications(due, &part)
+        case .addressees(let keys): loadAddressees(keys, &part)
+        case .refreshes, .memos, .provided, .dueRefreshes: loadRefreshes(key, &part)
         }
     }
 
@@ -169,7 +182,7 @@ extension ModelStore {
         part.memberMarks[.init(number, user)] = rows.memberMarks[.init(number, user)]
     }
 
-    private func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
+    func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
         guard let activity = rows.activities[number] else { return }
         part.activities[number] = activity
         part.activityNumbers[.init(activity.app, activity.id)] = number
@@ -177,7 +190,7 @@ extension ModelStore {
         part.lanes[number] = rows.lanes[number]
     }
 
-    private func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
+    func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
         guard let device = rows.devices[key] else { return }
         part.devices[key] = device
         part.deviceKeys[.init(device.app, device.id)] = key
@@ -222,7 +235,7 @@ extension ModelStore {
             return
         }
         part.budgets[.init(device, .start)] = rows.budgets[.init(device, .start)]
-        for (token, record) in rows.deviceTokens where token.device == device && token.kind == .pushToStart {
+        for (token, record) in rows.deviceTokens where token.device == device {
             part.deviceTokens[token] = record
         }
         let type = rows.activities[activity]?.type

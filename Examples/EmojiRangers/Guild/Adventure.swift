@@ -32,6 +32,8 @@ public struct Adventure: Sendable, Hashable {
         case found(String, by: Hero)
         /// The party loses health.
         case struck(by: String, damage: Double)
+        /// The party has all its health again.
+        case healed(by: Hero)
         /// One of them needs help at once.
         case knockedDown(Hero)
     }
@@ -42,6 +44,9 @@ public struct Adventure: Sendable, Hashable {
         case .struck(let foe, let damage):
             health = max(0, health - damage)
             story = "\(foe) strikes"
+        case .healed(let hero):
+            health = 1
+            story = "\(hero.name) brews a potion"
         case .knockedDown(let hero):
             health = max(0, health - 0.3)
             story = "\(hero.name) is down!"

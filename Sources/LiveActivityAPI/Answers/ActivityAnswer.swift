@@ -36,9 +36,12 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
         public var pending: Int
         /// Nothing follows.
         public var none: Int
+        /// An ordinary notification goes out in place of a card that cannot be shown; absent: on none.
+        public var fallback: Int?
 
         /// The counts of one answer.
-        public init(start: Int, update: Int, pending: Int, none: Int) {
+        public init(start: Int, update: Int, pending: Int, none: Int, fallback: Int? = nil) {
+            self.fallback = fallback
             self.start = start
             self.update = update
             self.pending = pending
@@ -79,7 +82,7 @@ public struct DeviceVerdict: Sendable, Hashable, Codable {
     public var device: String
     /// The user of the device.
     public var user: String
-    /// `start`, `update`, `pending` or `none`, as they are counted in ``ActivityAnswer/Phones``.
+    /// `start`, `update`, `fallback`, `pending` or `none`, as they are counted in ``ActivityAnswer/Phones``.
     public var course: String
     /// Why.
     public var reason: Reason

@@ -41,13 +41,20 @@ package struct RegisterDevice: Command {
         return [
             .device(app.bundleID, id), .users(app.bundleID, [body.user], nil), .activitiesOf(app.bundleID, body.user),
             .owners(tokens), .holders(tokens),
-        ]
+        ] + providedKeys
+    }
+
+    /// A card that is reported in the same group may be one of the new owner's.
+    private var providedKeys: [SnapshotKey] {
+        let types = app.providedTypes
+        return types.isEmpty ? [] : [.provided(app.bundleID, id, owners: [body.user], types: types)]
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
         let user = draft.user(app.bundleID, body.user)
+        let old = draft.device(app.bundleID, id)
         var device =
-            draft.device(app.bundleID, id)
+            old
             ?? DeviceRecord(key: freshKey, app: app.bundleID, id: id, user: user, userID: body.user, at: now)
         if device.user != user {
             // The phone has another owner now: the one before must not go on being shown to them.
@@ -74,7 +81,15 @@ package struct RegisterDevice: Command {
             let type = draft.snapshot.activities[key.activity].flatMap { app.types[$0.type] }
             Lanes.review(key, type, now: now, &draft)
         }
+        if changesWhatIsDue(old, device) { Refreshes.askAfterNews(of: device, app: app, now: now, &draft) }
         return device.key
+    }
+
+    /// What a provider would say may be another now.
+    private func changesWhatIsDue(_ old: DeviceRecord?, _ new: DeviceRecord) -> Bool {
+        guard let old else { return true }
+        return old.user != new.user || old.timeZone != new.timeZone || old.signedOutAt != nil
+            || (old.activitiesEnabled == false && new.activitiesEnabled == true)
     }
 
     /// It runs, or may be opened anew.

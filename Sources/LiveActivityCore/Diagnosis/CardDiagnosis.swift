@@ -123,7 +123,7 @@ struct CardDiagnosis {
 
     /// iOS drops an update that its Swift type cannot decode, and APNs still answers 200.
     private var contract: [DiagnosisFinding] {
-        guard let type, !type.hasContract else { return [] }
+        guard let type, type.contract == nil else { return [] }
         return [
             DiagnosisFinding(
                 .noContract, .note,
@@ -153,6 +153,9 @@ struct CardDiagnosis {
         case .wait(let until, _):
             severity = .waiting
             evidence["until"] = .string(until.description)
+        case .fallBack:
+            severity = .waiting
+            evidence["next"] = "an ordinary notification in the card's place"
         case .nothing: severity = DecisionWords.severity(of: reason.code)
         }
         for (index, argument) in reason.arguments.enumerated() where !argument.isEmpty {

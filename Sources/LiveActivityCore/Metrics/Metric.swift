@@ -9,6 +9,9 @@ package enum Metric: String, Sendable, CaseIterable {
     case pushesInFlight = "islet_pushes_in_flight"
     case queueAge = "islet_queue_age_seconds"
 
+    case refreshes = "islet_refreshes_total"
+    case providerAnswer = "islet_provider_answer_seconds"
+
     case storeCommits = "islet_store_commits_total"
     case storeCommands = "islet_store_commands_total"
     case storeGroupSize = "islet_store_group_size"
@@ -42,10 +45,11 @@ package enum Metric: String, Sendable, CaseIterable {
 
     package var kind: Kind {
         switch self {
-        case .deliveries, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten, .storeBytesWritten,
-            .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds:
+        case .deliveries, .refreshes, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten,
+            .storeBytesWritten, .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds:
             .counter
-        case .deliveryLag, .pushAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds: .histogram
+        case .deliveryLag, .pushAnswer, .providerAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
+            .histogram
         case .flightsOpen, .pushesInFlight, .queueAge, .storeWaiting, .apnsConnections, .apnsStreams,
             .apnsStreamLimit, .apnsQueued, .apnsClockSkew, .buildInfo, .residentBytes, .openFiles, .startTime:
             .gauge
@@ -58,6 +62,8 @@ package enum Metric: String, Sendable, CaseIterable {
         case .deliveries: ["app", "environment", "kind", "verdict", "reason"]
         case .deliveryLag, .pushAnswer, .apnsConnections, .apnsStreams, .apnsStreamLimit, .apnsQueued, .apnsClockSkew:
             ["environment"]
+        case .refreshes: ["app", "type", "outcome"]
+        case .providerAnswer: ["app", "type"]
         case .storeCommands: ["rank"]
         case .storeErasedRows: ["table"]
         case .httpRequests: ["route", "method", "status"]
@@ -74,6 +80,7 @@ package enum Metric: String, Sendable, CaseIterable {
     package var bounds: [Double] {
         switch self {
         case .deliveryLag: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800]
+        case .providerAnswer: [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
         case .pushAnswer: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 12]
         case .storeGroupSize: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
         case .storeCommitSeconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
@@ -90,6 +97,8 @@ package enum Metric: String, Sendable, CaseIterable {
         case .flightsOpen: "Flights that were claimed and are not settled to the end."
         case .pushesInFlight: "Pushes handed to the client whose outcome is not known."
         case .queueAge: "How long the earliest work that is due has been waiting to be claimed; 0 when nothing is due."
+        case .refreshes: "Computations of what one person should see, by what came of them."
+        case .providerAnswer: "From asking a provider to its answer, or to the end of the wait for it."
         case .storeCommits: "Transactions that were committed."
         case .storeCommands: "Commands in committed transactions: write (calls), settle, claim, prune."
         case .storeGroupSize: "Commands in one transaction."

@@ -14,6 +14,8 @@ package struct ActivityRecord: Sendable, Equatable {
         case lastActive
         case all
         case only(Set<DeviceID>)
+        /// It is this device's alone: no other of its person's has anything to do with it.
+        case one(DeviceID)
     }
     /// The priority its writer asked for; `auto` leaves it to the policy.
     package enum PriorityWish: String, Sendable, CaseIterable { case auto, low, high }
@@ -39,6 +41,8 @@ package struct ActivityRecord: Sendable, Equatable {
     package var devices: DeviceSelection = .lastActive
     package var restart: Restart = .never
     package var alert: AlertRecord?
+    /// What an ordinary notification says where the card cannot be shown, a template; `nil`: what the type says.
+    package var fallback: PushAlert?
     /// The ids of the alerts this run has had, the latest last: one that is named again is the same alert.
     package var alertIDs: [String] = []
     package var dismissal: DismissalWish = .systemDefault

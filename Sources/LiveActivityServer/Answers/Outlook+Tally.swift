@@ -47,6 +47,9 @@ extension Outlook {
             switch share.verdict.course {
             case .start: tally.phones.start += share.count
             case .update: tally.phones.update += share.count
+            case .fallback:
+                tally.phones.fallback = (tally.phones.fallback ?? 0) + share.count
+                counts[share.verdict.reason.code, default: 0] += share.count
             case .pending:
                 tally.phones.pending += share.count
                 counts[share.verdict.reason.code, default: 0] += share.count

@@ -8,7 +8,7 @@ import LiveActivityStorage
 /// says about phones.
 struct Outlook {
     enum Course: Sendable, Equatable {
-        case start, update, pending, none
+        case start, update, fallback, pending, none
     }
 
     /// What follows on one phone, and why.
@@ -52,6 +52,7 @@ struct Outlook {
             // A fault that is not the phone's holds back everybody who is behind.
             if let laneReason { return Verdict(course: .pending, reason: .init(laneReason)) }
             return Verdict(course: plan.kind == .start ? .start : .update, reason: .init(reason))
+        case .fallBack: return Verdict(course: .fallback, reason: .init(reason))
         case .wait where reason.code == .upToDate || reason.code == .localAhead:
             return Verdict(course: sent(phone) ?? .none, reason: .init(reason))
         case .wait:
@@ -73,6 +74,7 @@ struct Outlook {
     private static func course(of code: LiveActivityCore.Reason.Code) -> Course {
         switch code {
         case .starting: .start
+        case .fellBack: .fallback
         case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
             .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .startBudget,
             .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
@@ -84,7 +86,8 @@ struct Outlook {
             .evicted,
             .activitiesDisabled, .startNever, .noStartAlert, .personDismissed, .cardGone, .cardEnded, .endSent,
             .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
-            .tokenInactive, .tokenBad, .tokenWrongTopic:
+            .tokenInactive, .tokenBad, .tokenWrongTopic, .noDeviceToken, .deviceTokenDead, .notificationsDenied,
+            .expired:
             .none
         }
     }

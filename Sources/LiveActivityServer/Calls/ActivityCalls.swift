@@ -39,7 +39,7 @@ enum ActivityCalls {
     @Sendable static func delete(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         var command = EndActivity(
-            app: call.app.bundleID, id: id, state: nil, alert: nil, dismissal: .immediate, now: call.now)
+            app: call.app, id: id, state: nil, alert: nil, dismissal: .immediate, now: call.now)
         command.preconditions = try call.preconditions(sequenceText: call.query["sequence"])
         return try await write(command, of: id, in: call)
     }

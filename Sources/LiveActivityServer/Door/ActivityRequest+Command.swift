@@ -29,6 +29,7 @@ extension ActivityRequest {
             case .always: .always
             }
         }
+        body.fallback = try fallback?.template()
         body.reopen = reopen ?? false
         return SetDesiredState(app: call.app.bundleID, id: activity, type: type, body: body, now: call.now)
     }
@@ -91,7 +92,7 @@ extension EndRequest {
     func command(of activity: ActivityID, in call: Call) throws(Problem) -> EndActivity {
         let dismissal = try Fields.dismissal(self, now: call.now)
         return EndActivity(
-            app: call.app.bundleID, id: activity, state: state, alert: try Fields.alert(alert, at: "/alert"),
+            app: call.app, id: activity, state: state, alert: try Fields.alert(alert, at: "/alert"),
             dismissal: dismissal, now: call.now)
     }
 }

@@ -85,6 +85,13 @@ struct IdempotencyKey: Sendable {
         hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
     }
 
+    /// What stands in the body instead of the header; the two are never taken for each other.
+    init(notification id: String, to user: UserID) {
+        // A header's key has no spaces.
+        let text = "notification \(user.text.utf8.count) \(user.text) \(id)"
+        hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
+    }
+
     /// What the call asks, whatever the order of members and the way its path is encoded.
     func digest(of call: Call) -> [UInt8] {
         var hasher = SHA256()

@@ -147,6 +147,11 @@ enum Fields {
     private static func words(
         _ words: AlertText, at pointer: String, mayBeEmpty: Bool
     ) throws(Problem) -> PushAlert.Text {
+        try check(words, at: pointer, mayBeEmpty: mayBeEmpty)
+        return words.words
+    }
+
+    static func check(_ words: AlertText, at pointer: String, mayBeEmpty: Bool) throws(Problem) {
         switch words {
         case .text(let text):
             guard mayBeEmpty || !isBlank(text) else {
@@ -154,14 +159,30 @@ enum Fields {
                     pointer, "an alert needs a title: without one the phone shows nothing", expected: "a text",
                     fix: "give a title that is not blank, or leave the alert out")
             }
-            return .text(text)
-        case .localized(let key, let arguments):
+        case .localized(let key, _):
             guard !isBlank(key) else {
                 throw .ignored(
                     pointer + "/locKey", "blank: the app's strings have no such key",
                     expected: "a key of the app's strings", fix: "give a key, or a text")
             }
-            return .localized(key: key, arguments: arguments)
+        }
+    }
+
+    static func devices(
+        _ selection: DeviceSelection?, at pointer: String
+    ) throws(Problem) -> ActivityRecord.DeviceSelection? {
+        switch selection {
+        case nil: return nil
+        case .lastActive: return .lastActive
+        case .all: return .all
+        case .ids(let texts):
+            guard 1...SetDesiredState.maximumUsers ~= texts.count else {
+                throw .invalid(
+                    pointer, "an empty or too long list", expected: "1 to \(SetDesiredState.maximumUsers) device ids")
+            }
+            var devices: Set<DeviceID> = []
+            for (index, text) in texts.enumerated() { devices.insert(try id(text, at: "\(pointer)/\(index)")) }
+            return .only(devices)
         }
     }
 }

@@ -39,6 +39,8 @@ final class WriterQueue: Sendable {
 
     struct Done: Sendable {
         var wakes = false
+        /// A computation is due.
+        var asks = false
         let reply: @Sendable () -> Void
     }
 
@@ -62,11 +64,13 @@ final class WriterQueue: Sendable {
     private let counters: StoreCounters
     private let faultPoints: FaultPoints
     private let onWorkDue: @Sendable () -> Void
+    private let onRefreshDue: @Sendable () -> Void
 
     init(
         _ pool: DatabasePool, _ counters: StoreCounters, faultPoints: FaultPoints = FaultPoints(),
-        onWorkDue: @escaping @Sendable () -> Void
+        onWorkDue: @escaping @Sendable () -> Void, onRefreshDue: @escaping @Sendable () -> Void
     ) {
+        self.onRefreshDue = onRefreshDue
         self.faultPoints = faultPoints
         self.pool = pool
         self.counters = counters
@@ -167,7 +171,10 @@ final class WriterQueue: Sendable {
         } catch {
             for job in group { job.fail(error.storageError) }
             // What may stand is to be found, though whoever repeats it changes nothing.
-            if case .commitUnknown = error { onWorkDue() }
+            if case .commitUnknown = error {
+                onWorkDue()
+                onRefreshDue()
+            }
         }
     }
 
@@ -236,6 +243,7 @@ final class WriterQueue: Sendable {
         for rank in ranks { faultPoints.reach(.afterCommit(of: rank)) }
         for item in done { item.reply() }
         if done.contains(where: \.wakes) { onWorkDue() }
+        if done.contains(where: \.asks) { onRefreshDue() }
     }
 
     /// Loads what all of them need, runs them one after another on what those before left, writes what has changed.
@@ -252,6 +260,7 @@ final class WriterQueue: Sendable {
         try draft.write(sql)
         // A claim knows itself what is due next.
         if draft.makesWorkDue, group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].wakes = true }
+        if draft.makesRefreshDue, !done.isEmpty { done[0].asks = true }
         return done
     }
 

@@ -8,6 +8,7 @@ struct ConfigurationFile: Decodable {
     var metrics: Bool?
     var connections: Connections?
     var keep: Keep?
+    var refreshesPerSecond: Int?
     var apps: [App]
 
     struct Connections: Decodable {
@@ -49,7 +50,17 @@ struct ConfigurationFile: Decodable {
         var type: String
         var attributesType: String
         var activityIDAttribute: String?
+        var contract: String?
         var policy: Policy?
+        var provider: Provider?
+    }
+
+    struct Provider: Decodable {
+        var url: String
+        var secretFile: String?
+        var secretEnvironment: String?
+        var timeout: APIDuration?
+        var allowPrivate: Bool?
     }
 
     struct Policy: Decodable {
@@ -62,6 +73,7 @@ struct ConfigurationFile: Decodable {
         var highPriorityInterval: APIDuration?
         var highWhen: HighWhen?
         var startAlert: Alert?
+        var fallback: Alert?
         var reusable: Bool?
         var start: ActivityRequest.Start?
         var restart: ActivityRequest.Restart?

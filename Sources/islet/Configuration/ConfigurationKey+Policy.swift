@@ -37,6 +37,11 @@ extension ConfigurationKey {
                 + "drops a start without an alert. {/pointer} stands for a value of the state or the attributes, "
                 + "{/pointer|otherwise} says what stands there without one, {{ and }} are the braces themselves."),
         ConfigurationKey(
+            "fallback", .object(startAlert), .group(isOptional: true),
+            "What an ordinary notification says on a phone that cannot show the card: once for the first state and for "
+                + "each alert, never beside a card. The texts are templates as in `startAlert`. Left out, and where "
+                + "the call that sets the state brings none, there is no notification."),
+        ConfigurationKey(
             "reusable", .scalar("true or false"), .defaulted("\(defaults.isReusable)"),
             "An ended activity may be set again without asking for it."),
         ConfigurationKey(
@@ -62,8 +67,9 @@ extension ConfigurationKey {
             "Whose state a card shows that the app changed itself: the server's again after a minute, or the app's "
                 + "until the server sets a newer one."),
         ConfigurationKey(
-            "atCeiling", .text(oneOf(TypePolicy.AtCeiling.self)), .defaulted(defaults.atCeiling.rawValue),
-            "What happens to a start on a phone that shows `ceiling` cards of the app: it goes out and the phone "
+            "atCeiling", .text("word"), .defaulted(defaults.atCeiling.rawValue),
+            "What happens to a start on a phone that shows `ceiling` cards of the app (ignore, wait, endOldest, "
+                + "endLeastRelevant): it goes out and the phone "
                 + "decides, it waits, or a card is ended for it. One of more relevance is never ended by "
                 + "endLeastRelevant."),
         ConfigurationKey(
@@ -84,8 +90,8 @@ extension ConfigurationKey {
             "zone", .text("time zone"), .optional("Europe/Berlin"),
             "For phones that did not name their zone. Left out, these have no quiet hours."),
         ConfigurationKey(
-            "holdAlerts", .scalar("true or false"), .defaulted("false"),
-            "Starts that carry an alert of a call's wait as well. Else they go out."),
+            "holdAlerts", .scalar("true or false"), .optional("true"),
+            "Starts that carry an alert of a call's wait as well. Left out, they go out."),
     ]
 
     private static let budgets: [ConfigurationKey] = [
@@ -94,7 +100,7 @@ extension ConfigurationKey {
         number(
             "frequentPerHour", defaults.budgets.highFrequent.perHour,
             "The same in an hour where the phone says `frequentPushesEnabled`."),
-        number("frequentPerDay", defaults.budgets.highFrequent.perDay, "And in a day."),
+        number("frequentPerDay", defaults.budgets.highFrequent.perDay, "The same in a day where the phone says so."),
         number("startsPerHour", defaults.budgets.start.perHour, "Starts in an hour."),
         number("startsPerDay", defaults.budgets.start.perDay, "Starts in a day."),
         ConfigurationKey(

@@ -35,6 +35,9 @@ struct PolicyBuilder {
         if let alert = given.startAlert {
             policy.startAlert = try template(alert, "\(place)/startAlert")
         }
+        if let alert = given.fallback {
+            policy.fallback = try template(alert, "\(place)/fallback")
+        }
         return policy
     }
 
@@ -45,7 +48,9 @@ struct PolicyBuilder {
         }
         if let endAfter = given.endAfter?.duration {
             policy.endAfter = endAfter == .zero ? nil : endAfter
-            if endAfter > .zero, endAfter < .seconds(3600) { note("\(place)/endAfter", "at least 1h, or 0s for never") }
+            if endAfter > .zero, endAfter < .seconds(3600) {
+                note("\(place)/endAfter", "at least 1h, or 0s for never")
+            }
         }
         policy.startGrace = given.startGrace?.duration ?? policy.startGrace
         policy.startWindow = given.startWindow?.duration ?? policy.startWindow

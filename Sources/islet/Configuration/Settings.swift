@@ -1,5 +1,6 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityAPI
@@ -21,6 +22,10 @@ struct Settings {
     var routes: [APNSClient.Route]
     /// The keys by app and environment, for the commands that sign something.
     var keys: [KeySettings]
+    /// The backends that compute states.
+    var backends: [ServerParts.Backend]
+    /// People of a type that are computed in a second, of those whom nobody waits for.
+    var refreshesPerSecond: Int
 
     struct KeySettings {
         var app: BundleID

@@ -319,6 +319,20 @@ import Testing
         #expect(peer.goAwayCode == .noError)
     }
 
+    @Test(arguments: [UInt32(1), 2, 11, 255])
+    func `L15: a GOAWAY with an error settles what is above its bound, and the rest by answer or deadline`(
+        code: UInt32
+    ) throws {
+        var peer = try Peer.accepting()
+        for number in 1...3 { peer.open(try Make.push(number, answerBy: Make.time(5))) }
+        peer.send(Peer.goAway(3, code))
+        guard case .refused = peer.outcomes.first else { throw Make.Missing() }
+        peer.answer(1, status: 200)
+        peer.tick(5)
+        #expect(peer.settled.count == 3, "the one without an answer as well")
+        #expect(peer.machine.phase != .open)
+    }
+
     @Test func `a second GOAWAY may only lower the bound`() throws {
         var peer = try Peer.accepting()
         for number in 1...3 { peer.open(try Make.push(number)) }

@@ -108,7 +108,7 @@ struct BadConfigurationTests {
             "\(sandbox)/keyEnvironment", "the environment variable NO_SUCH is not set"),
         Case(
             Sample.file(key: "{certificateFile: push.pem}"), "\(sandbox)/certificateFile",
-            "Apple takes no certificate for Live Activities, only a token key: give keyFile, keyID and teamID"),
+            "Apple takes no certificate for Live Activities, only a token key: give keyFile (a .p8), keyID and teamID"),
         Case(
             Sample.file(key: "{keyfile: key.p8, keyID: ABC123DEFG, teamID: XYZ987MNOP}"), "\(sandbox)/keyfile",
             "unknown field; did you mean `keyFile`?"),

@@ -6,6 +6,7 @@ enum FullFile {
         metrics: false
         connections: {maximum: 4, idleLifetime: 10m, queuedPushes: 5000}
         keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90}
+        refreshesPerSecond: 7
         apps:
           - bundleID: com.acme.pizza
             apns:
@@ -23,6 +24,7 @@ enum FullFile {
               - type: Order
                 attributesType: OrderAttributes
                 activityIDAttribute: /orderId
+                contract: order-contract.json
                 policy:
                   endAfter: 6h
                   coalescingWindow: 1.5
@@ -50,5 +52,16 @@ enum FullFile {
                     startsPerHour: 5
                     startsPerDay: 20
                     reserve: 20
+                provider:
+                  url: http://127.0.0.1:8090/next-up
+                  secretEnvironment: PROVIDER_SECRET
+                  timeout: 5s
+                  allowPrivate: true
         """
+
+    /// What stands in `order-contract.json`.
+    static let contract = #"""
+        {"attributesType": "OrderAttributes", "contentState": {"type": "object", "required": ["status"], "properties": {
+          "status": {"type": "string"}, "eta": {"type": ["number", "null"], "x-swift": "Date"}}}}
+        """#
 }

@@ -1,9 +1,11 @@
 import APNSClient
 import APNSModel
 import Crypto
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityCore
+import LiveActivityProviders
 import LiveActivityStorage
 import Testing
 
@@ -28,7 +30,19 @@ struct GoodConfigurationTests {
 
     @Test func `every key of a full file reaches its setting`() throws {
         let folder = try Folder()
-        let settings = try folder.load(FullFile.yaml, ["APNS_KEY": folder.signingKey.pemRepresentation])
+        try folder.write(FullFile.contract, to: "order-contract.json")
+        let settings = try folder.load(
+            FullFile.yaml,
+            [
+                "APNS_KEY": folder.signingKey.pemRepresentation,
+                "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            ])
+        #expect(settings.refreshesPerSecond == 7)
+        #expect(settings.backends.map(\.type) == ["Order"])
+        #expect(settings.backends.map(\.target.url) == ["http://127.0.0.1:8090/next-up"])
+        #expect(settings.backends.map(\.target.timeout) == [.seconds(5)])
+        #expect(settings.backends.map(\.target.allowPrivate) == [true])
+        #expect(settings.apps[0].types["Order"]?.isProvided == true)
         #expect(settings.host == "::1" && settings.port == 9090)
         #expect(settings.databasePath == folder.path("data/state.db"))
         #expect(!settings.metrics)
@@ -44,6 +58,7 @@ struct GoodConfigurationTests {
         let type = try #require(settings.apps[0].types["Order"])
         #expect(type.attributesType == "OrderAttributes")
         #expect(type.activityIDAttribute == JSONPointer(tokens: ["orderId"]))
+        #expect(type.contract?.attributesType == "OrderAttributes")
         let policy = type.policy
         #expect(policy.coalescingWindow == .milliseconds(1500))
         #expect(policy.endAfter == .seconds(6 * 3600))

@@ -131,7 +131,7 @@ struct DesiredStateTests {
     @Test func `what could not be built later is refused at the door`() throws {
         var scene = Scene()
         func isTooLarge(_ work: () throws -> Void) -> Bool {
-            do { try work() } catch Refusal.payloadTooLarge(.tooLarge) { return true } catch { return false }
+            do { try work() } catch Refusal.payloadTooLarge(.tooLarge, _) { return true } catch { return false }
             return false
         }
         let large: JSONObject = ["x": .string(String(repeating: "y", count: 3500))]

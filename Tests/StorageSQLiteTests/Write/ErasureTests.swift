@@ -46,7 +46,7 @@ struct ErasureTests {
     private static func end(_ store: SQLiteStore, _ name: String, at now: UnixTime = Sample.now) async throws {
         _ = try await store.commit(
             EndActivity(
-                app: Sample.bundleID, id: Sample.activityID(name), state: nil, alert: nil, dismissal: .systemDefault,
+                app: Sample.app(), id: Sample.activityID(name), state: nil, alert: nil, dismissal: .systemDefault,
                 now: now)
         ).get()
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageSQLite
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct WriterQueueTests {
     /// Jobs that note who ran in which group; each group is told by its commit.
     private static func job(
@@ -130,7 +130,7 @@ struct WriterQueueTests {
             }
             let refused = store.submit(
                 EndActivity(
-                    app: Sample.bundleID, id: Sample.activityID("nobody"), state: nil, alert: nil,
+                    app: Sample.app(), id: Sample.activityID("nobody"), state: nil, alert: nil,
                     dismissal: .systemDefault, now: Sample.now))
             gate.signal()
             for answer in answers {
