@@ -200,7 +200,17 @@ struct Erasure {
             AND NOT EXISTS (SELECT 1 FROM member WHERE member.user = user.no)
             AND NOT EXISTS (SELECT 1 FROM device WHERE device.user = user.no)
             """, [list])
-        if rows > 0 { erased["user", default: 0] += rows }
+        guard rows > 0 else { return }
+        erased["user", default: 0] += rows
+        // What a provider was asked for them.
+        for table in ["refresh", "memo"] {
+            let rows = try sql.execute(
+                """
+                DELETE FROM \(table) WHERE user IN (SELECT value FROM json_each(?))
+                AND NOT EXISTS (SELECT 1 FROM user WHERE user.no = \(table).user)
+                """, [list])
+            if rows > 0 { erased[table, default: 0] += rows }
+        }
     }
 }
 
