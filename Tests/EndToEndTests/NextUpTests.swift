@@ -130,8 +130,8 @@ import Testing
 
     @Test func `N2: one question per time zone, and "today" turns at the device's own midnight`() async throws {
         let now = APNSClient.liveTime.wall()
-        // A zone whose midnight is 3 seconds away, and one that is 12 hours behind it.
-        let soon = 86_400 - Int((now.seconds + 3) % 86_400)
+        // A zone whose midnight is 20 seconds away, and one that is 12 hours behind it.
+        let soon = 86_400 - Int((now.seconds + 20) % 86_400)
         let zones = ["Test/Soon": ZoneRules(offset: soon), "Test/Far": ZoneRules(offset: soon - 43_200)]
         try await Self.run(zones: zones) { stack, backend in
             let (before, after) = (zones["Test/Soon"]?.local(now).day ?? 0, zones["Test/Far"]?.local(now).date ?? "")
