@@ -97,7 +97,8 @@ enum DecisionWords {
         case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded: .note
         case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
             .startGrace, .startBudget, .retryLater, .notAnnounced, .slowDown, .serviceTrouble, .providerToken,
-            .connection, .unknownFate, .notSent, .rescued, .tokenNewer, .otherEnvironment:
+            .connection, .unknownFate, .notSent, .rescued, .tokenNewer, .otherEnvironment, .quietHours, .localAhead,
+            .startTokenSuspect, .atCeiling, .evicting:
             .waiting
         default: .blocked
         }

@@ -138,7 +138,6 @@ package struct ActivityRecord: Sendable, Equatable {
     package mutating func beginLap(at now: UnixTime) {
         lap += 1
         if holdUntil > now + Self.longestHold { holdUntil = now }
-        if let time = wakeAt, time > now + Self.longestHold { wakeAt = now }
         let time = max(now, holdUntil)
         wakeAt = min(wakeAt ?? time, time)
     }

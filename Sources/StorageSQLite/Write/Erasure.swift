@@ -73,11 +73,11 @@ struct Erasure {
         var devices: [Int64] = []
         var values: [String] = []
         try sql.query(
-            "SELECT dk, value FROM update_token WHERE activity = ? ORDER BY dk LIMIT ?",
+            "SELECT dk, value, predecessor FROM update_token WHERE activity = ? ORDER BY dk LIMIT ?",
             [.int(activity), .int(Int64(room))]
         ) { row in
             devices.append(row.int())
-            values.append(row.text())
+            values += [row.textOrNil(), row.textOrNil()].compactMap(\.self)
         }
         guard !devices.isEmpty else { return true }
         let isAll = devices.count < room
@@ -200,7 +200,17 @@ struct Erasure {
             AND NOT EXISTS (SELECT 1 FROM member WHERE member.user = user.no)
             AND NOT EXISTS (SELECT 1 FROM device WHERE device.user = user.no)
             """, [list])
-        if rows > 0 { erased["user", default: 0] += rows }
+        guard rows > 0 else { return }
+        erased["user", default: 0] += rows
+        // What a provider was asked for them.
+        for table in ["refresh", "memo"] {
+            let rows = try sql.execute(
+                """
+                DELETE FROM \(table) WHERE user IN (SELECT value FROM json_each(?))
+                AND NOT EXISTS (SELECT 1 FROM user WHERE user.no = \(table).user)
+                """, [list])
+            if rows > 0 { erased[table, default: 0] += rows }
+        }
     }
 }
 
@@ -229,7 +239,10 @@ extension Erasure {
                 table == "device_token"
                 ? "dk = ?1"
                 : "(activity, dk) IN (SELECT activity, dk FROM instance INDEXED BY instance_by_device WHERE dk = ?1)"
-            try sql.query("SELECT value FROM \(table) WHERE \(which)", [.int(device)]) { values.append($0.text()) }
+            let held = table == "update_token" ? "value, predecessor" : "value, NULL"
+            try sql.query("SELECT \(held) FROM \(table) WHERE \(which)", [.int(device)]) { row in
+                values += [row.textOrNil(), row.textOrNil()].compactMap(\.self)
+            }
             count(table, try sql.execute("DELETE FROM \(table) WHERE \(which)", [.int(device)]))
         }
         try free(values)

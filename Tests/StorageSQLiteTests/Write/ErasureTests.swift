@@ -189,6 +189,9 @@ struct ErasureTests {
             let year = Sample.now + .seconds(366 * 86_400)
             try await Self.fill(store, "b", phones: 2, from: 3, at: year - Self.day)
             try await Self.end(store, "a")
+            _ = try await store.write { sql in
+                try sql.execute("INSERT INTO memo SELECT no, 'order', 'UTC', '2026-11-21', NULL FROM user")
+            }
             try await Self.prune(store, at: year, rows: 3)
             try await Self.prune(store, at: year, rows: 3)
             let left = try await store.query { sql in
@@ -199,6 +202,9 @@ struct ErasureTests {
             #expect(left == [3, 4])
             #expect(try await Self.number(store, "SELECT count(*) FROM user WHERE id IN ('u1', 'u2')") == 0)
             #expect(try await Self.number(store, "SELECT count(*) FROM user WHERE id IN ('u3', 'u4')") == 2)
+            #expect(
+                try await Self.number(store, "SELECT count(*) FROM memo")
+                    == Self.number(store, "SELECT count(*) FROM user"))
         }
     }
 
