@@ -28,6 +28,7 @@ let package = Package(
     products: [
         .executable(name: "islet", targets: ["islet"]),
         .library(name: "APNSClient", targets: ["APNSModel", "APNSClient"]),
+        .library(name: "EmbeddedIslet", targets: ["EmbeddedIslet", "LiveActivityProviders"]),
         .library(name: "APNSSimulator", targets: ["APNSSimulator"]),
     ],
     dependencies: [
@@ -82,12 +83,29 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "LiveActivityProviders",
+            dependencies: [
+                "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", crypto, httpClient, lifecycle,
+                product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"), product("NIOPosix", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "LiveActivityServer",
             dependencies: [
                 "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", crypto,
                 hummingbird, lifecycle, logging, metrics, product("HTTPTypes", "swift-http-types"),
                 product("HummingbirdCore", "hummingbird"),
                 product("NIOCore", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "EmbeddedIslet",
+            dependencies: [
+                "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery",
+                "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "StorageSQLite", lifecycle,
+                logging, product("UnixSignals", "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
@@ -135,13 +153,44 @@ let package = Package(
             path: "Examples/FocusTimer/Command",
             swiftSettings: settings
         ),
+        .target(
+            name: "Pager",
+            dependencies: ["BackendCalls", "JSONText"],
+            path: "Examples/Pager/Backend",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "pager-desk",
+            dependencies: ["Pager", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
+            path: "Examples/Pager/Command",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "NextUp",
+            dependencies: [
+                "LiveActivityProviders", "JSONText", crypto, hummingbird, product("NIOCore", "swift-nio"),
+                product("HTTPTypes", "swift-http-types"),
+            ],
+            path: "Examples/NextUp/Focus",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "next-up",
+            dependencies: [
+                "NextUp", "EmbeddedIslet", "APNSClient", "APNSModel", hummingbird, logging, lifecycle,
+                product("ArgumentParser", "swift-argument-parser"),
+                product("UnixSignals", "swift-service-lifecycle"),
+            ],
+            path: "Examples/NextUp/Command",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "islet",
             dependencies: [
-                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
-                "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityServer",
-                "LiveActivityStorage",
-                "OrderTracking", "StorageSQLite",
+                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
+                "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
+                "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "NextUp", "OrderTracking",
+                "Pager", "StorageSQLite",
                 httpClient, lifecycle, logging, product("ArgumentParser", "swift-argument-parser"),
                 product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"),
                 product("UnixSignals", "swift-service-lifecycle"), product("Yams", "Yams"),
@@ -229,11 +278,10 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer",
-                "JSONText",
-                "LiveActivityAPI", "LiveActivityCore", "HTTP2TestServer", "LiveActivityDelivery", "LiveActivityServer",
-                "LiveActivityStorage", "OrderTracking",
-                "StorageSQLite", "TestSupport", httpClient, lifecycle, logging,
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
+                "FocusTimer", "HTTP2TestServer", "JSONText", "LiveActivityAPI", "LiveActivityCore",
+                "LiveActivityDelivery", "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "NextUp",
+                "OrderTracking", "Pager", "StorageSQLite", "TestSupport", httpClient, hummingbird, lifecycle, logging,
                 product("NIOCore", "swift-nio"),
                 product("NIOHTTP1", "swift-nio"),
             ],
@@ -242,8 +290,18 @@ let package = Package(
         .testTarget(
             name: "IsletTests",
             dependencies: [
-                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "StorageSQLite",
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore",
+                "EmbeddedIslet", "LiveActivityProviders", "StorageSQLite",
                 crypto, hummingbird, logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LiveActivityProvidersTests",
+            dependencies: [
+                "LiveActivityProviders", "LiveActivityCore", "NextUp", "APNSModel", "JSONText", "TestSupport",
+                hummingbird, logging, lifecycle, crypto, product("HTTPTypes", "swift-http-types"),
+                product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings
         ),

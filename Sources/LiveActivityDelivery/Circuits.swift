@@ -17,11 +17,11 @@ final class Circuits: Sendable {
     func status(at now: UnixTime) -> [PushRoute: CircuitBoard.Status] { board.withLock { $0.status(at: now) } }
 
     /// A claim was made under a gate: its probes are on their way, and where it found none, none is to be had.
-    func claimed(_ reply: ClaimWork.Reply, at now: UnixTime) {
-        guard !reply.probed.isEmpty || !reply.held.isEmpty else { return }
+    func claimed(probed: Set<PushRoute>, held: Set<PushRoute>, at now: UnixTime) {
+        guard !probed.isEmpty || !held.isEmpty else { return }
         board.withLock { board in
-            for route in reply.probed { board.probeSent(route, at: now) }
-            for route in reply.held.subtracting(reply.probed) { board.probeNotFound(route, at: now) }
+            for route in probed { board.probeSent(route, at: now) }
+            for route in held.subtracting(probed) { board.probeNotFound(route, at: now) }
         }
     }
 

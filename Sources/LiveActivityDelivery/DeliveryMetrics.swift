@@ -9,7 +9,7 @@ package final class DeliveryMetrics: Sendable {
     private struct Key: Hashable {
         let app: BundleID
         let environment: APNSEnvironment?
-        let kind: PushKind
+        let kind: String
         let outcome: Outcome
     }
 
@@ -59,9 +59,8 @@ package final class DeliveryMetrics: Sendable {
         _ answer: Result<PushAnswer, PushFailure>, _ seat: Flight.Seat, of flight: Flight, sentAt: UnixTime,
         after duration: Duration
     ) {
-        pushes.decrement()
+        answered(answer, from: seat.environment, after: duration)
         guard case .success(let answer) = answer, let environment = seat.environment else { return }
-        answers[environment]?.recordNanoseconds(duration.wholeNanoseconds)
         guard answer.verdict == .accepted, seat.isFirstOfItsState(in: flight) else { return }
         let lag = sentAt + duration - flight.desired.activity.changedAt
         lags[environment]?.recordNanoseconds(max(lag, .zero).wholeNanoseconds)
@@ -73,8 +72,31 @@ package final class DeliveryMetrics: Sendable {
         for entry in entries {
             guard let outcome = Outcome(entry.outcome) else { continue }
             let key = Key(
-                app: flight.desired.activity.app, environment: entry.seat.environment, kind: entry.seat.plan.kind,
-                outcome: outcome)
+                app: flight.desired.activity.app, environment: entry.seat.environment,
+                kind: entry.seat.plan.kind.name, outcome: outcome)
+            counts[key, default: 0] += 1
+        }
+        for (key, count) in counts { counter(key).increment(by: count) }
+    }
+
+    /// A push of any kind has its outcome.
+    func answered(
+        _ answer: Result<PushAnswer, PushFailure>, from environment: APNSEnvironment?, after duration: Duration
+    ) {
+        pushes.decrement()
+        guard case .success = answer, let environment else { return }
+        answers[environment]?.recordNanoseconds(duration.wholeNanoseconds)
+    }
+
+    /// What came of pushes of ordinary notifications.
+    func settled(_ entries: [SettleNotifications.Entry]) {
+        var counts: [Key: Int] = [:]
+        for entry in entries {
+            guard let outcome = Outcome(.answered(entry.outcome)) else { continue }
+            let notification = entry.seat.notification
+            let key = Key(
+                app: notification.app, environment: entry.seat.token.environment,
+                kind: notification.fallback == nil ? notification.kind.name : "fallback", outcome: outcome)
             counts[key, default: 0] += 1
         }
         for (key, count) in counts { counter(key).increment(by: count) }
@@ -84,7 +106,7 @@ package final class DeliveryMetrics: Sendable {
         deliveries.withLock { known in
             if let counter = known[key] { return counter }
             let values = [
-                key.app.text, key.environment?.rawValue ?? Self.none, key.kind.name, key.outcome.verdict,
+                key.app.text, key.environment?.rawValue ?? Self.none, key.kind, key.outcome.verdict,
                 key.outcome.reason,
             ]
             let labels = zip(Metric.deliveries.labels, values).map { ($0, $1) }

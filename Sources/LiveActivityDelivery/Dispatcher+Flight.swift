@@ -122,16 +122,26 @@ extension Dispatcher {
             new[environment, default: RouteTally()].add(answer, of: seat.phone.device.key, to: environment)
             all[environment, default: RouteTally()].add(answer, of: seat.phone.device.key, to: environment)
         }
+        func routes(_ tallies: [APNSEnvironment: RouteTally]) -> [PushRoute: RouteTally] {
+            Dictionary(
+                tallies.map { (PushRoute(flight.desired.activity.app, $0.key), $0.value) },
+                uniquingKeysWith: { first, _ in first })
+        }
+        learn(routes(new), besides: routes(all), under: departure.gate, halvings: departure.halvings)
+        return all
+    }
+
+    /// - Parameter all: What each route said, with what it had said of the same flight before.
+    func learn(
+        _ new: [PushRoute: RouteTally], besides all: [PushRoute: RouteTally], under gate: CircuitGate, halvings: Int
+    ) {
         let now = time.wall()
-        for (environment, tally) in new {
-            let route = PushRoute(flight.desired.activity.app, environment)
-            circuits.record(
-                route, all[environment] ?? tally, under: departure.gate, at: now, dice: Double(dice() >> 11) * 0x1p-53)
-            if room.record(route, tally, halvings: departure.halvings, at: now) {
+        for (route, tally) in new {
+            circuits.record(route, all[route] ?? tally, under: gate, at: now, dice: Double(dice() >> 11) * 0x1p-53)
+            if room.record(route, tally, halvings: halvings, at: now) {
                 logger.notice("APNs asks to slow down", metadata: ["app": "\(route.app)"])
             }
         }
-        return all
     }
 
     private func entry(
@@ -147,6 +157,13 @@ extension Dispatcher {
 
     /// `false` when it could not be written.
     private func settle(_ flight: Flight, _ entries: [SettleFlight.Entry], _ app: AppSettings) async -> Bool {
+        for entry in entries {
+            guard case .answered(let outcome) = entry.outcome else { continue }
+            let (phone, isStart) = (entry.seat.phone, entry.seat.plan.kind == .start)
+            noteDeath(
+                of: isStart ? phone.pushToStartToken?.value : phone.updateToken?.value,
+                isStart ? "push-to-start" : "update", on: phone.device.id, outcome)
+        }
         for _ in 0..<limits.settleAttempts {
             do throws(StorageError) {
                 let result = try await store.commit(

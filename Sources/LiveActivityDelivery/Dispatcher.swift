@@ -12,6 +12,7 @@ import ServiceLifecycle
 package struct Dispatcher: Service {
     package struct Limits: Sendable {
         package var claim = ClaimWork.Limits()
+        package var notifications = ClaimNotifications.Limits()
         /// Pushes on their way at once.
         package var pace = Pacer.Limits()
         /// A push leaves within this time of its claim or not at all.
@@ -92,9 +93,14 @@ package struct Dispatcher: Service {
         var hasMore = true
         while !signal.isStopped && !Task.isCancelled {
             do throws(StorageError) {
-                if !hasMore, try await !isWorkDue() { continue }
+                guard let due = try await workDue(lanes: hasMore) else { continue }
                 // Cancelled: the lease is the write-ahead of what was claimed, and the next process rescues it.
-                guard let grant = await room.grant(at: time.wall), !signal.isStopped else { break }
+                guard var grant = await room.grant(at: time.wall), !signal.isStopped else { break }
+                if due.notifications, let departure = try await claimNotifications(&grant) {
+                    room.enter(departure.counts)
+                    group.addTask { await fly(departure) }
+                }
+                guard due.lanes, grant.pushes > 0, !signal.isStopped else { continue }
                 let claimed = try await claim(grant)
                 hasMore = claimed.hasMore
                 for departure in claimed.departures {
@@ -111,12 +117,18 @@ package struct Dispatcher: Service {
         await room.drained()
     }
 
-    /// Whether a lane's time has come; if not, it waits until that may have changed. Nothing is polled.
-    private func isWorkDue() async throws(StorageError) -> Bool {
-        let wait = try await store.nextWakeAt().map { $0 - time.wall() }
-        if let wait, wait <= .zero { return true }
-        await signal.wait(for: wait, on: clock)
-        return false
+    /// What has to be claimed now; `nil` after it waited until that may have changed. Nothing is polled.
+    ///
+    /// - Parameter hasMore: Lanes are known to be due.
+    private func workDue(lanes hasMore: Bool) async throws(StorageError) -> (lanes: Bool, notifications: Bool)? {
+        let notification = try await store.nextNotificationAt()
+        let lane = hasMore ? nil : try await store.nextWakeAt()
+        let now = time.wall()
+        let isLaneDue = hasMore || lane.map { $0 <= now } ?? false
+        let isNotificationDue = notification.map { $0 <= now } ?? false
+        if isLaneDue || isNotificationDue { return (isLaneDue, isNotificationDue) }
+        await signal.wait(for: [lane, notification].compactMap { $0 }.min().map { $0 - now }, on: clock)
+        return nil
     }
 
     private func claim(
@@ -128,11 +140,16 @@ package struct Dispatcher: Service {
         let command = ClaimWork(
             now: now, node: node, apps: apps, limits: limits.claim, gate: gate, pace: grant, seed: dice())
         guard case .success(let reply) = try await store.commit(command) else { return ([], false) }
-        circuits.claimed(reply, at: now)
+        circuits.claimed(probed: reply.probed, held: reply.held, at: now)
         for eviction in reply.evictions {
             if case .success(true) = try await store.commit(eviction) {
                 logger.info("a card is ended to make room for another", metadata: ["app": "\(eviction.app.bundleID)"])
             }
+        }
+        if !reply.unreadable.isEmpty {
+            logger.error(
+                "the database holds rows that cannot be read: their work is passed over, everything else goes on",
+                metadata: ["rows": "\(reply.unreadable.prefix(10).joined(separator: "; "))"])
         }
         if reply.rescued > 0 {
             logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])

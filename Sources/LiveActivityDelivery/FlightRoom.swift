@@ -35,6 +35,21 @@ final class FlightRoom: Sendable {
         left.raise()
     }
 
+    /// So many pushes of each of these notifications leave together.
+    func enter(_ notifications: [NotificationNumber: Int]) {
+        pacer.withLock { pacer in
+            for (number, pushes) in notifications { pacer.left(number, pushes) }
+        }
+    }
+
+    /// They are over, but for so many of each whose answers are awaited on.
+    func leave(_ notifications: [NotificationNumber: Int], late: [NotificationNumber: Int]) {
+        pacer.withLock { pacer in
+            for (number, pushes) in notifications { pacer.settled(number, pushes, late: late[number, default: 0]) }
+        }
+        left.raise()
+    }
+
     /// Whether the whole was halved by what a flight was answered.
     func record(_ route: PushRoute, _ tally: RouteTally, halvings: Int, at now: UnixTime) -> Bool {
         pacer.withLock {

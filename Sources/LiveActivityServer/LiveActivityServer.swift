@@ -23,8 +23,10 @@ public struct LiveActivityServer: Service {
         public var jsonDepth = 32
         /// The most values in a body.
         public var jsonValues = 20_000
-        /// The most phones whose outlook one answer works out.
-        public var countedPhones = 1_000
+        /// The most phones whose outlook one answer works out one by one.
+        public var countedPhones = 2_000
+        /// Of more phones so many are looked at, and the others taken to be like them.
+        public var sampledPhones = 500
         /// The most phones that a dry run counts.
         public var previewedPhones = 10_000
         /// The most bytes of one line of a batch; a longer one is answered with 413.
@@ -66,6 +68,8 @@ public struct LiveActivityServer: Service {
         package var limits = Limits()
         /// What `GET /metrics` shows; `nil` turns it off.
         package var metrics: MetricsSources?
+        /// What delivery knows, for readiness and diagnoses.
+        package var delivery = DeliverySources()
 
         package init(apps: [AppSettings]) {
             self.apps = apps
@@ -87,6 +91,7 @@ public struct LiveActivityServer: Service {
             store: store,
             apps: Dictionary(configuration.apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first }),
             limits: limits, time: time, dice: dice, logger: logger, metrics: configuration.metrics,
+            delivery: configuration.delivery,
             httpMetrics: HTTPMetrics(configuration.metrics?.registry ?? MetricsSystem.factory),
             streams: StreamPlaces(maximum: limits.streams))
         let idle = TimeAmount.nanoseconds(limits.idleTimeout.wholeNanoseconds)

@@ -17,6 +17,27 @@ package protocol WorkStore: StateStore {
     var wakeUps: AsyncStream<Void> { get }
     /// The earliest instant that a lane waits for; `nil` when all sleep.
     func nextWakeAt() async throws(StorageError) -> UnixTime?
+    /// The same of ordinary notifications; `nil` when there are none.
+    func nextNotificationAt() async throws(StorageError) -> UnixTime?
+}
+
+/// How computations that are due are found without polling.
+package protocol RefreshStore: StateStore {
+    /// An element after each commit that made a computation due; many collapse into one. For one consumer.
+    var refreshWakeUps: AsyncStream<Void> { get }
+    /// When a type's computations are due next: those that somebody waits for, and the others.
+    func refreshTimes(of app: BundleID, _ type: String) async throws(StorageError) -> RefreshTimes
+}
+
+/// The earliest instants of a type's computations; `nil`: there is none.
+package struct RefreshTimes: Sendable, Equatable {
+    package var prompt: UnixTime?
+    package var paced: UnixTime?
+
+    package init(prompt: UnixTime? = nil, paced: UnixTime? = nil) {
+        self.prompt = prompt
+        self.paced = paced
+    }
 }
 
 /// What can be asked without changing anything.
@@ -42,6 +63,16 @@ package protocol ReadStore: Sendable {
     func preview<C: Command>(
         _ command: C, of activity: ActivityID, in app: BundleID, phones: [PhoneStretch]
     ) async throws(StorageError) -> Result<Preview<C.Reply>, Refusal>
+    /// Rows of an activity's timeline, the newest first, at most `limit`.
+    func latestHistory(of activity: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord]
+    /// What a command with these keys would see, at one instant.
+    func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot
+    /// What stands of a person's computations, by type.
+    func refreshes(of user: UserID, in app: BundleID) async throws(StorageError) -> [RefreshRecord]
+    /// People of an app that have a device, in the order of their numbers, from the one after `after`, at most `limit`.
+    func people(
+        of app: BundleID, after: UserNumber, limit: Int
+    ) async throws(StorageError) -> [(number: UserNumber, id: UserID)]
     /// The ids of devices by their keys.
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }
@@ -59,8 +90,34 @@ package protocol AdminStore: Sendable {
     ///
     /// - Returns: `true` when there may be more.
     func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool
+    /// Active activities whose run began before that, in the order in which they began, at most `limit`.
+    func running(
+        since time: UnixTime, after: RunningActivity?, limit: Int
+    ) async throws(StorageError) -> [RunningActivity]
     /// What the store has done since it was opened, and what waits.
     func statistics() async throws(StorageError) -> StoreStatistics
+}
+
+/// An activity that may have been forgotten.
+package struct RunningActivity: Sendable, Equatable {
+    package var number: ActivityNumber
+    package var app: BundleID
+    package var id: ActivityID
+    package var type: String
+    package var runStartedAt: UnixTime
+    package var acceptedAt: UnixTime
+
+    package init(
+        number: ActivityNumber, app: BundleID, id: ActivityID, type: String, runStartedAt: UnixTime,
+        acceptedAt: UnixTime
+    ) {
+        self.number = number
+        self.app = app
+        self.id = id
+        self.type = type
+        self.runStartedAt = runStartedAt
+        self.acceptedAt = acceptedAt
+    }
 }
 
 /// How long what is kept is kept.
@@ -70,6 +127,18 @@ package struct PruneLimits: Sendable, Equatable {
     package var historyBytes = 10 << 30
     package var tombstones = TombstoneRecord.lifetime
     package var idempotencyKeys = IdempotencyRecord.lifetime
+    /// Activities, from their end on.
+    package var ended = Duration.seconds(30 * 86_400)
+    /// Devices whose person signed out, from then on.
+    package var signedOut = Duration.seconds(30 * 86_400)
+    /// Devices that were not heard of.
+    package var silent = Duration.seconds(365 * 86_400)
+    /// Update tokens, from the end of what they belong to: iOS ends a card after 8 hours and takes it away after 12.
+    package var endedTokens = Duration.seconds(12 * 3600)
+    /// That a token's value is dead.
+    package var deadTokens = Duration.seconds(90 * 86_400)
+    /// Activities that only a phone has spoken of.
+    package var announced = Duration.seconds(48 * 3600)
     /// Rows of each kind that one call erases at most.
     package var rows = 1000
 
@@ -88,6 +157,10 @@ package struct StoreStatistics: Sendable, Equatable {
     package var statements = 0
     package var rowsWritten = 0
     package var bytesWritten = 0
+    /// Rows of due work that could not be read, each time that they were met.
+    package var damagedRows = 0
+    /// Rows that clean-up erased, by table.
+    package var erased: [String: Int] = [:]
     /// The earliest instant at which a lane is to be looked at; may lie ahead.
     package var earliestDue: UnixTime?
 

@@ -42,7 +42,7 @@ extension SQLiteStore: AdminStore {
     package func statistics() async throws(StorageError) -> StoreStatistics {
         var statistics = counters.statistics
         statistics.waiting = queue.waiting
-        statistics.earliestDue = try await nextWakeAt()
+        statistics.earliestDue = [try await nextWakeAt(), try await nextNotificationAt()].compactMap { $0 }.min()
         return statistics
     }
 }

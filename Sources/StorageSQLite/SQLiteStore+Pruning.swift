@@ -4,6 +4,45 @@ package import LiveActivityStorage
 
 extension SQLiteStore {
     package func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool {
+        let counters = self.counters
+        // Transactions of their own, so that none is long.
+        let hasMoreRecords = try await pruneRecords(limits, at: now)
+        let (erased, hasMore) = try await write(rank: .prune) { sql in
+            var erasure = Erasure(sql: sql, limits: limits, now: now)
+            try erasure.run()
+            return (erasure.erased, erasure.room <= 0)
+        }
+        counters.erased(erased)
+        return hasMoreRecords || hasMore
+    }
+
+    package func running(
+        since time: UnixTime, after: RunningActivity?, limit: Int
+    ) async throws(StorageError) -> [RunningActivity] {
+        try await query { sql in
+            var found: [RunningActivity] = []
+            try sql.query(
+                """
+                SELECT no, app, id, type, run_started_at, accepted_at FROM activity INDEXED BY activity_running
+                WHERE phase <> 'ended' AND run_started_at < ? AND (run_started_at, no) > (?, ?) AND phase = 'active'
+                ORDER BY run_started_at, no LIMIT ?
+                """,
+                [
+                    .int(time.milliseconds), .int(after?.runStartedAt.milliseconds ?? -1), .int(after?.number ?? -1),
+                    .int(Int64(limit)),
+                ]
+            ) { row in
+                found.append(
+                    RunningActivity(
+                        number: row.int(), app: try decodeBundleID(row.text(), "activity"),
+                        id: ActivityID(stored: row.text()), type: row.text(), runStartedAt: row.time(),
+                        acceptedAt: row.time()))
+            }
+            return found
+        }
+    }
+
+    private func pruneRecords(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool {
         try await write(rank: .prune) { sql in
             let history = try Self.pruneHistory(sql, limits, now)
             let tombstones = try sql.execute(

@@ -55,6 +55,22 @@ extension SQLiteStore: ReadStore {
         return found.map { ($0.state, $0.instance) }
     }
 
+    package func latestHistory(of activity: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord] {
+        let rows = try await query { sql in
+            var rows: [HistoryRow] = []
+            try sql.query(
+                "SELECT \(HistoryRow.list) FROM history WHERE activity = ? ORDER BY seq DESC LIMIT ?",
+                [.int(activity), .int(Int64(limit))]
+            ) { row in rows.append(try HistoryRow(&row)) }
+            return rows
+        }
+        return rows.map(\.record)
+    }
+
+    package func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot {
+        try await query { sql in try SnapshotLoader.snapshot(of: keys, sql) }
+    }
+
     package func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] {
         try await query { sql in
             var ids: [DeviceKey: DeviceID] = [:]

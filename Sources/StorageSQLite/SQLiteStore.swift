@@ -6,14 +6,16 @@ package import LiveActivityStorage
 import Synchronization
 
 /// The store on SQLite: one file, one process, durable when `commit` returns (WAL, `synchronous = FULL`).
-package final class SQLiteStore: WorkStore, Sendable {
+package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     package let path: String
     package let wakeUps: AsyncStream<Void>
+    package let refreshWakeUps: AsyncStream<Void>
     let pool: DatabasePool
     let queue: WriterQueue
     let counters: StoreCounters
     private let lock: ProcessLock?
     private let wakeContinuation: AsyncStream<Void>.Continuation
+    private let refreshContinuation: AsyncStream<Void>.Continuation
 
     /// What a process wants of the database.
     package enum Access: Sendable {
@@ -48,7 +50,12 @@ package final class SQLiteStore: WorkStore, Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         wakeUps = stream
         wakeContinuation = continuation
-        queue = WriterQueue(pool, counters, faultPoints: faultPoints) { continuation.yield() }
+        let (refreshes, refreshDue) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        refreshWakeUps = refreshes
+        refreshContinuation = refreshDue
+        queue = WriterQueue(
+            pool, counters, faultPoints: faultPoints, onWorkDue: { continuation.yield() },
+            onRefreshDue: { refreshDue.yield() })
     }
 
     private static let writerCacheKiB = 16 * 1024
@@ -77,6 +84,7 @@ package final class SQLiteStore: WorkStore, Sendable {
     package func close() {
         queue.close()
         wakeContinuation.finish()
+        refreshContinuation.finish()
         try? pool.close()
         lock?.unlock()
     }
@@ -101,6 +109,12 @@ package final class SQLiteStore: WorkStore, Sendable {
             let lane = try sql.number("SELECT min(next_at) FROM lane WHERE next_at IS NOT NULL")
             let activity = try sql.number("SELECT min(wake_at) FROM activity WHERE wake_at IS NOT NULL")
             return [lane, activity].compactMap { $0 }.min().map(UnixTime.init(milliseconds:))
+        }
+    }
+
+    package func nextNotificationAt() async throws(StorageError) -> UnixTime? {
+        try await query { sql in
+            try sql.number("SELECT min(next_at) FROM notification").map(UnixTime.init(milliseconds:))
         }
     }
 

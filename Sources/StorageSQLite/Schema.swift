@@ -7,8 +7,12 @@ import GRDB
 enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 activities, lanes, phones, tokens, budgets, history, keys") { db in
-            for statement in [activities, phones, tokens, records] { try db.execute(sql: statement) }
+        migrator.registerMigration(
+            "1 activities, lanes, phones, tokens, budgets, notifications, refreshes, history, keys"
+        ) { db in
+            for statement in [activities, phones, tokens, notifications, refreshes, records] {
+                try db.execute(sql: statement)
+            }
         }
         return migrator
     }
@@ -18,11 +22,16 @@ enum Schema {
             no INTEGER PRIMARY KEY, app TEXT NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL, phase TEXT NOT NULL,
             run INTEGER NOT NULL, run_started_at INTEGER NOT NULL, rev INTEGER NOT NULL, priority TEXT NOT NULL,
             relevance REAL, stale_at INTEGER, stale_after INTEGER, start_mode TEXT NOT NULL, devices TEXT NOT NULL,
-            restart TEXT NOT NULL, alert TEXT, alert_ids TEXT, dismissal TEXT NOT NULL, changed_at INTEGER NOT NULL,
-            accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL, lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL,
-            wake_at INTEGER, refresh_at INTEGER, refreshed_since INTEGER, ended_at INTEGER, client_seq INTEGER,
+            restart TEXT NOT NULL, alert TEXT, fallback TEXT, alert_ids TEXT, dismissal TEXT NOT NULL,
+            changed_at INTEGER NOT NULL, accepted_at INTEGER NOT NULL, hold_until INTEGER NOT NULL,
+            lap INTEGER NOT NULL, begun_lap INTEGER NOT NULL, wake_at INTEGER, refresh_at INTEGER,
+            refreshed_since INTEGER, ended_at INTEGER, client_seq INTEGER, swept_at INTEGER,
             UNIQUE (app, id)
         ) STRICT;
+        CREATE INDEX activity_running ON activity (run_started_at, no) WHERE phase <> 'ended';
+        CREATE INDEX activity_ended ON activity (ended_at) WHERE ended_at IS NOT NULL;
+        CREATE INDEX activity_unswept ON activity (ended_at)
+            WHERE ended_at IS NOT NULL AND (swept_at IS NULL OR swept_at < ended_at);
         CREATE INDEX activity_due ON activity (wake_at) WHERE wake_at IS NOT NULL;
         CREATE TABLE content (
             activity INTEGER PRIMARY KEY, rev INTEGER NOT NULL, state BLOB NOT NULL, digest INTEGER NOT NULL,
@@ -48,9 +57,12 @@ enum Schema {
             platform TEXT NOT NULL, time_zone TEXT, locale TEXT, os_version TEXT, app_version TEXT, build TEXT,
             model TEXT, env TEXT, activities_enabled INTEGER, frequent_pushes INTEGER, authorization TEXT,
             inventory INTEGER NOT NULL, created_at INTEGER NOT NULL, contact_at INTEGER NOT NULL,
-            signed_out_at INTEGER,
+            signed_out_at INTEGER, swept_at INTEGER,
             UNIQUE (app, id)
         ) STRICT;
+        CREATE INDEX device_signed_out ON device (signed_out_at) WHERE signed_out_at IS NOT NULL;
+        CREATE INDEX device_unswept ON device (signed_out_at)
+            WHERE signed_out_at IS NOT NULL AND (swept_at IS NULL OR swept_at < signed_out_at);
         CREATE INDEX device_by_user ON device (user);
         CREATE TABLE member (
             activity INTEGER NOT NULL, user INTEGER NOT NULL, mark INTEGER NOT NULL, PRIMARY KEY (activity, user)
@@ -86,6 +98,7 @@ enum Schema {
             value TEXT PRIMARY KEY, kind INTEGER NOT NULL, dk INTEGER NOT NULL, activity INTEGER NOT NULL,
             seen_at INTEGER NOT NULL, dead_at INTEGER
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX token_owner_dead ON token_owner (dead_at) WHERE dead_at IS NOT NULL;
         CREATE TABLE tombstone (
             dk INTEGER NOT NULL, local_id TEXT NOT NULL, activity INTEGER NOT NULL, state INTEGER NOT NULL,
             at INTEGER NOT NULL,
@@ -96,6 +109,37 @@ enum Schema {
             dk INTEGER NOT NULL, kind INTEGER NOT NULL, hour INTEGER NOT NULL, day INTEGER NOT NULL,
             at INTEGER NOT NULL,
             PRIMARY KEY (dk, kind)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Ordinary notifications: each once, with a row for each device that did not get it yet.
+    private static let notifications = """
+        CREATE TABLE notification (
+            no INTEGER PRIMARY KEY, app TEXT NOT NULL, kind INTEGER NOT NULL, payload BLOB NOT NULL, collapse TEXT,
+            expires_at INTEGER NOT NULL, activity INTEGER, run INTEGER, rev INTEGER, addressees INTEGER NOT NULL,
+            next_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX notification_due ON notification (next_at);
+        CREATE TABLE addressee (
+            notification INTEGER NOT NULL, dk INTEGER NOT NULL, user TEXT NOT NULL, due_at INTEGER,
+            tries INTEGER NOT NULL, tried_other INTEGER NOT NULL, reason TEXT,
+            PRIMARY KEY (notification, dk)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX addressee_due ON addressee (notification, due_at) WHERE due_at IS NOT NULL;
+        """
+
+    private static let refreshes = """
+        CREATE TABLE refresh (
+            user INTEGER NOT NULL, type TEXT NOT NULL, app TEXT NOT NULL, user_id TEXT NOT NULL, asked INTEGER NOT NULL,
+            done INTEGER NOT NULL, pace INTEGER NOT NULL, due_at INTEGER, fence INTEGER NOT NULL, node INTEGER,
+            tries INTEGER NOT NULL, failure TEXT, finished_at INTEGER,
+            PRIMARY KEY (user, type)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX refresh_due ON refresh (app, type, pace, due_at) WHERE due_at IS NOT NULL;
+        CREATE INDEX refresh_running ON refresh (node) WHERE node IS NOT NULL;
+        CREATE TABLE memo (
+            user INTEGER NOT NULL, type TEXT NOT NULL, zone TEXT NOT NULL, day TEXT NOT NULL, memo BLOB,
+            PRIMARY KEY (user, type, zone)
         ) STRICT, WITHOUT ROWID;
         """
 
@@ -112,7 +156,7 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX idempotency_by_age ON idempotency (at);
         CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-        INSERT INTO meta VALUES ('history_bytes', 0), ('history_seq', 0);
+        INSERT INTO meta VALUES ('history_bytes', 0), ('history_seq', 0), ('device_walk', -1);
         CREATE TABLE api_key (
             id TEXT PRIMARY KEY, app TEXT NOT NULL, scope TEXT NOT NULL, secret_hash BLOB NOT NULL,
             created_at INTEGER NOT NULL, revoked_at INTEGER

@@ -15,6 +15,8 @@ struct Statements {
     }
 
     let db: Database
+    /// Where rows that cannot be read are noted and passed over; `nil`: the first of them fails the query.
+    var damage: DamageNotes?
 
     /// Calls `body` for each row.
     func query(_ text: String, _ arguments: [Argument] = [], _ body: (inout RowReader) throws -> Void) throws {
@@ -23,7 +25,12 @@ struct Statements {
                 let code = sqlite3_step(statement)
                 guard code == SQLITE_ROW else { return try check(code) }
                 var row = RowReader(statement)
-                try body(&row)
+                do {
+                    try body(&row)
+                } catch let row as DamagedRow {
+                    guard let damage else { throw row }
+                    damage.note(row)
+                }
             }
         }
     }

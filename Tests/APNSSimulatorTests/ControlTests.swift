@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// The control API over its real port, with curl.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ControlTests {
     struct Control: Sendable {
         let simulator: APNSSimulator

@@ -7,7 +7,7 @@ import NIOHTTP2
 import Testing
 
 /// A crowd over the control API, pushed to over the wire.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct CrowdControlTests {
     static let crowd: JSONValue = [
         "name": "c1", "count": 1_000_000, "bundleID": "com.acme.pizza", "environment": "sandbox",

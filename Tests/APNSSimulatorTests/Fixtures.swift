@@ -125,11 +125,13 @@ struct PhoneBench {
     }
 
     mutating func push(
-        _ body: JSONObject, to use: TokenUse = .pushToStart, priority: Int = 5, type: PushType = .liveactivity
+        _ body: JSONObject, to use: TokenUse = .pushToStart, priority: Int = 5, type: PushType = .liveactivity,
+        collapseID: String? = nil
     ) {
         pushes += 1
         let push = DevicePush(
-            id: PushID(high: 0, low: pushes), use: use, type: type, priority: priority, body: body)
+            id: PushID(high: 0, low: pushes), use: use, type: type, priority: priority, body: body,
+            collapseID: collapseID)
         keep(phone.receive(push, at: now))
     }
 

@@ -7,7 +7,7 @@ import NIOHTTP2
 import Testing
 
 /// The front from outside: HTTP/2 frames over TLS, and a client that is not ours.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct FrontTests {
     let team = Team()
 

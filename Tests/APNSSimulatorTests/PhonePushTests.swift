@@ -65,6 +65,18 @@ struct PhonePushTests {
     }
 
     @Test
+    func `a type may decode as whoever installs it says`() throws {
+        let type = InstalledActivityType(
+            named: "OrderAttributes", attributes: { _ in nil },
+            contentState: { $0["step"] == "burnt" ? "`/step`: a dish that can be eaten expected" : nil })
+        var bench = try PhoneBench { $0.installs(type) }
+        bench.push(Fixture.startBody(at: Self.now, ["content-state": ["step": "burnt"]]))
+        #expect(bench.codes == [.contentStateUndecodable])
+        bench.push(Fixture.startBody(at: Self.now, ["content-state": ["step": "anything"]]))
+        #expect(bench.phone.cards.count == 1)
+    }
+
+    @Test
     func `a start makes a card with its alert, wakes the app, and the app reports the token`() throws {
         var bench = try PhoneBench { $0.appState = .killed }
         bench.push(Fixture.startBody(at: Self.now, ["relevance-score": 50, "content-state": Fixture.state(eta: 5.0)]))

@@ -8,7 +8,7 @@ import NIOHTTP2
 import Testing
 
 /// The simulator as its user has it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SimulatorTests {
     private func configuration() -> APNSSimulator.Configuration {
         var configuration = APNSSimulator.Configuration()

@@ -7,7 +7,7 @@ import NIOHTTP2
 import Testing
 
 /// What is done to whole connections, on demand.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TransportFaultTests {
     struct Line: Sendable {
         let simulator: APNSSimulator

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct GroupCommitTests {
     /// Keeps the writer busy in a transaction of its own until the gate opens.
     private struct Hold: Command {

@@ -22,7 +22,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: FaultPoint.allCases.map { ($0, 1 + dice.roll(4)) })
     }()
 
-    @Test(.timeLimit(.minutes(3)), arguments: points)
+    @Test(.timeLimit(.minutes(10)), arguments: points)
     func `killed at a fault point, every live phone gets the newest state, and nothing comes twice`(
         _ point: FaultPoint
     ) async throws {

@@ -85,7 +85,7 @@ import Testing
                 try await stack.set("o1", "preparing", people: ["alice"], ["staleAt": 1_700_000_000])
             }
             #expect(error?.status == 422 && error?.detail.contains("staleAt") == true)
-            try await stack.set("o1", "ready", people: ["alice"], ["staleAfter": "1s"])
+            try await stack.set("o1", "ready", people: ["alice"], ["staleAfter": "10s"])
             try await stack.simulator.wait(for: phone, timeout: .seconds(60)) {
                 $0.cards.count == 1 && $0.cards[0].state == .stale
             }

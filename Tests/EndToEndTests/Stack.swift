@@ -1,6 +1,7 @@
 import APNSClient
 import APNSModel
 import APNSSimulator
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityAPI
@@ -41,6 +42,9 @@ struct Stack: Sendable {
         var environments: Set<APNSEnvironment> = [.sandbox]
         /// The topics that the key may push to; all when `nil`.
         var topics: Set<BundleID>?
+        /// Who computes the states of which type.
+        var providers: [String: RefreshService.Provider.Ask] = [:]
+        var zones: any ZoneSource = ZoneDirectory()
 
         var bundleID: BundleID { BundleID(app.bundleID) ?? Stack.bundleID }
 
@@ -144,29 +148,21 @@ struct Stack: Sendable {
         _ options: Options, _ store: SQLiteStore, _ client: APNSClient, _ routes: [APNSClient.Route],
         _ onListening: @escaping @Sendable (String) async -> Void
     ) throws -> ServiceGroup {
-        let settings = AppSettings(
+        var settings = AppSettings(
             bundleID: options.bundleID,
             types: try options.types ?? orderTypes(options), environments: options.environments)
-        let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+        for name in options.providers.keys { settings.types[name]?.isProvided = true }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let registry = MetricsRegistry()
-        let dispatcher = Dispatcher(
-            store: store, sender: client, apps: [settings], time: APNSClient.liveTime, node: 1, dice: dice,
-            limits: options.limits, metrics: DeliveryMetrics(factory: registry), logger: logger)
-        var serving = LiveActivityServer.Configuration(apps: [settings])
-        serving.port = 0
-        serving.metrics = MetricsSources(
-            registry: registry, version: Islet.version, startedAt: APNSClient.liveTime.wall()
-        ) { ConnectionReading.readings(of: client, routes) }
-        let server = LiveActivityServer(
-            configuration: serving, store: store, time: APNSClient.liveTime, dice: dice, logger: logger
-        ) { await onListening($0.description) }
-        return ServiceGroup(
-            configuration: .init(
-                services: [
-                    .init(service: CancellableService(run: client.run)), .init(service: dispatcher),
-                    .init(service: server),
-                ], logger: logger))
+        var parts = ServerParts(apps: [settings], routes: routes, version: Islet.version, logger: logger)
+        parts.port = 0
+        parts.delivery = options.limits
+        parts.zones = options.zones
+        for (name, ask) in options.providers {
+            guard let type = settings.types[name] else { continue }
+            parts.providers.append(.init(app: settings.bundleID, type: type, ask: ask))
+        }
+        let services = parts.services(store, client) { await onListening($0.description) }
+        return ServiceGroup(configuration: .init(services: services.map { .init(service: $0) }, logger: logger))
     }
 
     private static func orderTypes(_ options: Options) throws -> [ActivityType] {

@@ -7,7 +7,7 @@ import Testing
 
 /// A service that falters while thousands of pushes are on their way: each push has one outcome, none fails that need
 /// not, and what may have arrived is never sent again.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct TransportFaultTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct TransportFaultTests {
     @Test func `connections that close in order, and refused streams, cost the caller nothing`() async throws {
         var faults = [fault(.goAway(reason: "Shutdown", last: .this), after: 700)]
         faults.append(fault(.goAway(reason: "Shutdown", last: .previous), after: 1_500))

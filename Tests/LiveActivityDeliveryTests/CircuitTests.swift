@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct CircuitTests {
     private static let unwell = PushAnswer(status: 503, reason: .known(.serviceUnavailable))
     private static let route = PushRoute(Sample.bundleID, .production)

@@ -7,7 +7,7 @@ import StorageSQLite
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct DispatcherTests {
     @Test func `a change is pushed at once, and nothing is polled while nothing is due`() async throws {
         try await withStage { stage in

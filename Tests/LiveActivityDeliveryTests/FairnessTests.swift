@@ -5,7 +5,7 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FairnessTests {
     @Test func `a change of a small activity leaves while a large one is on its way, which has half of the room`()
         async throws

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FaultPointTests {
     @Test func `a change passes every fault point on its way, in this order`() async throws {
         let reached = Mutex<[FaultPoint]>([])

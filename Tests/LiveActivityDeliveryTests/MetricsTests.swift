@@ -6,7 +6,7 @@ import Testing
 
 @testable import LiveActivityDelivery
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct MetricsTests {
     static let outcomes: [(SettleFlight.Outcome, verdict: String, reason: String)] = [
         (.answered(.success(PushAnswer(status: 200))), "accepted", "none"),

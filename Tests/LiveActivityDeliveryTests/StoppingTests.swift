@@ -7,7 +7,7 @@ import StorageSQLite
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoppingTests {
     @Test func `a graceful stop settles what is in the air and claims nothing more`() async throws {
         let sender = ScriptedSender { _, _ in .hold }

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// The real dispatcher over a store that fails and crashes, and an APNs that loses pushes and answers.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct StorageFaultTests {
     @Test(arguments: UInt64(1)...60)
     func `the newest state arrives, no card starts twice, and nothing is left in flight`(seed: UInt64) async throws {

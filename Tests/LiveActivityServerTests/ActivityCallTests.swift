@@ -17,6 +17,7 @@ private let order = #"{"type":"Order","state":{"step":1},"attributes":{"shop":"R
                     "revision": 1, "changed": true, "phase": "active",
                     "phones": ["start": 0, "update": 0, "pending": 0, "none": 0],
                     "reasons": [["reason": "nothing-to-update", "count": 0]],
+                    "summary": "no phone: nothing to update",
                 ])
         }
     }
@@ -99,21 +100,6 @@ private let order = #"{"type":"Order","state":{"step":1},"attributes":{"shop":"R
                     ["reason": "no-push-to-start-token", "count": 3], ["reason": "activities-disabled", "count": 1],
                 ])
             #expect(reply["/phones"] == ["start": 0, "update": 0, "pending": 3, "none": 1])
-        }
-    }
-
-    @Test func `phones too many to look at one by one are counted by their cards, and a view says that there are more`()
-        async throws
-    {
-        var limits = LiveActivityServer.Limits()
-        limits.countedPhones = 2
-        try await withServer(limits: limits) { fixture in
-            for name in ["a", "b", "c"] { _ = try await fixture.put("/v1/devices/\(name)", #"{"user":"u-\#(name)"}"#) }
-            let reply = try await fixture.put(
-                "/v1/activities/x", #"{"type":"Order","state":{},"audience":{"users":["u-a","u-b","u-c"]}}"#)
-            #expect(reply["/phones"] == ["start": 3, "update": 0, "pending": 0, "none": 0])
-            #expect(reply["/more"] == nil)
-            #expect(try await fixture.call(.get, "/v1/activities/x")["/more"] == 1)
         }
     }
 

@@ -32,6 +32,13 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.put, path, body, 422, "invalid_body", pointer)
     }
 
+    /// What APNs would take and iOS would ignore.
+    static func ignored(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String, _ pointer: String
+    ) -> BadInput {
+        BadInput(method, path, body, 422, "ignored_by_ios", pointer)
+    }
+
     // MARK: - Of every call with a body
 
     static let paths: [(HTTPRequest.Method, String)] = [
@@ -88,9 +95,13 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .put(activity, order(#""audience":{"users":[],"devices":[]}"#), "/audience/devices"),
         .put(activity, order(#""audience":{"users":[],"devices":["d",""]}"#), "/audience/devices/1"),
         .put(activity, order(#""alert":{}"#), "/alert/title"),
-        .put(activity, order(#""alert":{"title":""}"#), "/alert/title"),
+        .ignored(.put, activity, order(#""alert":{"title":""}"#), "/alert/title"),
+        .ignored(.put, activity, order(#""alert":{"title":" \t\u00a0"}"#), "/alert/title"),
+        .ignored(.put, activity, order(#""alert":{"title":"a","sound":"Sounds/ding.caf"}"#), "/alert/sound"),
+        .ignored(.put, activity, order(#""alert":{"title":"a","sound":" "}"#), "/alert/sound"),
+        .ignored(.put, activity, order(#""alert":{"title":"a","body":{"locKey":" "}}"#), "/alert/body/locKey"),
         .put(activity, order(#""alert":{"title":5}"#), "/alert/title"),
-        .put(activity, order(#""alert":{"title":{"locKey":""}}"#), "/alert/title/locKey"),
+        .ignored(.put, activity, order(#""alert":{"title":{"locKey":""}}"#), "/alert/title/locKey"),
         .put(activity, order(#""alert":{"title":{"locArgs":[]}}"#), "/alert/title/locKey"),
         .put(activity, order(#""alert":{"title":"a","bdy":"b"}"#), "/alert/bdy"),
         .put(activity, order(#""alert":{"title":"a","sound":""}"#), "/alert/sound"),
@@ -101,11 +112,13 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .put(activity, order(#""priority":10"#), "/priority"),
         .put(activity, order(#""relevance":1e999"#), "/relevance"),
         .put(activity, order(#""relevance":"high""#), "/relevance"),
-        .put(activity, order(#""staleAt":1000000000"#), "/staleAt"),
-        .put(activity, order(#""staleAt":"2027-01-15T08:00:00Z""#), "/staleAt"),
+        .ignored(.put, activity, order(#""staleAt":1000000000"#), "/staleAt"),
+        .ignored(.put, activity, order(#""staleAt":1800000009"#), "/staleAt"),
+        .ignored(.put, activity, order(#""staleAt":"2027-01-15T08:00:00Z""#), "/staleAt"),
         .put(activity, order(#""staleAt":1800000100000"#), "/staleAt"),
         .put(activity, order(#""staleAt":"tomorrow""#), "/staleAt"),
-        .put(activity, order(#""staleAfter":"0s""#), "/staleAfter"),
+        .ignored(.put, activity, order(#""staleAfter":"0s""#), "/staleAfter"),
+        .ignored(.put, activity, order(#""staleAfter":"9s""#), "/staleAfter"),
         .put(activity, order(#""staleAfter":"31d""#), "/staleAfter"),
         .put(activity, order(#""staleAfter":-1"#), "/staleAfter"),
         .put(activity, order(#""staleAfter":"10m","staleAt":1800009000"#), "/staleAfter"),
@@ -122,6 +135,9 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             .put, activity, #"{"type":"Order","state":{"text":""# + String(repeating: "x", count: 5000) + #""}}"#, 422,
             "payload_too_large", "/state"),
         BadInput(
+            .put, "/v1/activities/new", #"{"type":"Checked","state":{"status":1}}"#, 422, "contract_violation",
+            "/state/status"),
+        BadInput(
             .put, activity,
             order(#""audience":{"users":["# + (0...1000).map { "\"u\($0)\"" }.joined(separator: ",") + "]}"), 422,
             "audience_too_large", "/audience/users"),
@@ -133,7 +149,11 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.post, activity + "/end", #"{"dismissAt":-5}"#, 422, "invalid_body", "/dismissAt"),
         BadInput(
             .post, activity + "/end", #"{"dismissNow":true,"dismissAfter":"1m"}"#, 422, "invalid_body", "/dismissNow"),
-        BadInput(.post, activity + "/end", #"{"alert":{"title":""}}"#, 422, "invalid_body", "/alert/title"),
+        .ignored(.post, activity + "/end", #"{"alert":{"title":""}}"#, "/alert/title"),
+        .ignored(.post, activity + "/end", #"{"dismissAt":1799999999}"#, "/dismissAt"),
+        .ignored(.post, activity + "/end", #"{"dismissAt":1800014401}"#, "/dismissAt"),
+        .ignored(.post, activity + "/end", #"{"dismissAfter":"241m"}"#, "/dismissAfter"),
+        .ignored(.post, activity + "/end", #"{"dismissAfter":"0s"}"#, "/dismissAfter"),
         BadInput(.get, "/v1/activities/nobody", "", 404, "unknown_activity"),
         BadInput(.get, "/v1/activities/nobody/timeline", "", 404, "unknown_activity"),
     ]
@@ -150,10 +170,11 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.patch, activity, #"{"attributes":{}}"#, 422, "invalid_body", "/attributes"),
         BadInput(.patch, activity, #"{"sequence":-1}"#, 422, "invalid_body", "/sequence"),
         BadInput(.patch, activity, #"{"relevance":1e999}"#, 422, "invalid_body", "/relevance"),
-        BadInput(.patch, activity, #"{"staleAt":1000000000}"#, 422, "invalid_body", "/staleAt"),
+        .ignored(.patch, activity, #"{"staleAt":1000000000}"#, "/staleAt"),
+        .ignored(.patch, activity, #"{"staleAfter":1}"#, "/staleAfter"),
         BadInput(.patch, activity, #"{"staleAt":1800009000,"staleAfter":"5m"}"#, 422, "invalid_body", "/staleAfter"),
         BadInput(.patch, activity, #"{"priority":"urgent"}"#, 422, "invalid_body", "/priority"),
-        BadInput(.patch, activity, #"{"alert":{"title":""}}"#, 422, "invalid_body", "/alert/title"),
+        .ignored(.patch, activity, #"{"alert":{"title":""}}"#, "/alert/title"),
         BadInput(
             .patch, activity, #"{"state":{"text":""# + String(repeating: "x", count: 5000) + #""}}"#, 422,
             "payload_too_large", "/state"),
@@ -311,7 +332,18 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             BadInput(.post, "/healthz", "", 405, "method_not_allowed"),
         ]
 
-    static let all = general + empty + activities + changes + phones + ids
+    static let refreshes: [BadInput] = [
+        BadInput(.post, "/v1/users/ada/refresh", #"{"type":"Order"}"#, 422, "no_provider", "/type"),
+        BadInput(.post, "/v1/users/ada/refresh", #"{"type":"Pizza"}"#, 422, "unknown_type", "/type"),
+        BadInput(.post, "/v1/users/ada/refresh", #"{"user":"bob"}"#, 422, "invalid_body", "/user"),
+        BadInput(.post, "/v1/refreshes", "{}", 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"users":["ada"],"all":true}"#, 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"all":false}"#, 422, "invalid_body", "/users"),
+        BadInput(.post, "/v1/refreshes", #"{"users":["ada",""]}"#, 422, "invalid_body", "/users/1"),
+        BadInput(.post, "/v1/refreshes", #"{"users":[],"type":"Silent"}"#, 422, "no_provider", "/type"),
+    ]
+
+    static let all = general + empty + activities + changes + phones + ids + refreshes
 }
 
 @Suite struct BadInputTests {
@@ -384,7 +416,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     @Test func `an unknown type is refused with the known ones`() async throws {
         try await withServer { fixture in
             let reply = try await fixture.put("/v1/activities/a", #"{"type":"Ordr","state":{}}"#)
-            #expect(reply["/expected"] == "one of `Named`, `Order`, `Silent`")
+            #expect(reply["/expected"] == "one of `Checked`, `Focus`, `Named`, `Order`, `Silent`")
         }
     }
 

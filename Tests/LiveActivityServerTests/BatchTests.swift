@@ -104,7 +104,7 @@ private func put(_ id: String, _ step: Int, _ more: String = "") -> String {
         }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `a client that sends everything before it reads gets all answers`() async throws {
         try await withListeningServer { fixture, address in
             try await SocketClient.connect(to: address) { client in
@@ -127,7 +127,7 @@ private func put(_ id: String, _ step: Int, _ more: String = "") -> String {
         }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `a slow reader slows the reading of lines down, and gets all answers`() async throws {
         var limits = LiveActivityServer.Limits()
         limits.unreadBytes = 2000

@@ -181,6 +181,8 @@ extension Fixture {
             (.post, order + "/audience", #"{"add":["ada"]}"#),
             (.put, "/v1/devices/phone/instances/c", #"{"type":"Order","activity":"order-1","state":"active"}"#),
             (.put, "/v1/devices/phone/instances", #"{"sequence":1,"instances":[]}"#),
+            (.post, "/v1/users/ada/notifications", #"{"alert":{"title":"Hello"}}"#),
+            (.post, "/v1/users/ada/refresh", nil), (.post, "/v1/refreshes", #"{"users":["ada"]}"#),
             (.post, order + "/end", "{}"), (.delete, order, nil), (.delete, "/v1/devices/phone", nil),
         ]
         #expect(writes.count == Route.all.filter { $0.scope != nil && $0.method != .get }.count - 1)

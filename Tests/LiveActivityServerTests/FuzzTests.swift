@@ -90,6 +90,10 @@ struct BodyDice {
             "idempotencyKey": "key-1",
         ],
         "/v1/activities/{activity}/end": ["state": ["step": 9], "dismissAfter": "5m"],
+        "/v1/users/{user}/notifications": [
+            "id": "n1", "alert": ["title": "Hello", "subtitle": ["locKey": "k"], "sound": "default"],
+            "data": ["page": 3], "devices": "all", "expiresAfter": "1h", "collapse": "c",
+        ],
         "/v1/devices/{device}": ["user": "ada", "osVersion": "18.1", "deviceToken": .string(token("device"))],
         "/v1/devices/{device}/push-to-start-tokens/{type}": ["token": .string(token("start"))],
         "/v1/devices/{device}/instances/{localID}": [
@@ -104,6 +108,7 @@ struct BodyDice {
     private static let ids: [String: [String]] = [
         "activity": ["order-1", "order-2", "%C3%A9", "a%00"], "device": ["phone-1", "phone-2"],
         "type": ["Order", "Named", "Nope"], "localID": ["card-1", "card-2"],
+        "user": ["ada", "bob"],
     ]
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])

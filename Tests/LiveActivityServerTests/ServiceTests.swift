@@ -27,7 +27,16 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore {
     func activities(
         on: DeviceID, of: BundleID
     ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)] { throw error }
+    func latestHistory(of: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord] { throw error }
+    func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot { throw error }
+    func running(
+        since time: UnixTime, after: RunningActivity?, limit: Int
+    ) async throws(StorageError) -> [RunningActivity] { throw error }
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] { throw error }
+    func refreshes(of: UserID, in: BundleID) async throws(StorageError) -> [RefreshRecord] { throw error }
+    func people(
+        of: BundleID, after: UserNumber, limit: Int
+    ) async throws(StorageError) -> [(number: UserNumber, id: UserID)] { throw error }
     func activities(of: BundleID, _ filter: ActivityFilter) async throws(StorageError) -> ActivityPage { throw error }
     func preview<C: Command>(
         _ command: C, of: ActivityID, in: BundleID, phones: [PhoneStretch]
@@ -118,6 +127,8 @@ private struct RecordingHandler: LogHandler {
         case "/v1/activities/{activity}/audience": #"{"add":["ada"]}"#
         case "/v1/batch": #"{"method":"DELETE","path":"/v1/activities/a"}"#
         case "/v1/activities/{activity}/end": "{}"
+        case "/v1/users/{user}/notifications": #"{"id":"n","alert":{"title":"Hello"}}"#
+        case "/v1/refreshes": #"{"users":["ada"]}"#
         case "/v1/devices/{device}": route.method == .put ? #"{"user":"ada"}"# : nil
         case "/v1/devices/{device}/push-to-start-tokens/{type}": #"{"token":"\#(token("a"))"}"#
         case "/v1/devices/{device}/instances/{localID}": #"{"type":"Order","activity":"a","state":"active"}"#

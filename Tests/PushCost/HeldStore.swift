@@ -22,6 +22,7 @@ final class HeldStore: WorkStore {
 
     var wakeUps: AsyncStream<Void> { inner.wakeUps }
     func nextWakeAt() async throws(StorageError) -> UnixTime? { try await inner.nextWakeAt() }
+    func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await inner.nextNotificationAt() }
 
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
         if command.rank == .claim { await letClaim() }

@@ -33,6 +33,9 @@ package struct ModelStore: Sendable {
         (rows.activities.values.compactMap(\.wakeAt) + rows.lanes.values.flatMap { $0.compactMap(\.nextAt) }).min()
     }
 
+    /// The same of ordinary notifications.
+    package var nextNotificationAt: UnixTime? { rows.notifications.values.map(\.nextAt).min() }
+
     private mutating func apply(_ draft: Draft) {
         let (from, changes) = (draft.snapshot, draft.changes)
         for key in changes.activities {
@@ -61,6 +64,13 @@ package struct ModelStore: Sendable {
         for key in changes.tombstones { rows.tombstones[key] = from.tombstones[key] }
         for key in changes.owners { rows.owners[key] = from.owners[key] }
         for key in changes.budgets { rows.budgets[key] = from.budgets[key] }
+        for key in changes.removedNotifications { rows.notifications[key] = nil }
+        for key in changes.notifications { rows.notifications[key] = from.notifications[key] }
+        for key in changes.removedAddressees { rows.addressees[key] = nil }
+        for key in changes.addressees { rows.addressees[key] = from.addressees[key] }
+        for key in changes.refreshes { rows.refreshes[key] = from.refreshes[key] }
+        for key in changes.removedMemos { rows.memos[key] = nil }
+        for key in changes.memos { rows.memos[key] = from.memos[key] }
         rows.nextActivityNumber = max(rows.nextActivityNumber, from.nextActivityNumber)
         rows.nextUserNumber = max(rows.nextUserNumber, from.nextUserNumber)
         history += changes.history
@@ -108,14 +118,11 @@ extension ModelStore {
                 loadDevices(of: user, activity: number, &part)
             }
         case .device(let app, let id):
-            guard let device = rows.deviceKeys[.init(app, id)] else { return }
-            loadDevice(device, &part)
-            for phone in rows.instances.keys where phone.device == device {
-                loadActivity(phone.activity, &part)
-                loadPhone(phone.activity, device, &part)
-            }
-            for (tombstone, record) in rows.tombstones where tombstone.device == device {
-                part.tombstones[tombstone] = record
+            if let device = rows.deviceKeys[.init(app, id)] { loadWholeDevice(device, &part) }
+        case .holders(let values):
+            for value in values {
+                guard let owner = rows.owners[value], owner.kind != .update else { continue }
+                loadWholeDevice(owner.device, &part)
             }
         case .activitiesOf(let app, let id):
             guard let user = rows.users[.init(app, id)] else { return }
@@ -131,6 +138,9 @@ extension ModelStore {
         case .idempotency(let app, let hash):
             part.idempotency[.init(app, hash)] = rows.idempotency[.init(app, hash)]
         case .due(let due): loadDue(due, &part)
+        case .dueNotifications(let due): loadNotifications(due, &part)
+        case .addressees(let keys): loadAddressees(keys, &part)
+        case .refreshes, .memos, .provided, .dueRefreshes: loadRefreshes(key, &part)
         }
     }
 
@@ -172,7 +182,7 @@ extension ModelStore {
         part.memberMarks[.init(number, user)] = rows.memberMarks[.init(number, user)]
     }
 
-    private func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
+    func loadActivity(_ number: ActivityNumber, _ part: inout Snapshot) {
         guard let activity = rows.activities[number] else { return }
         part.activities[number] = activity
         part.activityNumbers[.init(activity.app, activity.id)] = number
@@ -180,11 +190,22 @@ extension ModelStore {
         part.lanes[number] = rows.lanes[number]
     }
 
-    private func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
+    func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
         guard let device = rows.devices[key] else { return }
         part.devices[key] = device
         part.deviceKeys[.init(device.app, device.id)] = key
         for (token, record) in rows.deviceTokens where token.device == key { part.deviceTokens[token] = record }
+    }
+
+    private func loadWholeDevice(_ device: DeviceKey, _ part: inout Snapshot) {
+        loadDevice(device, &part)
+        for phone in rows.instances.keys where phone.device == device {
+            loadActivity(phone.activity, &part)
+            loadPhone(phone.activity, device, &part)
+        }
+        for (tombstone, record) in rows.tombstones where tombstone.device == device {
+            part.tombstones[tombstone] = record
+        }
     }
 
     private func loadDevices(of user: UserNumber, activity: ActivityNumber?, _ part: inout Snapshot) {
@@ -214,7 +235,7 @@ extension ModelStore {
             return
         }
         part.budgets[.init(device, .start)] = rows.budgets[.init(device, .start)]
-        for (token, record) in rows.deviceTokens where token.device == device && token.kind == .pushToStart {
+        for (token, record) in rows.deviceTokens where token.device == device {
             part.deviceTokens[token] = record
         }
         let type = rows.activities[activity]?.type

@@ -58,6 +58,12 @@ package final class ReferenceStore: WorkStore {
         return at
     }
 
+    package func nextNotificationAt() async throws(StorageError) -> UnixTime? {
+        let (at, fails) = state.withLock { ($0.store.nextNotificationAt, $0.dice.chance($0.faults.fails)) }
+        if fails { throw .failed("as the dice say") }
+        return at
+    }
+
     package func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
         typealias Taken = (Result<C.Reply, Refusal>?, Fate?, AsyncStream<Void>.Continuation?)
         let (result, fate, wake) = state.withLock { state -> Taken in
@@ -71,7 +77,8 @@ package final class ReferenceStore: WorkStore {
                 return (nil, fate, nil)
             }
             let result = state.store.run(command)
-            let makesWorkDue = command.rank != .claim && state.store.nextWakeAt != nil
+            let isDue = state.store.nextWakeAt != nil || state.store.nextNotificationAt != nil
+            let makesWorkDue = command.rank != .claim && isDue
             return (result, fate, makesWorkDue ? state.wake : nil)
         }
         wake?.yield()

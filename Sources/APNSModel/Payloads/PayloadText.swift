@@ -34,9 +34,19 @@ struct PayloadText {
     /// Closes `aps` and the payload; members of the app's own stand beside `aps`.
     ///
     /// - Throws: `PayloadError.tooLarge` when it passes `limit` bytes.
-    consuming func finished(limit: Int, parts: [PayloadError.Part] = []) throws(PayloadError) -> [UInt8] {
+    consuming func finished(
+        limit: Int, parts: [PayloadError.Part] = [], beside data: JSONObject = [:]
+    ) throws(PayloadError) -> [UInt8] {
+        guard data["aps"] == nil else { throw .dataNamesAPS }
         var bytes = bytes
-        bytes += "}}".utf8
+        bytes.append(UInt8(ascii: "}"))
+        for (key, value) in data {
+            bytes.append(UInt8(ascii: ","))
+            bytes += JSONValue.string(key).bytes
+            bytes.append(UInt8(ascii: ":"))
+            bytes += value.bytes
+        }
+        bytes.append(UInt8(ascii: "}"))
         guard bytes.count <= limit else { throw .tooLarge(bytes: bytes.count, limit: limit, parts: parts) }
         return bytes
     }
@@ -60,10 +70,12 @@ public enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
     case missingAttributesType
     /// Not a finite number.
     case badRelevanceScore
+    /// The app's own data has a member `aps`, which is Apple's.
+    case dataNamesAPS
 
     /// A part of a payload and its size in bytes.
     public struct Part: Sendable, Hashable {
-        /// What the caller gave: `content-state`, `attributes`, `alert`.
+        /// What the caller gave: `content-state`, `attributes`, `alert`, `data`.
         public let name: String
         /// Its size as JSON text.
         public let bytes: Int
@@ -78,6 +90,7 @@ public enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
         case .missingAlertTitle: "a start needs an alert with a title that is not empty"
         case .missingAttributesType: "a start needs the Swift name of the attributes type"
         case .badRelevanceScore: "a relevance score is a finite number"
+        case .dataNamesAPS: "`aps` is Apple's own member: the app's data goes beside it under other names"
         }
     }
 }

@@ -40,7 +40,7 @@ public struct PushAlert: Sendable, Hashable {
     }
 
     /// The form of ordinary notifications: flat `title-loc-key`, `loc-key` beside each other; the sound goes outside.
-    var notificationValue: JSONValue {
+    func notificationValue(subtitle: Text?) -> JSONValue {
         var members: JSONObject = [:]
         func add(_ text: Text, _ plain: String, _ prefix: String) {
             switch text {
@@ -51,6 +51,7 @@ public struct PushAlert: Sendable, Hashable {
             }
         }
         add(title, "title", "title-")
+        if let subtitle { add(subtitle, "subtitle", "subtitle-") }
         if let body { add(body, "body", "") }
         return .object(members)
     }

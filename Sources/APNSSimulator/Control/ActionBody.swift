@@ -7,6 +7,7 @@ struct ActionBody: Decodable {
     let localID: String?
     let isOn: Bool?
     let user: String?
+    let status: NotificationAuthorization?
     let attributesType: String?
     let attributes: JSONObject?
     let contentState: JSONObject?
@@ -26,7 +27,7 @@ struct ActionBody: Decodable {
 
     private static let fields: [String: Set<String>] = [
         "swipe": ["localID"], "rotateUpdateToken": ["localID"], "setActivitiesEnabled": ["isOn"],
-        "setFrequentPushes": ["isOn"], "signIn": ["user"],
+        "setFrequentPushes": ["isOn"], "signIn": ["user"], "setNotificationAuthorization": ["status"],
         "startLocally": ["attributesType", "attributes", "contentState", "activity", "staleDate", "relevance"],
         "updateLocally": ["localID", "contentState", "staleDate", "basedOn"],
         "endLocally": ["localID", "contentState", "dismissAt", "dismissNow"],
@@ -49,6 +50,8 @@ struct ActionBody: Decodable {
         case "setActivitiesEnabled": return .setActivitiesEnabled(try need(isOn, "isOn"))
         case "setFrequentPushes": return .setFrequentPushes(try need(isOn, "isOn"))
         case "signIn": return .signIn(user: user)
+        case "setNotificationAuthorization":
+            return .setNotificationAuthorization(try need(status, "status"))
         case "startLocally":
             return .startLocally(
                 PhoneAction.LocalStart(

@@ -97,6 +97,7 @@ struct PhonesBody: Decodable {
     let locale: String?
     let activitiesEnabled: Bool?
     let frequentPushesEnabled: Bool?
+    let notificationAuthorization: NotificationAuthorization?
     let appState: AppState?
     let isLocked: Bool?
     let isOnline: Bool?
@@ -145,6 +146,7 @@ struct PhonesBody: Decodable {
         phone.locale = locale ?? phone.locale
         phone.activitiesEnabled = activitiesEnabled ?? phone.activitiesEnabled
         phone.frequentPushesEnabled = frequentPushesEnabled ?? phone.frequentPushesEnabled
+        phone.notificationAuthorization = notificationAuthorization ?? phone.notificationAuthorization
         phone.appState = appState ?? phone.appState
         phone.isLocked = isLocked ?? phone.isLocked
         phone.isOnline = isOnline ?? phone.isOnline

@@ -15,9 +15,9 @@ internal import NIOCore
 ///   and without `pem` the new key's `p8`, shown this once
 /// - `DELETE /v1/keys/{keyID}` → 204
 /// - `POST /v1/phones`: `user`, `bundleID`, `count?`, `id?`, `environment?`, `iOS?`, `appVersion?`, `build?`, `model?`,
-///   `timeZone?`, `locale?`, `activitiesEnabled?`, `frequentPushesEnabled?`, `appState?`, `isLocked?`, `isOnline?`,
-///   `asksToAllow?`, `noticesInBackground?`, `clockSkew?`, `activityTypes?` → 201 `phones`: their ids; with `count`
-///   over 1, `id` and `user` get `-1`, `-2` … appended
+///   `timeZone?`, `locale?`, `activitiesEnabled?`, `frequentPushesEnabled?`, `notificationAuthorization?`, `appState?`,
+///   `isLocked?`, `isOnline?`, `asksToAllow?`, `noticesInBackground?`, `clockSkew?`, `activityTypes?` → 201
+///   `phones`: their ids; with `count` over 1, `id` and `user` get `-1`, `-2` … appended
 /// - `GET /v1/phones?after=&limit=` → `phones`: `id`, `user`, `running`, `appState`, `isOnline`; in the order in which
 ///   they were made
 /// - `GET /v1/phones/{phone}` → `id`, `lockScreen`, `log`; tokens are masked
@@ -44,7 +44,8 @@ internal import NIOCore
 ///
 /// Actions: `foreground`, `background`, `launch`, `kill`, `forceQuit`, `uninstall`, `allow`, `offline`, `online`,
 /// `lock`, `unlock`, `rotatePushToStartToken`, `rotateDeviceToken`; `swipe` and `rotateUpdateToken` with `localID?`;
-/// `setActivitiesEnabled` and `setFrequentPushes` with `isOn`; `signIn` with `user?`; `startLocally` with
+/// `setActivitiesEnabled` and `setFrequentPushes` with `isOn`; `setNotificationAuthorization` with `status`;
+/// `signIn` with `user?`; `startLocally` with
 /// `attributesType`, `attributes`, `contentState`, `activity?`, `staleDate?`, `relevance?`; `updateLocally` with
 /// `localID`, `contentState`, `staleDate?`, `basedOn?`; `endLocally` with `localID`, `contentState?`, `dismissAt?`,
 /// `dismissNow?`. Dates of actions are seconds since 1970.

@@ -14,7 +14,9 @@ extension LockScreen {
             "cards": .array(cards.map(\.view)), "dismissed": .array(dismissed.map(\.view)),
             "notifications": .array(notifications.map(\.view)), "appState": .string(appState.rawValue),
             "isOnline": .bool(isOnline), "isLocked": .bool(isLocked), "activitiesEnabled": .bool(activitiesEnabled),
-            "frequentPushesEnabled": .bool(frequentPushesEnabled), "waitingReports": .init(waitingReports),
+            "frequentPushesEnabled": .bool(frequentPushesEnabled),
+            "notificationAuthorization": .string(notificationAuthorization.rawValue),
+            "waitingReports": .init(waitingReports),
         ]
     }
 }
@@ -35,7 +37,14 @@ extension Card {
 
 extension ShownAlert {
     var view: JSONValue {
-        ["title": .string(title), "body": .init(body), "sound": .init(sound), "at": .init(at)]
+        var view: JSONObject = [
+            "title": .string(title), "body": .init(body), "sound": .init(sound), "at": .init(at),
+        ]
+        view["subtitle"] = subtitle.map(JSONValue.string)
+        view["threadID"] = threadID.map(JSONValue.string)
+        view["collapseID"] = collapseID.map(JSONValue.string)
+        view["data"] = data.isEmpty ? nil : .object(data)
+        return .object(view)
     }
 }
 

@@ -6,6 +6,8 @@ public struct DeviceLimits: Sendable, Hashable {
     public var highPriorityPerHour = 60
     /// The same while the person allows frequent updates.
     public var frequentHighPriorityPerHour = 600
+    /// Background pushes that wake the app within one hour: Apple asks for no more than two or three.
+    public var backgroundPushesPerHour = 3
     /// What happens to a high-priority push above the budget.
     public var throttling = Throttling.delayed(.seconds(300))
     /// Cards of one app that may run at once.

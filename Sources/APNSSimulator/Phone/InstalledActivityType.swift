@@ -1,5 +1,5 @@
 internal import Foundation
-internal import JSONText
+public import JSONText
 
 /// What an app's `ActivityAttributes` type looks like on a machine without ActivityKit: declare the same struct with
 /// this protocol instead, and the simulator decodes what it is sent with it.
@@ -30,6 +30,20 @@ public struct InstalledActivityType: Sendable {
         self.name = name
         attributesMistake = { _ in nil }
         contentStateMistake = { _ in nil }
+    }
+
+    /// A type that decodes as the caller says: by a contract, for instance.
+    ///
+    /// - Parameters:
+    ///   - attributes: Why the app could not decode these attributes; `nil`: it can.
+    ///   - contentState: Why the app could not decode this content state; `nil`: it can.
+    public init(
+        named name: String, attributes: @escaping @Sendable (JSONObject) -> String?,
+        contentState: @escaping @Sendable (JSONObject) -> String?
+    ) {
+        self.name = name
+        attributesMistake = attributes
+        contentStateMistake = contentState
     }
 
     /// Why the app cannot read these attributes, or `nil`.

@@ -21,6 +21,8 @@ public struct LockScreen: Sendable, Hashable {
     public let activitiesEnabled: Bool
     /// Whether the person allows frequent updates.
     public let frequentPushesEnabled: Bool
+    /// What the person said about ordinary notifications.
+    public let notificationAuthorization: NotificationAuthorization
     /// How many of the phone's reports have not reached the backend yet.
     public let waitingReports: Int
 
@@ -106,6 +108,14 @@ public struct ShownAlert: Sendable, Hashable {
     public let sound: String?
     /// On the phone's own clock.
     public let at: UnixTime
+    /// Of an ordinary notification: the line between title and body, or the key of it.
+    public internal(set) var subtitle: String?
+    /// Of an ordinary notification: those of one thread are shown as one group.
+    public internal(set) var threadID: String?
+    /// Of an ordinary notification: the next with the same takes its place.
+    public internal(set) var collapseID: String?
+    /// Of an ordinary notification: what the app reads when the person opens it.
+    public internal(set) var data: JSONObject = [:]
 }
 
 /// Something that a phone did without telling anybody: what was dropped, delayed or withheld, and why.
@@ -115,6 +125,7 @@ public struct DeviceLogEntry: Sendable, Hashable {
         case activitiesDisabled = "activities-disabled"
         case activityOver = "activity-over"
         case alertMissing = "alert-missing"
+        case backgroundBudget = "background-budget"
         case attributesMissing = "attributes-missing"
         case attributesTypeMissing = "attributes-type-missing"
         case attributesUndecodable = "attributes-undecodable"
@@ -129,6 +140,7 @@ public struct DeviceLogEntry: Sendable, Hashable {
         case highPriorityBudget = "high-priority-budget"
         case misplacedKeys = "misplaced-keys"
         case notAwakened = "not-awakened"
+        case notificationsDenied = "notifications-denied"
         case notStored = "not-stored"
         case olderThanShown = "older-than-shown"
         case pushToStartBudget = "push-to-start-budget"

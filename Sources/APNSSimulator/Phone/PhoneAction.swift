@@ -41,6 +41,8 @@ public enum PhoneAction: Sendable, Hashable {
     case setActivitiesEnabled(Bool)
     /// The person's switch; a change ends every card.
     case setFrequentPushes(Bool)
+    /// The person allows or forbids ordinary notifications.
+    case setNotificationAuthorization(NotificationAuthorization)
     /// Another person signs in, or nobody: `nil` tells the backend that this one left.
     case signIn(user: String?)
 

@@ -81,6 +81,22 @@ public enum AppState: String, Sendable, Hashable, CaseIterable, Codable {
     var runs: Bool { self == .foreground || self == .background }
 }
 
+/// What the person said about the app's ordinary notifications: Apple's `UNAuthorizationStatus`, in its words.
+///
+/// Live Activities have a switch of their own, and background pushes need no permission.
+public enum NotificationAuthorization: String, Sendable, Hashable, CaseIterable, Codable {
+    /// The person was not asked: nothing is shown.
+    case notDetermined
+    /// The person said no: nothing is shown.
+    case denied
+    /// The person said yes.
+    case authorized
+    /// On trial: shown without a sound.
+    case provisional
+
+    var showsAlerts: Bool { self == .authorized || self == .provisional }
+}
+
 /// A phone with one app on it, as it is made; everything that changes later is done by a `PhoneAction`.
 public struct PhoneSpecification: Sendable {
     /// The phone's id; `phone-1`, `phone-2` … when `nil`.
@@ -107,6 +123,8 @@ public struct PhoneSpecification: Sendable {
     public var activitiesEnabled = true
     /// The person's switch for frequent updates: a larger hourly budget.
     public var frequentPushesEnabled = false
+    /// What the person said about ordinary notifications.
+    public var notificationAuthorization = NotificationAuthorization.authorized
     /// What runs of the app once it has been launched for the first time.
     public var appState = AppState.background
     /// Whether the phone is locked; what is shown is the same.

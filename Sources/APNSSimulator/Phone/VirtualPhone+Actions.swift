@@ -43,6 +43,9 @@ extension VirtualPhone {
             try endLocally(localID, contentState, dismissal, at: now)
         case .setActivitiesEnabled(let isOn): setActivitiesEnabled(isOn, at: now)
         case .setFrequentPushes(let isOn): setFrequentPushes(isOn, at: now)
+        case .setNotificationAuthorization(let status):
+            profile.notificationAuthorization = status
+            if profile.appState.runs { reportDevice() }
         case .signIn(let user): signIn(user, at: now)
         }
         return nil

@@ -73,7 +73,8 @@ extension VirtualPhone {
                     osVersion: profile.iOS.description, appVersion: profile.appVersion, build: profile.build,
                     model: profile.model, environment: profile.environment,
                     activitiesEnabled: profile.activitiesEnabled,
-                    frequentPushesEnabled: profile.frequentPushesEnabled, deviceToken: deviceToken)))
+                    frequentPushesEnabled: profile.frequentPushesEnabled,
+                    notificationAuthorization: profile.notificationAuthorization, deviceToken: deviceToken)))
     }
 
     mutating func reportPushToStartToken() {

@@ -15,15 +15,30 @@ extension VirtualPhone {
     }
 
     private mutating func receiveAlert(_ push: DevicePush, at now: UnixTime) {
-        guard let aps = push.body["aps"]?.object, let alert = ShownAlert(notification: aps, at: now) else { return }
+        guard let aps = push.body["aps"]?.object, var alert = ShownAlert(notification: aps, at: now) else { return }
+        guard profile.notificationAuthorization.showsAlerts else {
+            return note(.notificationsDenied, "the person does not allow notifications", at: now, push: push.id)
+        }
+        alert.collapseID = push.collapseID
+        for (key, value) in push.body where key != "aps" { alert.data[key] = value }
+        // One that is told apart by nothing takes the place of the one that is shown.
+        if let id = push.collapseID { notifications.removeAll { $0.collapseID == id } }
         notifications.append(alert)
         if notifications.count > DeviceLimits.remembered { notifications.removeFirst() }
         effects.append(.changed)
     }
 
     private mutating func receiveBackground(_ push: DevicePush, at now: UnixTime) {
+        backgroundPushes.removeAll { $0 <= now - .seconds(3600) }
+        guard backgroundPushes.count < limits.backgroundPushesPerHour else {
+            let words = "over the budget of \(limits.backgroundPushesPerHour) background pushes an hour"
+            return note(.backgroundBudget, words, at: now, push: push.id)
+        }
+        // A launch reads the tokens and reports everything by itself.
+        let isLaunch = !profile.appState.runs
         guard wake(at: now, for: push.id) else { return }
-        reportEverything(at: now)
+        backgroundPushes.append(now)
+        if !isLaunch { reportEverything(at: now) }
     }
 
     /// The rules of a Live Activity push; `charged` when the push has paid its part of the budget already.
@@ -273,6 +288,8 @@ extension ShownAlert {
         guard let alert = aps["alert"]?.object else { return nil }
         guard let title = alert["title"]?.string ?? alert["title-loc-key"]?.string else { return nil }
         self.init(title: title, body: alert["body"]?.string ?? alert["loc-key"]?.string, sound: sound, at: now)
+        subtitle = alert["subtitle"]?.string ?? alert["subtitle-loc-key"]?.string
+        threadID = aps["thread-id"]?.string
     }
 
     private static func text(_ value: JSONValue?) -> String? {

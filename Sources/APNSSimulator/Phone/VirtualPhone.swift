@@ -23,6 +23,7 @@ struct VirtualPhone: Sendable {
     var pushToStartToken: PushToStartToken?
     var starts: [UnixTime] = []
     var highPriorityPushes: [UnixTime] = []
+    var backgroundPushes: [UnixTime] = []
     var delayed: [DelayedPush] = []
     var inventorySequence = 0
     /// What the running call has brought about so far.
@@ -73,7 +74,7 @@ struct VirtualPhone: Sendable {
             cards: sorted.map(\.element), dismissed: dismissed, notifications: notifications,
             appState: profile.appState, isOnline: profile.isOnline, isLocked: profile.isLocked,
             activitiesEnabled: profile.activitiesEnabled, frequentPushesEnabled: profile.frequentPushesEnabled,
-            waitingReports: waitingReports)
+            notificationAuthorization: profile.notificationAuthorization, waitingReports: waitingReports)
     }
 
     // MARK: Time
@@ -230,4 +231,5 @@ struct DevicePush: Sendable {
     let type: PushType
     let priority: Int
     let body: JSONObject
+    var collapseID: String?
 }

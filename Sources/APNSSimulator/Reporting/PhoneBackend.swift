@@ -46,6 +46,8 @@ public struct DeviceReport: Sendable, Hashable {
     public let activitiesEnabled: Bool
     /// Whether the person allows frequent updates.
     public let frequentPushesEnabled: Bool
+    /// What the person said about ordinary notifications.
+    public let notificationAuthorization: NotificationAuthorization
     /// For ordinary notifications.
     public let deviceToken: DeviceToken
 }

@@ -275,7 +275,8 @@ struct World: Sendable {
         switch accepted.recipient {
         case .phone(let entry):
             let push = DevicePush(
-                id: id, use: entry.use, type: accepted.type, priority: accepted.priority, body: arrival.body ?? [:])
+                id: id, use: entry.use, type: accepted.type, priority: accepted.priority, body: arrival.body ?? [:],
+                collapseID: arrival.collapseID)
             deliver(accepted, push, to: entry.phone, now: now)
         case .member(let entry, let member):
             deliver(arrival, priority: accepted.priority, to: member, of: entry, now: now)

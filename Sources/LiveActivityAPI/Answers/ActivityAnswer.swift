@@ -10,6 +10,11 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
     public var phones: Phones
     /// Why phones wait or get nothing, the most frequent first.
     public var reasons: [ReasonCount]
+    /// The same in a sentence.
+    public var summary: String?
+    /// Whether the counts are worked out from a sample of the phones, which are too many to look at; absent: they are
+    /// exact.
+    public var estimated: Bool?
     /// Of a dry run: the phones beyond those counted here, which are 10,000 at most; absent: none.
     public var more: Int?
     /// Whether the call came after one with a greater `sequence`, and changed nothing; absent: no.
@@ -31,9 +36,12 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
         public var pending: Int
         /// Nothing follows.
         public var none: Int
+        /// An ordinary notification goes out in place of a card that cannot be shown; absent: on none.
+        public var fallback: Int?
 
         /// The counts of one answer.
-        public init(start: Int, update: Int, pending: Int, none: Int) {
+        public init(start: Int, update: Int, pending: Int, none: Int, fallback: Int? = nil) {
+            self.fallback = fallback
             self.start = start
             self.update = update
             self.pending = pending
@@ -74,7 +82,7 @@ public struct DeviceVerdict: Sendable, Hashable, Codable {
     public var device: String
     /// The user of the device.
     public var user: String
-    /// `start`, `update`, `pending` or `none`, as they are counted in ``ActivityAnswer/Phones``.
+    /// `start`, `update`, `fallback`, `pending` or `none`, as they are counted in ``ActivityAnswer/Phones``.
     public var course: String
     /// Why.
     public var reason: Reason

@@ -16,6 +16,11 @@ public struct AudienceAnswer: Sendable, Hashable, Codable {
     public var phones: ActivityAnswer.Phones?
     /// Why phones wait or get nothing, the most frequent first.
     public var reasons: [ActivityAnswer.ReasonCount]?
+    /// The same in a sentence; absent where pages are streamed.
+    public var summary: String?
+    /// Whether the counts are worked out from a sample of the phones, which are too many to look at; absent: they are
+    /// exact.
+    public var estimated: Bool?
     /// The phones beyond those counted here; absent: none.
     public var more: Int?
     /// Whether nothing was done: the answer says what would be; absent: no.

@@ -26,6 +26,8 @@ public struct ActivityRequest: Sendable, Hashable, Codable {
     public var start: Start?
     /// Whether the server may start it anew where the person swiped it away; absent: `never`.
     public var restart: Restart?
+    /// What an ordinary notification says on phones that cannot show a card; absent: what the type says, else nothing.
+    public var fallback: FallbackRequest?
     /// Whether an activity that ended begins a new run; absent: false, and the call answers 409.
     public var reopen: Bool?
     /// Grows with each call about a run of the activity: one that is not greater than the last taken changes nothing.
@@ -95,6 +97,7 @@ public struct ActivityRequest: Sendable, Hashable, Codable {
         staleAfter = try container.decodeIfPresent(APIDuration.self, forKey: .staleAfter)
         start = try container.decodeIfPresent(Start.self, forKey: .start)
         restart = try container.decodeIfPresent(Restart.self, forKey: .restart)
+        fallback = try container.decodeIfPresent(FallbackRequest.self, forKey: .fallback)
         reopen = try container.decodeIfPresent(Bool.self, forKey: .reopen)
         sequence = try container.decodeIfPresent(Int.self, forKey: .sequence)
         if staleAt != nil, staleAfter != nil {

@@ -72,6 +72,13 @@ package struct BudgetLimit: Sendable, Equatable {
             opens(record.day, perDay, Self.day, use, record.at, now))
     }
 
+    /// What was spent and has not run off again, in pushes, rounded up.
+    package func used(_ record: BudgetRecord?, now: UnixTime) -> (hour: Int, day: Int) {
+        guard let record else { return (0, 0) }
+        let current = Self.drained(record, self, now: now)
+        return (Int((current.hour + Self.unit - 1) / Self.unit), Int((current.day + Self.unit - 1) / Self.unit))
+    }
+
     /// One more has gone. Never taken back: a crash counts too much, never too little.
     package func spent(_ record: BudgetRecord?, _ key: BudgetKey, now: UnixTime) -> BudgetRecord {
         var record =

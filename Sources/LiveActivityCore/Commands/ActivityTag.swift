@@ -20,12 +20,30 @@ package enum ActivityTag {
             guard matches(present, id) else { throw .activityIDConflict(pointer: pointer.description) }
             return attributes
         }
+        var named = JSONValue.string(id.text)
+        if type.contract?.holdsInteger(at: pointer) == true {
+            guard let number = JSONNumber(id.text), number.int != nil else {
+                throw .activityIDConflict(pointer: pointer.description)
+            }
+            named = .number(number)
+        }
         do throws(JSONPointerError) {
-            try value.set(.string(id.text), at: pointer)
+            try value.set(named, at: pointer)
         } catch {
             throw .activityIDConflict(pointer: pointer.description)
         }
         return value.object ?? attributes
+    }
+
+    /// Attributes with the activity's id in place, checked. The tag is none of the contract's business, unless the
+    /// contract has a place for it.
+    static func encoded(_ tagged: JSONObject, by contract: Contract) throws(ContractViolation) -> JSONObject {
+        guard !contract.declares(attribute: member), let tag = tagged[member] else {
+            return try contract.encodedAttributes(tagged)
+        }
+        var encoded = try contract.encodedAttributes(untagged(tagged))
+        encoded[member] = tag
+        return encoded
     }
 
     /// The attributes as the app itself knows them: a type that has no member for the tag drops it.

@@ -53,6 +53,7 @@ package struct Audience: Sendable {
                 case .all: true
                 case .lastActive: device.key == lastActive?.key
                 case .only(let ids): ids.contains(device.id)
+                case .one(let id): device.id == id
                 }
             join(device, mayStart: mayStart, &draft)
         }
@@ -73,11 +74,13 @@ package struct Audience: Sendable {
             case .all: true
             case .lastActive: !hasOther
             case .only(let ids): ids.contains(device.id)
+            case .one(let id): device.id == id
             }
         join(device, mayStart: mayStart, &draft)
     }
 
     private func join(_ device: DeviceRecord, mayStart: Bool, _ draft: inout Draft) {
+        if case .one(let id) = activity.devices, device.id != id { return }
         let key = Snapshot.PhoneKey(activity.number, device.key)
         if var instance = draft.snapshot.instances[key] {
             guard !instance.isWanted else { return }

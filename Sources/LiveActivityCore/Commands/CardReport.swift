@@ -120,17 +120,25 @@ struct CardIntake {
             return known ?? announce(named, report, &draft)
         }
         // Starts whose card nobody has reported yet, matched by what the card carries.
-        guard let attributes = report.attributes else { throw .activityNotNamed }
-        let digest = ContentDigest.of(ActivityTag.untagged(attributes))
-        let open = phones.filter { key in
-            draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
-                && draft.snapshot.activities[key.activity]?.type == report.type.name
-                && draft.snapshot.contents[key.activity]?.attributesDigest == digest
+        if let attributes = report.attributes {
+            let digest = ContentDigest.of(attributes: attributes, report.type.contract)
+            let open = phones.filter { key in
+                draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
+                    && draft.snapshot.activities[key.activity]?.type == report.type.name
+                    && draft.snapshot.contents[key.activity]?.attributesDigest == digest
+            }
+            if open.count == 1, let key = open.first, let activity = draft.snapshot.activities[key.activity] {
+                return activity
+            }
         }
-        guard open.count == 1, let key = open.first, let activity = draft.snapshot.activities[key.activity] else {
-            throw .activityNotNamed
-        }
-        return activity
+        guard let provided = providedID(report) else { throw .activityNotNamed }
+        return draft.activity(app.bundleID, provided) ?? announce(provided, report, &draft)
+    }
+
+    /// The one activity that a provider-driven type has on this device.
+    private func providedID(_ report: CardReport) -> ActivityID? {
+        guard report.type.isProvided else { return nil }
+        return ProvidedActivity.id(type: report.type.name, user: device.userID, device: device.id)
     }
 
     /// A card of an activity that the backend has not spoken of yet: kept, so that its token is there when it does.
@@ -143,7 +151,7 @@ struct CardIntake {
         draft.put(
             ContentRecord(
                 activity: activity.number, revision: 0, state: .empty, digest: 0, attributes: EncodedObject(attributes),
-                attributesDigest: ContentDigest.of(ActivityTag.untagged(attributes))))
+                attributesDigest: ContentDigest.of(attributes: attributes, report.type.contract)))
         return activity
     }
 
@@ -211,7 +219,24 @@ struct CardIntake {
             instance.timestamp = max(instance.timestamp, last)
         }
         let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)
+        if activity.id == providedID(report) { compare(report, activity, &draft) }
         confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, draft)
+    }
+
+    /// A card that the app started itself, or that shows something else than was computed: it is computed anew, and
+    /// what the card shows now is kept until then, so that nothing is sent where both come to the same.
+    private func compare(_ report: CardReport, _ activity: ActivityRecord, _ draft: inout Draft) {
+        guard var content = draft.snapshot.contents[activity.number], let shown = report.contentState else { return }
+        let digest = ContentDigest.of(shown)
+        if activity.phase == .announced {
+            content.state = EncodedObject(shown)
+            content.digest = digest
+            draft.put(content)
+        } else if digest == content.digest || activity.phase == .ended {
+            return
+        }
+        Refreshes.ask(
+            device.userID, device.user, report.type.name, of: app.bundleID, .prompt, now: now, &draft)
     }
 
     /// Maps the content the phone holds to a revision, and marks the phone behind when it contradicts what was sent.
@@ -222,7 +247,8 @@ struct CardIntake {
         guard activity.phase != .announced, instance.run == activity.run,
             let desired = draft.snapshot.contents[activity.number]
         else { return }
-        if let content = report.contentState, ContentDigest.of(content) == desired.digest {
+        let contract = app.types[activity.type]?.contract
+        if let content = report.contentState, ContentDigest.of(state: content, contract) == desired.digest {
             instance.shownRevision = activity.revision
             instance.contradictions = 0
             if instance.isLocalAhead, instance.tries == 0 { instance.dueAt = nil }
@@ -295,7 +321,8 @@ struct CardIntake {
         instance.tokenGeneration += 1
         instance.sentRevision = 0
         instance.tries = instance.state == .ending ? 0 : instance.tries
-        instance.dueAt = nil
+        // The app's own state keeps its time whatever the token.
+        if !instance.isLocalAhead { instance.dueAt = nil }
         var record = UpdateTokenRecord(
             activity: activity.number, device: device.key, generation: instance.tokenGeneration,
             environment: device.environment ?? app.defaultEnvironment, value: value,

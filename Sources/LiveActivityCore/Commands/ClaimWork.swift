@@ -32,6 +32,8 @@ package struct ClaimWork: Command {
         package var held: Set<PushRoute> = []
         /// Cards to end so that another may be started.
         package var evictions: [EvictCard] = []
+        /// Due work that could not be read, in words: it was passed over or put off.
+        package var unreadable: [String] = []
 
         package init() {}
     }
@@ -124,6 +126,7 @@ package struct ClaimWork: Command {
         reply.probed = room.gate.probed
         reply.held = room.gate.held
         reply.evictions = room.evictions
+        reply.unreadable = draft.snapshot.unreadable
         return reply
     }
 
@@ -174,6 +177,8 @@ package struct ClaimWork: Command {
         /// Every phone of the stretch was looked at.
         var isWhole: Bool
         var waitsUntil: UnixTime?
+        /// The phones that are told by an ordinary notification instead, and why.
+        var fallenBack: [(phone: PhoneSituation, reason: Reason)] = []
         /// The phones that a closed circuit holds back, and why.
         var held: [(phone: InstanceRecord, closure: CircuitGate.Closure)] = []
     }
@@ -195,6 +200,7 @@ package struct ClaimWork: Command {
         let desired = DesiredSituation(activity, type, content)
         var found = look(at: page, desired, content, isLap, &lane, &room, &draft)
         holdBack(&found, of: old, &draft)
+        fallBack(found.fallenBack, desired, content, seed: seed(of: key), &draft)
         let isWhole = found.isWhole
         if isLap, isWhole {
             lane.position = max(lane.fromDevice, lane.stop)
@@ -305,6 +311,9 @@ package struct ClaimWork: Command {
                     room.startsOn[device, default: 0] += 1
                 }
                 continue
+            case .fallBack(let reason):
+                found.fallenBack.append((phone, reason))
+                continue
             case .wait(let until, let reason):
                 lookAt = until
                 if reason.code == .evicting, let card = Reconciler.cardToEvict(desired, phone),
@@ -347,14 +356,8 @@ package struct ClaimWork: Command {
         var phone = phone
         let before: InstanceRecord.State = phone.instance.run == activity.run ? phone.instance.state : .absent
         if plan.kind == .start, plan.part == .card, phone.instance.run != activity.run {
-            if let old = phone.instance.localID {
-                draft.put(
-                    TombstoneRecord(
-                        device: phone.device.key, localID: old, activity: activity.number, state: .ended, at: now))
-            }
-            draft.removeUpdateToken(.init(activity.number, phone.device.key))
             phone.updateToken = nil
-            phone.instance = phone.instance.renewed(run: activity.run, at: now)
+            phone.instance = renew(phone.instance, activity, &draft)
         }
         let timestamp = Flight.timestamp(after: phone.instance.timestamp, now: now)
         if plan.part == .successor {

@@ -51,6 +51,8 @@ package enum SnapshotKey: Sendable, Equatable {
     case activitiesOf(BundleID, UserID)
     /// Who owns these token values, and the rows that hold them: an update token, or the owner's device tokens.
     case owners([TokenValue])
+    /// The devices that own these values as start or device tokens, as `device` gives them.
+    case holders([TokenValue])
     /// The audience's own row, and of these people: whether they belong to it, their devices and tokens, and those
     /// devices' instances of the activity.
     case audience(BundleID, ActivityID, [UserID])
@@ -62,6 +64,37 @@ package enum SnapshotKey: Sendable, Equatable {
     /// Lanes that have something to do, the longest waiting first, with their activities, contents and a `page` of
     /// phones each. See `DueLanes`.
     case due(DueLanes)
+    /// Ordinary notifications that have something to do, the longest waiting first, with the devices that are due:
+    /// rows, devices, device tokens, and of fallbacks the instances. See `DueNotifications`.
+    case dueNotifications(DueNotifications)
+    /// These rows with their notifications, and of fallbacks the instances.
+    case addressees([AddresseeKey])
+    /// What stands of these people's computations of these types.
+    case refreshes(BundleID, [UserID], [String])
+    /// What a type's provider left for its next answers about a person, in every time zone.
+    case memos(BundleID, UserID, String)
+    /// The activities that these types have on a device, for its owner and for these people (`ProvidedActivity`), and
+    /// what stands of the computations for them.
+    case provided(BundleID, DeviceID, owners: [UserID], types: [String])
+    /// Computations that are due, with the memos, devices and tokens of their people. See `DueRefreshes`.
+    case dueRefreshes(DueRefreshes)
+}
+
+/// Which ordinary notifications a claim is to see: those whose `nextAt` has come, each with the devices whose `dueAt`
+/// has, in their order; of one that has expired all its devices.
+package struct DueNotifications: Sendable, Equatable {
+    package var at: UnixTime
+    package var notifications: Int
+    /// Devices in all, and of one notification.
+    package var addressees: Int
+    package var addresseesOfOne: Int
+
+    package init(at time: UnixTime, notifications: Int, addressees: Int, addresseesOfOne: Int) {
+        at = time
+        self.notifications = notifications
+        self.addressees = addressees
+        self.addresseesOfOne = addresseesOfOne
+    }
 }
 
 /// Which lanes a claim is to see.
@@ -104,7 +137,9 @@ package enum Refusal: Error, Sendable, Equatable {
     case typeDiffers(ActivityID, is: String)
     case attributesDiffer(ActivityID)
     case activityIDConflict(pointer: String)
-    case payloadTooLarge(PayloadError)
+    /// With what fills it, the largest first.
+    case payloadTooLarge(PayloadError, [FieldSize] = [])
+    case contractViolation(ContractViolation)
     case audienceTooLarge(limit: Int)
     case deadToken
     case activityNotNamed

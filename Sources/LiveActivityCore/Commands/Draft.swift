@@ -3,45 +3,12 @@ package import APNSModel
 /// A snapshot being changed by one command after another: reads see earlier changes, what changed is known by key, and
 /// what a refused command did is undone.
 package struct Draft: Sendable {
-    package private(set) var snapshot: Snapshot
-    package private(set) var changes = Changes()
+    package internal(set) var snapshot: Snapshot
+    package internal(set) var changes = Changes()
     /// Made when first asked for, and kept true from then on.
     private var index: DeviceIndex?
     /// How to undo the command that is running; `nil` when none is that may be refused.
     private var journal: [@Sendable (inout Draft) -> Void]?
-
-    /// The keys whose rows differ from what was loaded, or are new.
-    package struct Changes: Sendable, Equatable {
-        package var activities: Set<ActivityNumber> = []
-        package var contents: Set<ActivityNumber> = []
-        package var lanes: Set<LaneKey> = []
-        package var users: Set<Snapshot.AppID<UserID>> = []
-        package var devices: Set<DeviceKey> = []
-        package var deviceTokens: Set<Snapshot.DeviceTokenKey> = []
-        package var instances: Set<Snapshot.PhoneKey> = []
-        package var updateTokens: Set<Snapshot.PhoneKey> = []
-        package var removedUpdateTokens: Set<Snapshot.PhoneKey> = []
-        package var addedMembers: Set<Snapshot.MemberKey> = []
-        package var removedMembers: Set<Snapshot.MemberKey> = []
-        /// Members, new ones or old, whose mark is another now.
-        package var memberMarks: Set<Snapshot.MemberKey> = []
-        package var audiences: Set<ActivityNumber> = []
-        package var idempotency: Set<Snapshot.AppID<[UInt8]>> = []
-        package var tombstones: Set<Snapshot.TombstoneKey> = []
-        package var owners: Set<TokenValue> = []
-        package var budgets: Set<BudgetKey> = []
-        package var history: [HistoryRecord] = []
-
-        package init() {}
-
-        package var isEmpty: Bool {
-            activities.isEmpty && contents.isEmpty && lanes.isEmpty && users.isEmpty && devices.isEmpty
-                && deviceTokens.isEmpty && instances.isEmpty && updateTokens.isEmpty && removedUpdateTokens.isEmpty
-                && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
-                && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
-                && idempotency.isEmpty
-        }
-    }
 
     package init(_ snapshot: Snapshot) {
         self.snapshot = snapshot
@@ -63,7 +30,23 @@ package struct Draft: Sendable {
         }
     }
 
-    private mutating func onRefusal(_ undo: @escaping @Sendable (inout Draft) -> Void) {
+    /// Runs a command as a step of another one. A refused step leaves nothing, and the whole may go on.
+    mutating func step<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
+        let outer = journal
+        journal = []
+        defer { journal = outer.map { $0 + (journal ?? []) } }
+        do throws(Refusal) {
+            return .success(try command.decide(&self))
+        } catch {
+            let undo = journal ?? []
+            journal = []
+            for step in undo.reversed() { step(&self) }
+            journal = []
+            return .failure(error)
+        }
+    }
+
+    mutating func onRefusal(_ undo: @escaping @Sendable (inout Draft) -> Void) {
         journal?.append(undo)
     }
 
@@ -116,6 +99,7 @@ package struct Draft: Sendable {
         var phone = PhoneSituation(
             instance: instance, device: device, updateToken: snapshot.updateTokens[key],
             pushToStartToken: snapshot.deviceTokens[.init(key.device, .pushToStart, type)],
+            deviceToken: snapshot.deviceTokens[.init(key.device, .device, "")],
             hasOtherOpenStart: snapshot.otherOpenStarts.contains(key),
             highBudget: snapshot.budgets[.init(key.device, .high)],
             startBudget: snapshot.budgets[.init(key.device, .start)])

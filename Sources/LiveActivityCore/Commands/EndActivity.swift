@@ -6,16 +6,19 @@ package import JSONText
 package struct EndActivity: Command {
     package typealias Reply = SetDesiredState.Reply
 
-    package let app: BundleID
+    package let app: AppSettings
     package let id: ActivityID
     package let state: JSONObject?
     package let alert: SetDesiredState.AlertWish?
     package let dismissal: DismissalWish
     package let now: UnixTime
     package var preconditions = Preconditions()
+    /// Why, where it was not the backend that ended it.
+    var reason: Reason?
 
     package init(
-        app: BundleID, id: ActivityID, state: JSONObject?, alert: SetDesiredState.AlertWish?, dismissal: DismissalWish,
+        app: AppSettings, id: ActivityID, state: JSONObject?, alert: SetDesiredState.AlertWish?,
+        dismissal: DismissalWish,
         now: UnixTime
     ) {
         self.app = app
@@ -27,28 +30,28 @@ package struct EndActivity: Command {
     }
 
     package var rank: CommandRank { .write }
-    package var keys: [SnapshotKey] { [.activity(app, id)] }
+    package var keys: [SnapshotKey] { [.activity(app.bundleID, id)] }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
-        guard var activity = draft.activity(app, id) else { throw .unknownActivity(id) }
+        guard var activity = draft.activity(app.bundleID, id) else { throw .unknownActivity(id) }
         if preconditions.isLate(for: activity) { return .superseded(activity) }
         try preconditions.check(activity, id)
         guard var content = draft.snapshot.contents[activity.number], activity.phase != .announced else {
             throw .notAnActivityYet(id)
         }
         if let state {
-            let encoded = EncodedObject(state)
+            let last = try checked(state, app.types[activity.type]?.contract)
             do throws(PayloadError) {
                 let relevance: RelevanceScore? =
                     if let value = activity.relevance { try RelevanceScore(value) } else { nil }
                 _ = try EndPayload(
-                    timestamp: now, contentState: encoded, dismissal: .at(UnixTime(seconds: 9_999_999_999)),
+                    timestamp: now, contentState: last.encoded, dismissal: .at(UnixTime(seconds: 9_999_999_999)),
                     alert: alert?.alert, relevance: relevance)
             } catch {
-                throw .payloadTooLarge(error)
+                throw .payloadTooLarge(error, FieldSize.list(error, state: last.encoded, attributes: nil))
             }
-            content.state = encoded
-            content.digest = ContentDigest.of(state)
+            content.state = last.encoded
+            content.digest = last.digest
         }
         let sameState = content.digest == draft.snapshot.contents[activity.number]?.digest
         let changed = activity.phase == .active || !sameState || activity.dismissal != dismissal
@@ -84,9 +87,19 @@ package struct EndActivity: Command {
             HistoryRecord(
                 activity: activity.number, at: now, revision: activity.revision,
                 entries: [
-                    HistoryEntry(.ended, at: now, revision: activity.revision, carriesAlert: activity.alert != nil)
+                    HistoryEntry(
+                        .ended, at: now, revision: activity.revision, carriesAlert: activity.alert != nil,
+                        reason: reason)
                 ]))
         return Reply(
             number: activity.number, revision: activity.revision, changed: true, phase: .ended, run: activity.run)
+    }
+
+    private func checked(_ state: JSONObject, _ contract: Contract?) throws(Refusal) -> StateContent {
+        do throws(ContractViolation) {
+            return try StateContent(state, from: .given, contract: contract)
+        } catch {
+            throw .contractViolation(error)
+        }
     }
 }

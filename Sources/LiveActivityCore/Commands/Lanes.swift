@@ -39,7 +39,7 @@ package enum Lanes {
         phone.startBudget = nil
         phone.cards = nil
         switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
-        case .send: return now
+        case .send, .fallBack: return now
         case .wait(let until, _): return until
         case .nothing: return nil
         }

@@ -48,10 +48,12 @@ package struct PatchActivity: Command {
         whole.alert = body.alert
         whole.priority = body.priority ?? activity.priority
         whole.relevance = body.relevance ?? activity.relevance
+        whole.fallback = activity.fallback
         let namesStaleDate = body.staleAt != nil || body.staleAfter != nil
         whole.staleAt = namesStaleDate ? body.staleAt : activity.staleAt
         whole.staleAfter = namesStaleDate ? body.staleAfter : activity.staleAfter
-        var command = SetDesiredState(app: app.bundleID, id: id, type: type, body: whole, now: now)
+        var command = SetDesiredState(
+            app: app.bundleID, id: id, type: type, body: whole, now: now, stateFrom: .merged(body.state))
         command.preconditions = preconditions
         return try command.decide(&draft)
     }

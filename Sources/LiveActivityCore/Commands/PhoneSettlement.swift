@@ -145,7 +145,7 @@ struct PhoneSettlement {
             result = .refused(isSlowDown: reason.code == .slowDown)
             refuseStart(&instance)
             guard isAboutToken(of: instance) else { return }
-            instance.tries += instance.state == .ending ? 0 : 1
+            instance.tries += instance.state == .ending || entry.outcome.isNotSent ? 0 : 1
             instance.dueAt = at
         case .unknownFate(let retryAt, _):
             result = .refused(isSlowDown: false)

@@ -37,16 +37,24 @@ package struct RegisterDevice: Command {
 
     package var rank: CommandRank { .write }
     package var keys: [SnapshotKey] {
-        [
+        let tokens = body.deviceToken.map { [TokenValue($0)] } ?? []
+        return [
             .device(app.bundleID, id), .users(app.bundleID, [body.user], nil), .activitiesOf(app.bundleID, body.user),
-            .owners(body.deviceToken.map { [TokenValue($0)] } ?? []),
-        ]
+            .owners(tokens), .holders(tokens),
+        ] + providedKeys
+    }
+
+    /// A card that is reported in the same group may be one of the new owner's.
+    private var providedKeys: [SnapshotKey] {
+        let types = app.providedTypes
+        return types.isEmpty ? [] : [.provided(app.bundleID, id, owners: [body.user], types: types)]
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
         let user = draft.user(app.bundleID, body.user)
+        let old = draft.device(app.bundleID, id)
         var device =
-            draft.device(app.bundleID, id)
+            old
             ?? DeviceRecord(key: freshKey, app: app.bundleID, id: id, user: user, userID: body.user, at: now)
         if device.user != user {
             // The phone has another owner now: the one before must not go on being shown to them.
@@ -73,7 +81,15 @@ package struct RegisterDevice: Command {
             let type = draft.snapshot.activities[key.activity].flatMap { app.types[$0.type] }
             Lanes.review(key, type, now: now, &draft)
         }
+        if changesWhatIsDue(old, device) { Refreshes.askAfterNews(of: device, app: app, now: now, &draft) }
         return device.key
+    }
+
+    /// What a provider would say may be another now.
+    private func changesWhatIsDue(_ old: DeviceRecord?, _ new: DeviceRecord) -> Bool {
+        guard let old else { return true }
+        return old.user != new.user || old.timeZone != new.timeZone || old.signedOutAt != nil
+            || (old.activitiesEnabled == false && new.activitiesEnabled == true)
     }
 
     /// It runs, or may be opened anew.
@@ -126,7 +142,9 @@ package struct RegisterPushToStartToken: Command {
     }
 
     package var rank: CommandRank { .write }
-    package var keys: [SnapshotKey] { [.device(app.bundleID, id), .owners([TokenValue(token)])] }
+    package var keys: [SnapshotKey] {
+        [.device(app.bundleID, id), .owners([TokenValue(token)]), .holders([TokenValue(token)])]
+    }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
         guard var device = draft.device(app.bundleID, id) else { throw .unknownDevice(id) }
@@ -170,6 +188,15 @@ package struct SignOutDevice: Command {
 }
 
 package enum DeviceOwnership {
+    /// A start or device token is one phone's. Where another person reports it under another device id, the phone has
+    /// changed hands: what the one before saw there ends at once, as after signing out.
+    static func close(_ key: DeviceKey, for new: DeviceRecord, now: UnixTime, _ draft: inout Draft) {
+        guard var old = draft.snapshot.devices[key], old.user != new.user, old.signedOutAt == nil else { return }
+        cut(old, now: now, &draft)
+        old.signedOutAt = now
+        draft.put(old)
+    }
+
     /// Ends what runs on a device and forgets its start and device tokens.
     static func cut(_ device: DeviceRecord, now: UnixTime, _ draft: inout Draft) {
         for key in draft.phones(on: device.key) {
@@ -217,6 +244,7 @@ package enum DeviceTokens {
             return draft.put(same)
         }
         if let known, known.device != device.key {
+            DeviceOwnership.close(known.device, for: device, now: now, &draft)
             // Another installation had it: what goes to this value must go there once.
             for key in draft.tokens(of: known.device) {
                 guard let token = draft.snapshot.deviceTokens[key], token.value == value else { continue }

@@ -97,6 +97,10 @@ package struct ReportInventory: Command {
             if var token = draft.snapshot.deviceTokens[.init(key.device, .pushToStart, activity.type)] {
                 token.missedStarts += 1
                 draft.put(token)
+                if token.missedStarts == DeviceTokenRecord.suspectAfter, let device = draft.snapshot.devices[key.device]
+                {
+                    draft.askForTokens(device, suspect: token, at: now)
+                }
             }
         // The app is about to start the card: its word holds for its lease, whether the inventory lists it yet or not.
         case .requesting, .absent, .ended, .dismissed, .gone: return
@@ -121,5 +125,12 @@ enum CardKeys {
         let named = Set(reports.compactMap(\.namedActivity).flatMap(ActivityTag.spellings)).sorted()
         return [.device(app, device)] + named.map { .activity(app, $0) }
             + [.owners(reports.compactMap { $0.token.map { TokenValue($0) } })]
+            + provided(reports, app: app, device: device)
+    }
+
+    /// A card that names no activity may be the one that a provider-driven type has on this device.
+    private static func provided(_ reports: [CardReport], app: BundleID, device: DeviceID) -> [SnapshotKey] {
+        let types = Set(reports.map(\.type).filter(\.isProvided).map(\.name)).sorted()
+        return types.isEmpty ? [] : [.provided(app, device, owners: [], types: types)]
     }
 }

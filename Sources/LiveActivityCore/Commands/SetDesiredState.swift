@@ -17,6 +17,8 @@ package struct SetDesiredState: Command {
         package var staleAfter: Duration?
         package var start: ActivityRecord.StartMode?
         package var restart: ActivityRecord.Restart?
+        /// A template; `nil` leaves it to the type.
+        package var fallback: PushAlert?
         package var reopen = false
 
         package init(state: JSONObject) { self.state = state }
@@ -54,13 +56,22 @@ package struct SetDesiredState: Command {
     package let body: Body
     package let now: UnixTime
     package var preconditions = Preconditions()
+    /// Checked and encoded once, and by the caller: the thread that decides has others waiting.
+    private let content: Result<StateContent, ContractViolation>
 
-    package init(app: BundleID, id: ActivityID, type: ActivityType, body: Body, now: UnixTime) {
+    /// - Parameter origin: Where the state comes from, which says how its dates are meant.
+    package init(
+        app: BundleID, id: ActivityID, type: ActivityType, body: Body, now: UnixTime,
+        stateFrom origin: Contract.Origin = .given
+    ) {
         self.app = app
         self.id = id
         self.type = type
         self.body = body
         self.now = now
+        content = Result { () throws(ContractViolation) in
+            try StateContent(body.state, from: origin, contract: type.contract)
+        }
     }
 
     package var rank: CommandRank { .write }
@@ -89,18 +100,17 @@ package struct SetDesiredState: Command {
         let oldContent = draft.snapshot.contents[activity.number]
         let begins = old == nil || old?.run != activity.run || old?.phase == .announced
         let attributes = try self.attributes(of: activity, old: oldContent, begins: begins)
-        let state = EncodedObject(body.state)
-        let digest = ContentDigest.of(body.state)
-        let sameContent = !begins && oldContent.map { $0.digest == digest && sameState($0.state) } == true
+        let state = try checkedState()
+        let sameContent = !begins && oldContent.map { $0.digest == state.digest && state.isSame($0.state) } == true
         let newAlert = self.newAlert(over: activity, isRepeated: sameContent && !wishesDiffer(activity))
         let changed = begins || !sameContent || newAlert != nil || wishesDiffer(activity)
         apply(&activity, changed: changed, newAlert)
-        try checkSize(state, attributes, activity)
+        try checkSize(state.encoded, attributes, activity)
         if changed {
             draft.put(
                 ContentRecord(
-                    activity: activity.number, revision: activity.revision, state: state,
-                    digest: digest, attributes: attributes.encoded,
+                    activity: activity.number, revision: activity.revision, state: state.encoded,
+                    digest: state.digest, attributes: attributes.encoded,
                     attributesDigest: attributes.digest))
             draft.record(
                 HistoryRecord(
@@ -164,20 +174,30 @@ package struct SetDesiredState: Command {
             if let old, !begins { return (old.attributes, old.attributesDigest) }
             // What the last run had, or a phone reported of its own card, is kept for a first state that brings none.
             if let old { return (old.attributes, old.attributesDigest) }
-            return try encode([:])
+            // Where the app alone starts cards, the attributes are its own business.
+            return try encode([:], isChecked: activity.start == .ifPossible)
         }
-        let (encoded, digest) = try encode(given)
+        let (encoded, digest) = try encode(given, isChecked: true)
         if let old, !begins, old.attributesDigest != digest { throw .attributesDiffer(id) }
         return (encoded, digest)
     }
 
-    private func encode(_ given: JSONObject) throws(Refusal) -> (encoded: EncodedObject, digest: UInt64) {
-        let tagged = try ActivityTag.fill(given, type: type, id: id)
-        return (EncodedObject(tagged), ContentDigest.of(ActivityTag.untagged(tagged)))
+    private func encode(
+        _ given: JSONObject, isChecked: Bool
+    ) throws(Refusal) -> (encoded: EncodedObject, digest: UInt64) {
+        var tagged = try ActivityTag.fill(given, type: type, id: id)
+        if isChecked, let contract = type.contract {
+            do throws(ContractViolation) {
+                tagged = try ActivityTag.encoded(tagged, by: contract)
+            } catch {
+                throw .contractViolation(error)
+            }
+        }
+        return (EncodedObject(tagged), ContentDigest.of(attributes: tagged, type.contract))
     }
 
-    private func sameState(_ old: EncodedObject) -> Bool {
-        (try? JSONValue(parsing: old.bytes))?.canonicalBytes == JSONValue.object(body.state).canonicalBytes
+    private func checkedState() throws(Refusal) -> StateContent {
+        do throws(ContractViolation) { return try content.get() } catch { throw .contractViolation(error) }
     }
 
     /// The alert to hold on to; `nil` when the request brings none, or one that this activity already has.
@@ -202,12 +222,13 @@ package struct SetDesiredState: Command {
         activity.endedAt = nil
         activity.dismissal = .systemDefault
         activity.accepted(at: now, policy: type.policy)
-        let before = (activity.start, activity.restart)
+        let before = (activity.start, activity.restart, activity.fallback)
         if let start = body.start { activity.start = start }
         if let restart = body.restart { activity.restart = restart }
         if let devices = body.devices { activity.devices = devices }
+        activity.fallback = body.fallback
         // These may open a way for phones that wait with the same state.
-        if before != (activity.start, activity.restart) { activity.beginLap(at: now) }
+        if before != (activity.start, activity.restart, activity.fallback) { activity.beginLap(at: now) }
         guard changed else { return }
         activity.priority = body.priority
         activity.relevance = body.relevance
@@ -250,14 +271,7 @@ package struct SetDesiredState: Command {
                     contentState: state, alert: alert, staleDate: far, relevance: relevance, input: .updateToken)
             }
         } catch {
-            throw .payloadTooLarge(error)
+            throw .payloadTooLarge(error, FieldSize.list(error, state: state, attributes: attributes.encoded))
         }
-    }
-}
-
-/// What "the same content" means: the canonical form, whatever the order of keys and the form of numbers.
-package enum ContentDigest {
-    package static func of(_ object: JSONObject) -> UInt64 {
-        Digest.fnv1a(JSONValue.object(object).canonicalBytes)
     }
 }

@@ -181,6 +181,15 @@ extension SettleFlight.Entry {
 extension SettleFlight.Outcome {
     var isAwaited: Bool { if case .awaited = self { true } else { false } }
 
+    /// It never left, for a reason of ours: no attempt.
+    var isNotSent: Bool {
+        guard case .answered(.failure(let failure)) = self else { return false }
+        return switch failure.code {
+        case .notSentInTime, .overloaded, .stopping: true
+        case .unknownFate, .cannotConnect, .refusedByPeer, .notConfigured: false
+        }
+    }
+
     /// It says nothing about the phone: APNs, the connection, the key or ourselves were at fault.
     var isFault: Bool {
         guard case .answered(let result) = self else { return false }

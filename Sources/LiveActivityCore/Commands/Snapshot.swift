@@ -82,6 +82,19 @@ package struct Snapshot: Sendable, Equatable {
             self.isComplete = isComplete
         }
     }
+    /// The devices that a notification is to be sent to now.
+    package struct NotificationPage: Sendable, Equatable {
+        package var devices: [DeviceKey]
+        /// None that is due was left out.
+        package var isComplete: Bool
+        /// When the next of the others is due.
+        package var nextDueAt: UnixTime?
+        package init(devices: [DeviceKey], isComplete: Bool, nextDueAt: UnixTime? = nil) {
+            self.devices = devices
+            self.isComplete = isComplete
+            self.nextDueAt = nextDueAt
+        }
+    }
     /// A stretch of a lane.
     package struct Page: Sendable, Equatable {
         package var devices: [DeviceKey]
@@ -119,6 +132,11 @@ package struct Snapshot: Sendable, Equatable {
     package var tombstones: [TombstoneKey: TombstoneRecord] = [:]
     package var owners: [TokenValue: TokenOwnerRecord] = [:]
     package var budgets: [BudgetKey: BudgetRecord] = [:]
+    package var notifications: [NotificationNumber: NotificationRecord] = [:]
+    package var addressees: [AddresseeKey: AddresseeRecord] = [:]
+    /// What `SnapshotKey.dueNotifications` found, in order, and the devices of each that are due.
+    package var dueNotifications: [NotificationNumber] = []
+    package var notificationPages: [NotificationNumber: NotificationPage] = [:]
     /// What `SnapshotKey.due` found, in order.
     package var due: [LaneKey] = []
     /// The activities among them whose lanes are to be told of a new lap.
@@ -131,6 +149,12 @@ package struct Snapshot: Sendable, Equatable {
     package var otherOpenStarts: Set<PhoneKey> = []
     /// What devices show of their app, where `DueLanes.counting` asks for it; in the order of the activities.
     package var cards: [DeviceKey: [DeviceCard]] = [:]
+    /// What a claim had to pass over, since it could not be read.
+    package var unreadable: [String] = []
+    package var refreshes: [RefreshKey: RefreshRecord] = [:]
+    package var memos: [MemoKey: MemoRecord] = [:]
+    /// What `SnapshotKey.dueRefreshes` found, in order.
+    package var dueRefreshes: [RefreshKey] = []
     package var nextActivityNumber: ActivityNumber = 1
     package var nextUserNumber: UserNumber = 1
 

@@ -35,6 +35,8 @@ package struct HistoryEntry: Sendable, Equatable {
         case start = 20
         case update = 21
         case end = 22
+        /// An ordinary notification in place of a card.
+        case fallback = 23
         case rescued = 31
 
         package init(_ kind: PushKind) {
@@ -57,6 +59,7 @@ package struct HistoryEntry: Sendable, Equatable {
             case .start: "start"
             case .update: "update"
             case .end: "end"
+            case .fallback: "fallback"
             case .rescued: "rescued"
             }
         }

@@ -9,6 +9,9 @@ package enum Metric: String, Sendable, CaseIterable {
     case pushesInFlight = "islet_pushes_in_flight"
     case queueAge = "islet_queue_age_seconds"
 
+    case refreshes = "islet_refreshes_total"
+    case providerAnswer = "islet_provider_answer_seconds"
+
     case storeCommits = "islet_store_commits_total"
     case storeCommands = "islet_store_commands_total"
     case storeGroupSize = "islet_store_group_size"
@@ -17,6 +20,8 @@ package enum Metric: String, Sendable, CaseIterable {
     case storeStatements = "islet_store_statements_total"
     case storeRowsWritten = "islet_store_rows_written_total"
     case storeBytesWritten = "islet_store_bytes_written_total"
+    case storeErasedRows = "islet_store_erased_rows_total"
+    case storeDamagedRows = "islet_store_damaged_rows_total"
 
     case httpRequests = "islet_http_requests_total"
     case httpRequestSeconds = "islet_http_request_seconds"
@@ -40,10 +45,11 @@ package enum Metric: String, Sendable, CaseIterable {
 
     package var kind: Kind {
         switch self {
-        case .deliveries, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten, .storeBytesWritten,
-            .httpRequests, .cpuSeconds:
+        case .deliveries, .refreshes, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten,
+            .storeBytesWritten, .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds:
             .counter
-        case .deliveryLag, .pushAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds: .histogram
+        case .deliveryLag, .pushAnswer, .providerAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
+            .histogram
         case .flightsOpen, .pushesInFlight, .queueAge, .storeWaiting, .apnsConnections, .apnsStreams,
             .apnsStreamLimit, .apnsQueued, .apnsClockSkew, .buildInfo, .residentBytes, .openFiles, .startTime:
             .gauge
@@ -56,13 +62,16 @@ package enum Metric: String, Sendable, CaseIterable {
         case .deliveries: ["app", "environment", "kind", "verdict", "reason"]
         case .deliveryLag, .pushAnswer, .apnsConnections, .apnsStreams, .apnsStreamLimit, .apnsQueued, .apnsClockSkew:
             ["environment"]
+        case .refreshes: ["app", "type", "outcome"]
+        case .providerAnswer: ["app", "type"]
         case .storeCommands: ["rank"]
+        case .storeErasedRows: ["table"]
         case .httpRequests: ["route", "method", "status"]
         case .httpRequestSeconds: ["route"]
         case .buildInfo: ["version"]
         case .flightsOpen, .pushesInFlight, .queueAge, .storeCommits, .storeGroupSize, .storeCommitSeconds,
-            .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten, .residentBytes, .cpuSeconds,
-            .openFiles, .startTime:
+            .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten, .storeDamagedRows, .residentBytes,
+            .cpuSeconds, .openFiles, .startTime:
             []
         }
     }
@@ -71,6 +80,7 @@ package enum Metric: String, Sendable, CaseIterable {
     package var bounds: [Double] {
         switch self {
         case .deliveryLag: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800]
+        case .providerAnswer: [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
         case .pushAnswer: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 12]
         case .storeGroupSize: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
         case .storeCommitSeconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
@@ -87,6 +97,8 @@ package enum Metric: String, Sendable, CaseIterable {
         case .flightsOpen: "Flights that were claimed and are not settled to the end."
         case .pushesInFlight: "Pushes handed to the client whose outcome is not known."
         case .queueAge: "How long the earliest work that is due has been waiting to be claimed; 0 when nothing is due."
+        case .refreshes: "Computations of what one person should see, by what came of them."
+        case .providerAnswer: "From asking a provider to its answer, or to the end of the wait for it."
         case .storeCommits: "Transactions that were committed."
         case .storeCommands: "Commands in committed transactions: write (calls), settle, claim, prune."
         case .storeGroupSize: "Commands in one transaction."
@@ -95,6 +107,8 @@ package enum Metric: String, Sendable, CaseIterable {
         case .storeStatements: "SQL statements that were run, on any connection."
         case .storeRowsWritten: "Rows that committed transactions inserted, changed or deleted."
         case .storeBytesWritten: "Bytes that committed transactions wrote to the log of the database."
+        case .storeErasedRows: "Rows that clean-up erased, by table."
+        case .storeDamagedRows: "Rows of due work that could not be read: passed over, or put off for a minute."
         case .httpRequests: "Requests answered, by route template. A request that matches no route is `none`."
         case .httpRequestSeconds: "From the head of a request to its answer."
         case .apnsConnections: "Connections to APNs that take pushes."

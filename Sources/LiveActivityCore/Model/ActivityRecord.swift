@@ -14,6 +14,8 @@ package struct ActivityRecord: Sendable, Equatable {
         case lastActive
         case all
         case only(Set<DeviceID>)
+        /// It is this device's alone: no other of its person's has anything to do with it.
+        case one(DeviceID)
     }
     /// The priority its writer asked for; `auto` leaves it to the policy.
     package enum PriorityWish: String, Sendable, CaseIterable { case auto, low, high }
@@ -39,6 +41,8 @@ package struct ActivityRecord: Sendable, Equatable {
     package var devices: DeviceSelection = .lastActive
     package var restart: Restart = .never
     package var alert: AlertRecord?
+    /// What an ordinary notification says where the card cannot be shown, a template; `nil`: what the type says.
+    package var fallback: PushAlert?
     /// The ids of the alerts this run has had, the latest last: one that is named again is the same alert.
     package var alertIDs: [String] = []
     package var dismissal: DismissalWish = .systemDefault
@@ -126,9 +130,15 @@ package struct ActivityRecord: Sendable, Equatable {
         alertIDs = Array((alertIDs.filter { $0 != alert.id } + [alert.id]).suffix(Self.rememberedAlerts))
     }
 
+    /// The longest that changes may be collected. Where the clock was set back, what was to be held until a time of
+    /// then would wait for all that it was set back by: what lies further ahead than this holds nothing.
+    package static let longestHold = Duration.seconds(300)
+
     /// Makes every lane go around once, as soon as the coalescing window of the last change is over.
     package mutating func beginLap(at now: UnixTime) {
         lap += 1
+        if holdUntil > now + Self.longestHold { holdUntil = now }
+        if let time = wakeAt, time > now + Self.longestHold { wakeAt = now }
         let time = max(now, holdUntil)
         wakeAt = min(wakeAt ?? time, time)
     }

@@ -70,6 +70,8 @@ package struct InstanceRecord: Sendable, Equatable {
     /// A push may start the card here; on a person's other devices it is only kept up to date where it is shown.
     package var mayStart = true
 
+    /// An ordinary notification went out in place of a card of this run: what it said is told, up to `alertedRevision`.
+    package var hasFallenBack = false
     /// The app changed the card itself, and the phone shows that: what it was based on is `shownRevision`.
     package var isLocalAhead = false
     /// A second card was started before the first one's 8 hours are over, or has just taken its place.

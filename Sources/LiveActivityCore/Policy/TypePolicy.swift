@@ -23,8 +23,12 @@ package struct TypePolicy: Sendable, Equatable {
     package var highWhen: HighWhen?
     /// What a start says when the state brings no alert.
     package var startAlert: AlertTemplate?
+    /// What an ordinary notification says where a card cannot be shown; `nil`: none goes out.
+    package var fallback: AlertTemplate?
     /// An ended activity may be set again without asking for `reopen`.
     package var isReusable = false
+    /// An activity that nobody has set for so long is ended: by then iOS has taken its cards away. `nil`: never.
+    package var endAfter: Duration? = .seconds(12 * 3600)
     package var restart: ActivityRecord.Restart = .never
     /// Starts wait in these hours of each phone's clock.
     package var quietHours: QuietHours?
@@ -84,14 +88,20 @@ package struct ActivityType: Sendable, Equatable {
     /// Where the attributes name the activity, if they do: filled by the server.
     package var activityIDAttribute: JSONPointer?
     package var policy: TypePolicy
+    /// What attributes and content state look like, when it is known; without it any object is taken.
+    package var contract: Contract?
+    /// A provider computes what it shows: each device of a person has an activity of its own.
+    package var isProvided = false
 
     package init(
-        name: String, attributesType: String, activityIDAttribute: JSONPointer? = nil, policy: TypePolicy = TypePolicy()
+        name: String, attributesType: String, activityIDAttribute: JSONPointer? = nil,
+        policy: TypePolicy = TypePolicy(), contract: Contract? = nil
     ) {
         self.name = name
         self.attributesType = attributesType
         self.activityIDAttribute = activityIDAttribute
         self.policy = policy
+        self.contract = contract
     }
 }
 

@@ -4,6 +4,8 @@ package import APNSModel
 package enum Decision: Sendable, Equatable {
     /// A push closes the difference.
     case send(PushPlan)
+    /// The card cannot be shown here: an ordinary notification takes its place, once.
+    case fallBack(Reason)
     /// Something will be due then.
     case wait(until: UnixTime, Reason)
     /// Nothing until something changes.
@@ -12,7 +14,7 @@ package enum Decision: Sendable, Equatable {
     package var reason: Reason {
         switch self {
         case .send(let plan): plan.reason
-        case .wait(_, let reason), .nothing(let reason): reason
+        case .fallBack(let reason), .wait(_, let reason), .nothing(let reason): reason
         }
     }
 }
@@ -59,6 +61,8 @@ package struct PhoneSituation: Sendable, Equatable {
     package var device: DeviceFacts
     package var updateToken: UpdateTokenRecord?
     package var pushToStartToken: DeviceTokenRecord?
+    /// For ordinary notifications; not looked up where a card is shown.
+    package var deviceToken: DeviceTokenRecord?
     /// Another activity of this type has a start on this device whose card is not matched yet.
     package var hasOtherOpenStart: Bool
     /// What the device was sent of what the system counts; `nil`: nothing yet.
@@ -69,13 +73,15 @@ package struct PhoneSituation: Sendable, Equatable {
 
     package init(
         instance: InstanceRecord, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
-        pushToStartToken: DeviceTokenRecord? = nil, hasOtherOpenStart: Bool = false,
+        pushToStartToken: DeviceTokenRecord? = nil, deviceToken: DeviceTokenRecord? = nil,
+        hasOtherOpenStart: Bool = false,
         highBudget: BudgetRecord? = nil, startBudget: BudgetRecord? = nil
     ) {
         self.instance = instance
         self.device = device
         self.updateToken = updateToken
         self.pushToStartToken = pushToStartToken
+        self.deviceToken = deviceToken
         self.hasOtherOpenStart = hasOtherOpenStart
         self.highBudget = highBudget
         self.startBudget = startBudget

@@ -34,6 +34,7 @@ package struct Reason: Sendable, Hashable {
         case renewal = "renewal"
         case renewed = "renewed"
         case evicted = "evicted"
+        case nobodyEnded = "nobody-ended"
         // Waits
         case quietHours = "quiet-hours"
         case localAhead = "local-state-ahead"
@@ -69,6 +70,12 @@ package struct Reason: Sendable, Hashable {
         case otherDeviceActive = "other-device-active"
         case parked = "parked"
         case payloadRefused = "payload-refused"
+        // An ordinary notification, in place of a card or by itself
+        case fellBack = "fell-back"
+        case noDeviceToken = "no-device-token"
+        case deviceTokenDead = "device-token-dead"
+        case notificationsDenied = "notifications-denied"
+        case expired = "expired"
         // What came of a push
         case accepted = "accepted"
         case tokenInactive = "token-inactive"
@@ -116,6 +123,7 @@ package struct Reason: Sendable, Hashable {
             "the phone shows \(argument(0)) cards of the app, as many as it may: a start waits for one to end"
         case .evicting:
             "the phone shows \(argument(0)) cards of the app, as many as it may: one is ended for this start"
+        case .nobodyEnded: "nobody set a state for \(argument(0)): the server ended it"
         case .requesting: "the app said that it is about to start the card itself: waiting until \(argument(0))"
         case .startGrace: "the phone was in touch just now and may start the card itself: waiting until \(argument(0))"
         case .startBudget: "our estimate of the starts this phone lets through is used up: the next at \(argument(0))"
@@ -149,6 +157,11 @@ package struct Reason: Sendable, Hashable {
         case .otherDeviceActive: "the person was active on another device last: the card is started there"
         case .parked: "APNs answered \(argument(0)) \(argument(1)): our request is wrong and is not repeated as it is"
         case .payloadRefused: "the payload cannot be built: \(argument(0))"
+        case .fellBack: "the card could not be shown: an ordinary notification went out in its place"
+        case .noDeviceToken: "the phone reported no device token: no ordinary notification can reach it"
+        case .deviceTokenDead: "APNs refused the device token, or it was given up: waiting for a new one"
+        case .notificationsDenied: "the person does not allow notifications on this phone"
+        case .expired: "it could not be delivered before it went out of date"
         case .accepted: "APNs accepted it"
         case .tokenInactive: "APNs answered 410 \(argument(0)): this token is dead"
         case .tokenBad: "APNs answered 400 BadDeviceToken: this token is dead, or belongs to the other environment"

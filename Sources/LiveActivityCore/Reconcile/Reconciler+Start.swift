@@ -6,12 +6,18 @@ extension Reconciler {
         let activity = desired.activity
         guard activity.phase == .active else { return .nothing(Reason(.endedUnseen)) }
         guard phone.instance.isWanted else { return .nothing(Reason(.leftAudience)) }
-        if let obstacle = obstacleToStart(desired, phone) { return .nothing(obstacle) }
+        if Fallback.hasTold(desired, phone) { return .nothing(Reason(.fellBack)) }
+        let alert = dueAlert(desired, phone, now)
+        if let obstacle = obstacleToStart(desired, phone) {
+            guard obstacle.makesDisplayImpossible, Fallback.isDue(desired, phone, now) else {
+                return .nothing(obstacle)
+            }
+            return waitForPerson(desired, phone, alert, now) ?? .fallBack(obstacle)
+        }
         // Cards that name their activity by an attribute can be told apart, however many starts are open.
         if phone.hasOtherOpenStart, desired.type.activityIDAttribute == nil {
-            return .wait(until: now + otherStartRecheck, Reason(.otherStartOpen))
+            return Fallback.held(desired, phone, now, until: now + otherStartRecheck, Reason(.otherStartOpen))
         }
-        let alert = dueAlert(desired, phone, now)
         if let wait = waitBeforeStart(desired, phone, alert, now) ?? waitForRoom(desired, phone, now) { return wait }
         return .send(
             PushPlan(
@@ -47,8 +53,26 @@ extension Reconciler {
         {
             return .wait(until: due, Reason(.retryLater, due.description))
         }
+        if let wait = waitForPerson(desired, phone, alert, now) { return wait }
+        if let token = phone.pushToStartToken, token.isSuspect, let last = instance.startExpiresAt,
+            last + suspectPause > now
+        {
+            let next = last + suspectPause
+            return Fallback.held(
+                desired, phone, now, until: next,
+                Reason(.startTokenSuspect, String(token.missedStarts), next.description))
+        }
+        let opens = desired.type.policy.budgets.start.opens(phone.startBudget, for: .alertOrEnd, now: now)
+        guard opens > now else { return nil }
+        return Fallback.held(desired, phone, now, until: opens, Reason(.startBudget, opens.description))
+    }
+
+    /// What holds back a notification in place of a card as well as the card.
+    private static func waitForPerson(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ alert: Revision, _ now: UnixTime
+    ) -> Decision? {
         // The grace counts from the moment both sides could know, and only where the phone has just been heard of.
-        let since = max(desired.activity.runStartedAt, instance.createdAt)
+        let since = max(desired.activity.runStartedAt, phone.instance.createdAt)
         let until = since + desired.type.policy.startGrace
         if phone.device.contactAt + recentContact > now, now < until {
             return .wait(until: until, Reason(.startGrace, until.description))
@@ -56,15 +80,6 @@ extension Reconciler {
         if let end = quietHoursEnd(desired, phone, alert, now) {
             return .wait(until: end, Reason(.quietHours, end.description))
         }
-        if let token = phone.pushToStartToken, token.isSuspect, let last = instance.startExpiresAt,
-            last + suspectPause > now
-        {
-            let next = last + suspectPause
-            return .wait(
-                until: next, Reason(.startTokenSuspect, String(token.missedStarts), next.description))
-        }
-        let opens = desired.type.policy.budgets.start.opens(phone.startBudget, for: .alertOrEnd, now: now)
-        if opens > now { return .wait(until: opens, Reason(.startBudget, opens.description)) }
         return nil
     }
 
@@ -81,8 +96,9 @@ extension Reconciler {
     ) -> Decision? {
         let policy = desired.type.policy
         guard policy.atCeiling != .ignore, let cards = phone.cards, cards.count >= policy.ceiling else { return nil }
-        let code: Reason.Code = cardToEvict(desired, phone) == nil ? .atCeiling : .evicting
-        return .wait(until: now + ceilingRecheck, Reason(code, String(cards.count)))
+        let (until, count) = (now + ceilingRecheck, String(cards.count))
+        guard cardToEvict(desired, phone) == nil else { return .wait(until: until, Reason(.evicting, count)) }
+        return Fallback.held(desired, phone, now, until: until, Reason(.atCeiling, count))
     }
 
     /// The card that makes room for this start, of those that can be ended; one of more relevance never does.

@@ -49,8 +49,15 @@ package struct CircuitGate: Sendable, Equatable {
 
     /// Whether a push may leave on a route now; takes the route's one probe if it is one.
     package mutating func admit(_ plan: PushPlan, to route: PushRoute) -> Admission {
+        admit(isHarmless: plan.isHarmless, to: route)
+    }
+
+    /// The same of any push.
+    ///
+    /// - Parameter isHarmless: It may be lost: nobody sees anything of it twice, or misses it.
+    package mutating func admit(isHarmless: Bool, to route: PushRoute) -> Admission {
         guard let closure = closed[route] else { return .go }
-        if probes.contains(route), plan.isHarmless || trials.contains(route) {
+        if probes.contains(route), isHarmless || trials.contains(route) {
             probes.remove(route)
             trials.remove(route)
             probed.insert(route)

@@ -12,6 +12,8 @@ extension ActivityAnswer {
         self.init(
             revision: Int(reply.revision), changed: reply.changed, phase: reply.phase.rawValue, phones: tally.phones,
             reasons: reasons, more: total > tally.counted ? total - tally.counted : nil)
+        summary = tally.summary(total: total)
+        estimated = tally.isEstimate ? true : nil
         superseded = reply.isSuperseded ? true : nil
     }
 }

@@ -8,7 +8,7 @@ import LiveActivityStorage
 /// says about phones.
 struct Outlook {
     enum Course: Sendable, Equatable {
-        case start, update, pending, none
+        case start, update, fallback, pending, none
     }
 
     /// What follows on one phone, and why.
@@ -52,6 +52,7 @@ struct Outlook {
             // A fault that is not the phone's holds back everybody who is behind.
             if let laneReason { return Verdict(course: .pending, reason: .init(laneReason)) }
             return Verdict(course: plan.kind == .start ? .start : .update, reason: .init(reason))
+        case .fallBack: return Verdict(course: .fallback, reason: .init(reason))
         case .wait where reason.code == .upToDate || reason.code == .localAhead:
             return Verdict(course: sent(phone) ?? .none, reason: .init(reason))
         case .wait:
@@ -73,6 +74,7 @@ struct Outlook {
     private static func course(of code: LiveActivityCore.Reason.Code) -> Course {
         switch code {
         case .starting: .start
+        case .fellBack: .fallback
         case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
             .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .startBudget,
             .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
@@ -80,68 +82,18 @@ struct Outlook {
             .evicting:
             .pending
         case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience,
-            .earlierRun, .upToDate, .staleDateRenewed, .localAheadOver, .localAhead, .renewal, .renewed, .evicted,
+            .earlierRun, .nobodyEnded, .upToDate, .staleDateRenewed, .localAheadOver, .localAhead, .renewal, .renewed,
+            .evicted,
             .activitiesDisabled, .startNever, .noStartAlert, .personDismissed, .cardGone, .cardEnded, .endSent,
             .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
-            .tokenInactive, .tokenBad, .tokenWrongTopic:
+            .tokenInactive, .tokenBad, .tokenWrongTopic, .noDeviceToken, .deviceTokenDead, .notificationsDenied,
+            .expired:
             .none
         }
     }
 
-    /// How many phones take which course, and why those wait or get nothing.
-    struct Tally {
-        var phones = ActivityAnswer.Phones(start: 0, update: 0, pending: 0, none: 0)
-        var reasons: [ActivityAnswer.ReasonCount] = []
-        var counted = 0
-    }
-
-    func tally(_ situations: [PhoneSituation]) -> Tally {
-        var tally = Tally()
-        var counts: [String: Int] = [:]
-        for situation in situations {
-            let verdict = verdict(on: situation)
-            tally.counted += 1
-            switch verdict.course {
-            case .start: tally.phones.start += 1
-            case .update: tally.phones.update += 1
-            case .pending:
-                tally.phones.pending += 1
-                counts[verdict.reason.code, default: 0] += 1
-            case .none:
-                tally.phones.none += 1
-                counts[verdict.reason.code, default: 0] += 1
-            }
-        }
-        tally.reasons = Self.reasons(counts)
-        return tally
-    }
-
-    /// The same of phones too many to look at one by one: by where they are in their life, as their lanes count them.
-    func tally(_ counts: LaneCounts) -> Tally {
-        var tally = Tally()
-        tally.counted = counts.total
-        var reasons: [LiveActivityCore.Reason.Code: Int] = [:]
-        tally.phones.update = counts.live
-        switch desired?.activity.start {
-        case .ifPossible where desired?.activity.phase == .active: tally.phones.start = counts.absent
-        case .appOnly:
-            tally.phones.pending = counts.absent
-            reasons[.appOnly] = counts.absent
-        case .ifPossible, .never, nil:
-            tally.phones.none = counts.absent
-            reasons[desired?.activity.phase == .active ? .startNever : .endedUnseen] = counts.absent
-        }
-        tally.phones.pending += counts.open
-        reasons[.startUnconfirmed] = counts.open
-        tally.phones.none += counts.over
-        reasons[.cardEnded] = counts.over
-        tally.reasons = Self.reasons(
-            Dictionary(uniqueKeysWithValues: reasons.filter { $0.value > 0 }.map { ($0.key.rawValue, $0.value) }))
-        return tally
-    }
-
     /// The most frequent first; by name where equal, so that an answer is the same each time.
-    private static func reasons(_ counts: [String: Int]) -> [ActivityAnswer.ReasonCount] {
+    static func reasons(_ counts: [String: Int]) -> [ActivityAnswer.ReasonCount] {
         counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { .init(reason: $0.key, count: $0.value) }
     }
 }

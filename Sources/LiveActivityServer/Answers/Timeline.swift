@@ -80,6 +80,7 @@ extension TimelineView.Entry {
             case .start: "a start was sent"
             case .update: "an update was sent"
             case .end: "an end was sent"
+            case .fallback: "an ordinary notification takes the place of the card"
             case .rescued: "the server stopped while it was on its way"
             }
         return (code, text)

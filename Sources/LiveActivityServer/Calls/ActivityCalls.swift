@@ -39,7 +39,7 @@ enum ActivityCalls {
     @Sendable static func delete(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         var command = EndActivity(
-            app: call.app.bundleID, id: id, state: nil, alert: nil, dismissal: .immediate, now: call.now)
+            app: call.app, id: id, state: nil, alert: nil, dismissal: .immediate, now: call.now)
         command.preconditions = try call.preconditions(sequenceText: call.query["sequence"])
         return try await write(command, of: id, in: call)
     }
@@ -100,13 +100,15 @@ enum ActivityCalls {
     }
 
     /// What follows on the phones: on each of them, or, where they are more than one call looks at, by the counts that
-    /// are kept.
+    /// are kept and a sample.
     static func tally(of state: ActivityState, in call: Call) async throws(Problem) -> Outlook.Tally {
-        if state.phones > call.services.limits.countedPhones {
-            return Outlook(state, app: call.app, now: call.now, since: call.now).tally(state.counts)
+        let limits = call.services.limits
+        let outlook = Outlook(state, app: call.app, now: call.now, since: call.now)
+        if state.phones > limits.countedPhones {
+            let sample = try await phones(of: state, after: -1, limit: limits.sampledPhones, in: call)
+            return outlook.tally(state.counts, sample: sample)
         }
-        let counted = try await phones(of: state, after: -1, limit: call.services.limits.countedPhones, in: call)
-        return Outlook(state, app: call.app, now: call.now, since: call.now).tally(counted)
+        return outlook.tally(try await phones(of: state, after: -1, limit: limits.countedPhones, in: call))
     }
 
     private static func write<C: Command>(

@@ -58,6 +58,8 @@ extension AudienceAnswer {
     fileprivate mutating func take(_ tally: Outlook.Tally, total: Int) {
         phones = tally.phones
         reasons = total == 0 ? [.init(reason: "nothing-to-update", count: 0)] : tally.reasons
+        summary = tally.summary(total: total)
+        estimated = tally.isEstimate ? true : nil
         more = total > tally.counted ? total - tally.counted : nil
     }
 }

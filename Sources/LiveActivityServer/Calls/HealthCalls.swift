@@ -1,4 +1,7 @@
+import APNSModel
 import HTTPTypes
+import LiveActivityAPI
+import LiveActivityCore
 import LiveActivityStorage
 
 /// Whether the server runs, whether it can work, and how it does. None needs a key, and none says whose work it is.
@@ -7,19 +10,48 @@ enum HealthCalls {
         let status: String
     }
 
+    /// The server is ready while it can take what should be shown: what waits for APNs or for a key is kept.
+    private struct Readiness: Encodable {
+        let status = "ready"
+        let routes: [Route]
+        let damagedRows: Int?
+
+        struct Route: Encodable {
+            let app: String
+            let environment: String
+            /// `halted` (a person must mend it) or `inTrouble` (APNs or the network; it goes on by itself).
+            let state: String
+            let code: String
+            let text: String
+            let since: Instant
+            let nextAttemptAt: Instant
+        }
+    }
+
     /// `GET /healthz`: 200 as long as the process answers.
     @Sendable static func alive(_ services: Services) async throws(Problem) -> Answer {
         try Answer(Status(status: "ok"))
     }
 
-    /// `GET /readyz`: 200 when the store answers, else 503 `not_ready`.
+    /// `GET /readyz`: 200 when the store answers, else 503 `not_ready`. Routes that are not well, and rows that cannot
+    /// be read, are named and leave the server ready: other apps' work goes on, and a restart would mend nothing.
     @Sendable static func ready(_ services: Services) async throws(Problem) -> Answer {
         do throws(Problem) {
             try await services.ask { () async throws(StorageError) in try await services.store.check() }
         } catch {
             throw Problem(.notReady, "the database does not answer", headers: [.retryAfter: "5"])
         }
-        return try Answer(Status(status: "ready"))
+        let damaged = try? await services.store.statistics().damagedRows
+        let routes = services.delivery.routes().map { route, status in
+            Readiness.Route(
+                app: route.app.text, environment: route.environment.rawValue,
+                state: status.isHalt ? "halted" : "inTrouble", code: status.reason.code.rawValue,
+                text: status.reason.text, since: Instant(status.openSince), nextAttemptAt: Instant(status.nextProbeAt))
+        }
+        return try Answer(
+            Readiness(
+                routes: routes.sorted { ($0.app, $0.environment) < ($1.app, $1.environment) },
+                damagedRows: damaged.flatMap { $0 > 0 ? $0 : nil }))
     }
 
     /// `GET /metrics`: every number of `docs/metrics.md` in the text format of Prometheus, or 404 when turned off.

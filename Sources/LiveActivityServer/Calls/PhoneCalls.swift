@@ -2,6 +2,7 @@ import APNSModel
 import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
+import Logging
 
 /// What phones call, or the app's backend for them. Each answers with what the phone should show now.
 enum PhoneCalls {
@@ -16,6 +17,7 @@ enum PhoneCalls {
             // The same refusal as for other tokens, pointing at the field of this body.
             throw error.code == .deadToken ? error.pointing(at: "/deviceToken") : error
         }
+        call.note("device", command.body.deviceToken?.masked, on: device)
         return try await desiredStates(on: device, isReplayed: isReplayed, in: call)
     }
 
@@ -29,6 +31,7 @@ enum PhoneCalls {
         }
         let done = try await call.commit(
             RegisterPushToStartToken(app: call.app, id: device, type: type.name, token: token, now: call.now))
+        call.note("push-to-start", token.masked, on: device)
         return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
     }
 
@@ -38,6 +41,7 @@ enum PhoneCalls {
         let localID: LocalID = try call.id("localID")
         let report = try call.decode(InstanceRequest.self).report(of: localID, in: call, at: "")
         let done = try await call.commit(ReportCard(app: call.app, device: device, report: report, now: call.now))
+        call.note("update", report.token?.masked, on: device)
         return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
     }
 
@@ -67,6 +71,16 @@ enum PhoneCalls {
         return try Answer(
             DesiredStatesAnswer(activities: activities.compactMap { .init($0.state, $0.instance, app: call.app) }),
             isReplayed: isReplayed)
+    }
+}
+
+extension Call {
+    /// The way of a token begins here, with what may be shown of it; the dispatcher tells when APNs refuses it.
+    fileprivate func note(_ kind: String, _ token: String?, on device: DeviceID) {
+        guard let token else { return }
+        services.logger.debug(
+            "a token is registered",
+            metadata: ["app": "\(app.bundleID)", "device": "\(device)", "kind": "\(kind)", "token": "\(token)"])
     }
 }
 

@@ -14,7 +14,7 @@ extension ActivityRequest {
         body.priority = priority?.wish ?? .auto
         body.relevance = try Fields.relevance(relevance)
         body.staleAt = try Fields.staleDate(staleAt, now: call.now)
-        body.staleAfter = try Fields.duration(staleAfter, at: "/staleAfter")
+        body.staleAfter = try Fields.staleAfter(staleAfter)
         body.start = start.map { start in
             switch start {
             case .ifPossible: .ifPossible
@@ -29,6 +29,7 @@ extension ActivityRequest {
             case .always: .always
             }
         }
+        body.fallback = try fallback?.template()
         body.reopen = reopen ?? false
         return SetDesiredState(app: call.app.bundleID, id: activity, type: type, body: body, now: call.now)
     }
@@ -71,7 +72,7 @@ extension PatchRequest {
         body.priority = priority?.wish
         body.relevance = try Fields.relevance(relevance)
         body.staleAt = try Fields.staleDate(staleAt, now: call.now)
-        body.staleAfter = try Fields.duration(staleAfter, at: "/staleAfter")
+        body.staleAfter = try Fields.staleAfter(staleAfter)
         return PatchActivity(app: call.app, id: activity, body: body, now: call.now)
     }
 }
@@ -89,18 +90,9 @@ extension ActivityRequest.Priority {
 extension EndRequest {
     /// What the command takes; the absent dismissal leaves it to iOS.
     func command(of activity: ActivityID, in call: Call) throws(Problem) -> EndActivity {
-        let dismissal: DismissalWish =
-            if dismissNow == true {
-                .immediate
-            } else if let dismissAt {
-                .at(UnixTime(dismissAt))
-            } else if let dismissAfter {
-                .after(dismissAfter.duration)
-            } else {
-                .systemDefault
-            }
+        let dismissal = try Fields.dismissal(self, now: call.now)
         return EndActivity(
-            app: call.app.bundleID, id: activity, state: state, alert: try Fields.alert(alert, at: "/alert"),
+            app: call.app, id: activity, state: state, alert: try Fields.alert(alert, at: "/alert"),
             dismissal: dismissal, now: call.now)
     }
 }

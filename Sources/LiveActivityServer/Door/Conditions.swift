@@ -30,6 +30,11 @@ struct Conditions: Sendable {
             self.match = match
         }
         if route.method != .get, let name = Self.idempotencyKey, let text = headers[name] {
+            if case .lines = route.access {
+                throw Problem(
+                    .invalidHeader, "a batch takes no `Idempotency-Key` of its own: each line is a call by itself",
+                    fix: "give each line its `idempotencyKey`")
+            }
             guard let key = IdempotencyKey(text) else {
                 throw Problem(
                     .invalidHeader, "`Idempotency-Key` is not allowed", expected: IdempotencyKey.expectation)
@@ -77,6 +82,13 @@ struct IdempotencyKey: Sendable {
 
     init?(_ text: String) {
         guard 1...255 ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+        hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
+    }
+
+    /// What stands in the body instead of the header; the two are never taken for each other.
+    init(notification id: String, to user: UserID) {
+        // A header's key has no spaces.
+        let text = "notification \(user.text.utf8.count) \(user.text) \(id)"
         hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
     }
 

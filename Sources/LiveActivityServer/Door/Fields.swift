@@ -40,6 +40,56 @@ enum Fields {
         return duration.duration
     }
 
+    /// From a call to the phone: a date that lies nearer has passed when it is read there.
+    static let deliveryTime = Duration.seconds(10)
+    /// iOS keeps an ended card on the lock screen for so long at most (Apple, "Starting and updating Live Activities
+    /// with ActivityKit push notifications").
+    static let longestDismissal = Duration.seconds(4 * 3600)
+
+    /// How long a state counts as fresh: longer than it takes to get it to the phone.
+    static func staleAfter(_ duration: APIDuration?) throws(Problem) -> Duration? {
+        guard let duration else { return nil }
+        guard duration.duration >= deliveryTime else {
+            throw .ignored(
+                "/staleAfter", "the state would be stale before it is shown", expected: "10s to 30d",
+                fix: "give a longer time, or leave it out")
+        }
+        return duration.duration
+    }
+
+    /// When an ended card leaves the lock screen.
+    static func dismissal(_ request: EndRequest, now: UnixTime) throws(Problem) -> DismissalWish {
+        if request.dismissNow == true { return .immediate }
+        if let instant = request.dismissAt {
+            let date = UnixTime(instant)
+            guard date > now else {
+                throw .ignored(
+                    "/dismissAt", "in the past, which iOS takes for at once", expected: "a time after \(now)",
+                    given: instant.description, fix: "for at once say `dismissNow: true`")
+            }
+            guard date <= now + longestDismissal else {
+                throw .ignored(
+                    "/dismissAt", "iOS takes an ended card away after four hours at most",
+                    expected: "at most 4h after the end", given: instant.description,
+                    fix: "give an earlier time, or leave it out: iOS then keeps it for up to four hours")
+            }
+            return .at(date)
+        }
+        guard let duration = request.dismissAfter?.duration else { return .systemDefault }
+        guard duration > .zero else {
+            throw .ignored(
+                "/dismissAfter", "nothing, which iOS takes for at once", expected: "more than 0s, at most 4h",
+                fix: "for at once say `dismissNow: true`")
+        }
+        guard duration <= longestDismissal else {
+            throw .ignored(
+                "/dismissAfter", "iOS takes an ended card away after four hours at most",
+                expected: "more than 0s, at most 4h",
+                fix: "give a shorter time, or leave it out: iOS then keeps it for up to four hours")
+        }
+        return .after(duration)
+    }
+
     static func relevance(_ relevance: Double?) throws(Problem) -> Double? {
         if let relevance, !relevance.isFinite {
             throw .invalid("/relevance", "not a finite number", expected: "a finite number")
@@ -50,10 +100,11 @@ enum Fields {
     static func staleDate(_ instant: LiveActivityAPI.Instant?, now: UnixTime) throws(Problem) -> UnixTime? {
         guard let instant else { return nil }
         let date = UnixTime(instant)
-        guard date > now else {
-            throw .invalid(
-                "/staleAt", "in the past: iOS would never present the card", expected: "a time after \(now)",
-                given: instant.description, fix: "leave it out, or give a later time")
+        guard date >= now + deliveryTime else {
+            throw .ignored(
+                "/staleAt", "past when it reaches the phone: the card would be stale from its first moment",
+                expected: "a time from \(now + deliveryTime) on", given: instant.description,
+                fix: "leave it out, or give a later time")
         }
         return date
     }
@@ -66,7 +117,7 @@ enum Fields {
                 body: try alert.body.map { (body) throws(Problem) in
                     try words(body, at: pointer + "/body", mayBeEmpty: true)
                 },
-                sound: try text(alert.sound, at: pointer + "/sound", maximum: 256)))
+                sound: try sound(alert.sound, at: pointer + "/sound")))
         wish.id = try text(alert.id, at: pointer + "/id", maximum: 256)
         if let lifetime = try duration(alert.expiresAfter, at: pointer + "/expiresAfter") {
             wish.expiresAfter = lifetime
@@ -80,21 +131,58 @@ enum Fields {
         return wish
     }
 
+    /// The name of a sound that the app brings along: for any other iOS plays its own.
+    private static func sound(_ name: String?, at pointer: String) throws(Problem) -> String? {
+        guard let name = try text(name, at: pointer, maximum: 256) else { return nil }
+        guard !isBlank(name), !name.contains("/") else {
+            throw .ignored(
+                pointer, "not the name of a file: iOS looks for it in the app's bundle alone",
+                expected: "a file's name such as `ding.caf`, or `default`", fix: "give the name without its folder")
+        }
+        return name
+    }
+
+    private static func isBlank(_ text: String) -> Bool { text.allSatisfy(\.isWhitespace) }
+
     private static func words(
         _ words: AlertText, at pointer: String, mayBeEmpty: Bool
     ) throws(Problem) -> PushAlert.Text {
+        try check(words, at: pointer, mayBeEmpty: mayBeEmpty)
+        return words.words
+    }
+
+    static func check(_ words: AlertText, at pointer: String, mayBeEmpty: Bool) throws(Problem) {
         switch words {
         case .text(let text):
-            guard mayBeEmpty || !text.isEmpty else {
+            guard mayBeEmpty || !isBlank(text) else {
+                throw .ignored(
+                    pointer, "an alert needs a title: without one the phone shows nothing", expected: "a text",
+                    fix: "give a title that is not blank, or leave the alert out")
+            }
+        case .localized(let key, _):
+            guard !isBlank(key) else {
+                throw .ignored(
+                    pointer + "/locKey", "blank: the app's strings have no such key",
+                    expected: "a key of the app's strings", fix: "give a key, or a text")
+            }
+        }
+    }
+
+    static func devices(
+        _ selection: DeviceSelection?, at pointer: String
+    ) throws(Problem) -> ActivityRecord.DeviceSelection? {
+        switch selection {
+        case nil: return nil
+        case .lastActive: return .lastActive
+        case .all: return .all
+        case .ids(let texts):
+            guard 1...SetDesiredState.maximumUsers ~= texts.count else {
                 throw .invalid(
-                    pointer, "an alert needs a title: without one the phone shows nothing", expected: "a text")
+                    pointer, "an empty or too long list", expected: "1 to \(SetDesiredState.maximumUsers) device ids")
             }
-            return .text(text)
-        case .localized(let key, let arguments):
-            guard !key.isEmpty else {
-                throw .invalid(pointer + "/locKey", "empty", expected: "a key of the app's strings")
-            }
-            return .localized(key: key, arguments: arguments)
+            var devices: Set<DeviceID> = []
+            for (index, text) in texts.enumerated() { devices.insert(try id(text, at: "\(pointer)/\(index)")) }
+            return .only(devices)
         }
     }
 }

@@ -68,6 +68,7 @@ struct BatchReader: LineReader {
     /// What a write is about: a phone's report is the phone's.
     private static func subject(_ parameters: [String: String]) -> String? {
         parameters["device"].map { "d" + $0 } ?? parameters["activity"].map { "a" + $0 }
+            ?? parameters["user"].map { "u" + $0 }
     }
 }
 

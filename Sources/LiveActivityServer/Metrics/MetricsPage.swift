@@ -1,5 +1,5 @@
 package import APNSModel
-import LiveActivityCore
+package import LiveActivityCore
 import LiveActivityStorage
 import Logging
 
@@ -14,6 +14,22 @@ package struct ConnectionReading: Sendable, Equatable {
 
     package init(_ environment: APNSEnvironment) {
         self.environment = environment
+    }
+}
+
+/// What delivery knows of the ways to APNs, asked at each reading.
+package struct DeliverySources: Sendable {
+    /// Routes that are not well, and why.
+    package var routes: @Sendable () -> [PushRoute: CircuitBoard.Status]
+    /// One element for each environment.
+    package var connections: @Sendable () -> [ConnectionReading]
+
+    package init(
+        routes: @escaping @Sendable () -> [PushRoute: CircuitBoard.Status] = { [:] },
+        connections: @escaping @Sendable () -> [ConnectionReading] = { [] }
+    ) {
+        self.routes = routes
+        self.connections = connections
     }
 }
 
@@ -74,6 +90,12 @@ struct MetricsPage {
             MetricFamily(.storeStatements, statistics.statements),
             MetricFamily(.storeRowsWritten, statistics.rowsWritten),
             MetricFamily(.storeBytesWritten, statistics.bytesWritten),
+            MetricFamily(
+                .storeErasedRows,
+                statistics.erased.sorted { $0.key < $1.key }.map { table, count in
+                    MetricFamily.Series([table], .number(Double(count)))
+                }),
+            MetricFamily(.storeDamagedRows, statistics.damagedRows),
         ]
     }
 

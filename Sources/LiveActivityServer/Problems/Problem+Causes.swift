@@ -1,6 +1,7 @@
 import APNSModel
 import HTTPTypes
 import JSONText
+import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
@@ -63,8 +64,11 @@ extension Problem {
                 "the attribute \(pointer) names another activity than the path, or cannot hold its id",
                 pointer: "/attributes\(pointer)", expected: "the id of the path",
                 fix: "leave it out: the server fills it in")
-        case .payloadTooLarge(let error):
+        case .payloadTooLarge(let error, let sizes):
             self.init(error)
+            if !sizes.isEmpty { self.sizes = sizes.map(ProblemDetails.FieldSize.init) }
+        case .contractViolation(let violation):
+            self.init(violation)
         case .audienceTooLarge(let limit):
             self.init(
                 .audienceTooLarge, "one call names at most \(limit) users", pointer: "/audience/users",
@@ -101,6 +105,19 @@ extension Problem {
         }
     }
 
+    private init(_ violation: ContractViolation) {
+        let errors = violation.problems.map { ProblemDetails.FieldError($0, in: violation.part) }
+        let first = errors.first
+        let detail = first.map {
+            "\($0.pointer): \($0.expected) expected, \($0.given.map { "\($0) given" } ?? "missing")"
+        }
+        let others = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""
+        self.init(
+            .contractViolation, (detail ?? "it does not fit the contract") + others, pointer: first?.pointer,
+            expected: first?.expected, given: first?.given, fix: first?.fix)
+        self.errors = errors
+    }
+
     private init(differing id: ActivityID, _ current: Revision) {
         self.init(
             .revisionDiffers,
@@ -114,7 +131,7 @@ extension Problem {
         switch error {
         case .tooLarge(let bytes, let limit, let parts):
             let largest = parts.max { $0.bytes < $1.bytes }
-            let pointers = ["content-state": "/state", "attributes": "/attributes", "alert": "/alert"]
+            let pointers = ["content-state": "/state", "attributes": "/attributes", "alert": "/alert", "data": "/data"]
             let sizes = parts.map { "\($0.name) \($0.bytes)" }.joined(separator: ", ")
             self.init(
                 .payloadTooLarge,
@@ -128,6 +145,8 @@ extension Problem {
             self.init(.typeMisconfigured, "the type has no `attributesType`", fix: "mend it in the configuration")
         case .badRelevanceScore:
             self = .invalid("/relevance", "not a finite number", expected: "a finite number")
+        case .dataNamesAPS:
+            self = .invalid("/data/aps", "\(error)", expected: "another name")
         }
     }
 
@@ -146,6 +165,31 @@ extension Problem {
             self.init(
                 .overloaded, "too many changes wait to be stored; nothing was changed", fix: "repeat the call later",
                 headers: [.retryAfter: "1"])
+        }
+    }
+}
+
+extension ProblemDetails.FieldError {
+    init(_ problem: ContractProblem, in part: Contract.Part) {
+        self.init(
+            pointer: part.member + problem.pointer.description, expected: problem.expected,
+            given: problem.given.map(Problem.quotable), fix: problem.fix)
+    }
+}
+
+extension ProblemDetails.FieldSize {
+    init(_ size: FieldSize) {
+        let pointer = JSONPointer.root.appending(size.name)
+        self.init(pointer: size.part.member + pointer.description, bytes: size.bytes)
+    }
+}
+
+extension Contract.Part {
+    /// Where the call has it.
+    fileprivate var member: String {
+        switch self {
+        case .attributes: "/attributes"
+        case .contentState: "/state"
         }
     }
 }

@@ -1,5 +1,5 @@
 package import HTTPTypes
-import LiveActivityAPI
+package import LiveActivityAPI
 
 /// Why a call is refused, before it is written as a problem document (RFC 9457).
 package struct Problem: Error, Sendable, Equatable {
@@ -30,11 +30,14 @@ package struct Problem: Error, Sendable, Equatable {
         case unsupportedMediaType = "unsupported_media_type"
         case invalidBody = "invalid_body"
         case unknownType = "unknown_type"
+        case noProvider = "no_provider"
         case activityIDConflict = "activity_id_conflict"
         case activityNotNamed = "activity_not_named"
+        case contractViolation = "contract_violation"
         case payloadTooLarge = "payload_too_large"
         case audienceTooLarge = "audience_too_large"
         case idempotencyKeyReused = "idempotency_key_reused"
+        case ignoredByIOS = "ignored_by_ios"
         case typeMisconfigured = "type_misconfigured"
         case internalError = "internal_error"
         case storageUnavailable = "storage_unavailable"
@@ -56,8 +59,8 @@ package struct Problem: Error, Sendable, Equatable {
             case .revisionDiffers: 412
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
-            case .invalidBody, .unknownType, .activityIDConflict, .activityNotNamed,
-                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused:
+            case .invalidBody, .unknownType, .noProvider, .activityIDConflict, .activityNotNamed, .contractViolation,
+                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS:
                 422
             case .typeMisconfigured, .internalError: 500
             case .storageUnavailable, .commitUnknown, .overloaded, .notReady: 503
@@ -93,10 +96,13 @@ package struct Problem: Error, Sendable, Equatable {
             case .unsupportedMediaType: "The body is not declared as JSON"
             case .invalidBody: "The body does not have the form of this call"
             case .unknownType: "There is no such activity type"
+            case .noProvider: "The activity type has no provider"
             case .activityIDConflict: "The attributes name another activity"
             case .activityNotNamed: "The report does not say which activity the card is"
+            case .contractViolation: "The phones could not decode it"
             case .payloadTooLarge: "The push would be larger than APNs takes"
             case .audienceTooLarge: "The audience is too large for one call"
+            case .ignoredByIOS: "iOS would ignore this without a word"
             case .typeMisconfigured: "The activity type is not configured well"
             case .internalError: "The server failed"
             case .storageUnavailable: "The database is not available"
@@ -115,6 +121,10 @@ package struct Problem: Error, Sendable, Equatable {
     package var fix: String?
     /// The revision that an activity is at.
     package var revision: Int?
+    /// Every value that does not fit the contract.
+    package var errors: [ProblemDetails.FieldError]?
+    /// What fills a push that is too large.
+    package var sizes: [ProblemDetails.FieldSize]?
     /// `Allow`, `WWW-Authenticate`, `Retry-After`.
     package var headers: HTTPFields = [:]
 
@@ -138,11 +148,18 @@ package struct Problem: Error, Sendable, Equatable {
         Problem(.invalidBody, "\(pointer): \(problem)", pointer: pointer, expected: expected, given: given, fix: fix)
     }
 
+    /// A value that APNs takes and the phone drops, or takes for something else, and tells nobody.
+    static func ignored(
+        _ pointer: String, _ problem: String, expected: String, given: String? = nil, fix: String
+    ) -> Problem {
+        Problem(.ignoredByIOS, "\(pointer): \(problem)", pointer: pointer, expected: expected, given: given, fix: fix)
+    }
+
     /// The document. `type` is a reference relative to the server: the codes are explained in `docs/api.md`.
     func document(requestID: String) -> ProblemDetails {
         ProblemDetails(
             type: "/problems/\(code.rawValue)", title: code.title, status: code.status, detail: detail,
             code: code.rawValue, pointer: pointer, expected: expected, given: given, fix: fix,
-            instance: "/requests/\(requestID)", revision: revision)
+            instance: "/requests/\(requestID)", revision: revision, errors: errors, sizes: sizes)
     }
 }

@@ -18,6 +18,7 @@ struct Services: Sendable {
     let logger: Logger
     /// What `GET /metrics` shows; `nil` when that is turned off.
     let metrics: MetricsSources?
+    let delivery: DeliverySources
     let httpMetrics: HTTPMetrics
     let streams: StreamPlaces
 
@@ -96,6 +97,13 @@ struct Call: Sendable {
         guard let key = conditions.key else {
             return Committed(reply: try await result(of: command), isReplayed: false)
         }
+        return try await commit(command, key: key)
+    }
+
+    /// The same under a key that the call has to have.
+    func commit<C: Command>(
+        _ command: C, key: IdempotencyKey
+    ) async throws(Problem) -> Committed<C.Reply> where C.Reply: IdempotentReply {
         let once = Idempotent(
             command, app: app.bundleID, hash: key.hash, digest: key.digest(of: self), now: now)
         let answered = try await result(of: once)

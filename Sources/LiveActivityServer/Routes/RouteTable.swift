@@ -37,6 +37,12 @@ extension Route {
         Route(.put, "/v1/devices/{device}/instances/{localID}", body: .standard, .key(.device, PhoneCalls.reportCard)),
         Route(.put, "/v1/devices/{device}/instances", body: .large, .key(.device, PhoneCalls.reportInventory)),
         Route(.delete, "/v1/devices/{device}", .key(.device, PhoneCalls.signOut)),
+        Route(.get, "/v1/devices/{device}/diagnosis", query: ["activity"], .key(.read, DiagnosisCalls.device)),
+        Route(
+            .post, "/v1/users/{user}/notifications", body: .standard, .key(.backend, NotificationCalls.notify)),
+        Route(.post, "/v1/users/{user}/refresh", body: .standard, .key(.backend, RefreshCalls.ask)),
+        Route(.get, "/v1/users/{user}/refresh", .key(.read, RefreshCalls.view)),
+        Route(.post, "/v1/refreshes", body: .large, .key(.backend, RefreshCalls.askMany)),
         Route(.post, "/v1/batch", body: .large, .lines(.device)),
         Route(.get, "/healthz", .open(HealthCalls.alive)),
         Route(.get, "/readyz", .open(HealthCalls.ready)),

@@ -8,7 +8,7 @@ extension ActivityRecord: StoredRow {
     static let table = "activity"
     static let columns = [
         "no", "app", "id", "type", "phase", "run", "run_started_at", "rev", "priority", "relevance", "stale_at",
-        "stale_after", "start_mode", "devices", "restart", "alert", "alert_ids", "dismissal", "changed_at",
+        "stale_after", "start_mode", "devices", "restart", "alert", "fallback", "alert_ids", "dismissal", "changed_at",
         "accepted_at", "hold_until", "lap", "begun_lap", "wake_at", "refresh_at",
         "refreshed_since", "ended_at", "client_seq",
     ]
@@ -33,6 +33,7 @@ extension ActivityRecord: StoredRow {
         devices = try ActivityCoding.devices(row.text())
         restart = try decodeCase(row.text(), Self.table, "restart")
         alert = try row.textOrNil().map(ActivityCoding.alert)
+        fallback = try row.textOrNil().map(ActivityCoding.fallback)
         alertIDs = try row.textOrNil().map(ActivityCoding.alertIDs) ?? []
         dismissal = try ActivityCoding.dismissal(row.text())
         changedAt = row.time()
@@ -64,6 +65,7 @@ extension ActivityRecord: StoredRow {
         row.text(ActivityCoding.text(devices))
         row.text(restart.rawValue)
         row.text(alert.map(ActivityCoding.text))
+        row.text(fallback.map(ActivityCoding.text))
         row.text(ActivityCoding.text(alertIDs))
         row.text(ActivityCoding.text(dismissal))
         row.time(changedAt)
@@ -113,6 +115,7 @@ enum ActivityCoding {
         case .lastActive: "lastActive"
         case .all: "all"
         case .only(let ids): JSONValue.array(ids.sorted().map { .string($0.text) }).text
+        case .one(let id): JSONValue.string(id.text).text
         }
     }
 
@@ -121,9 +124,9 @@ enum ActivityCoding {
         case "lastActive": return .lastActive
         case "all": return .all
         default:
-            guard let values = (try? JSONValue(parsing: text))?.array else {
-                throw DamagedRow(table: "activity", column: "devices")
-            }
+            let value = try? JSONValue(parsing: text)
+            if let id = value?.string { return .one(DeviceID(stored: id)) }
+            guard let values = value?.array else { throw DamagedRow(table: "activity", column: "devices") }
             return .only(Set(values.compactMap { $0.string.map(DeviceID.init(stored:)) }))
         }
     }
@@ -181,6 +184,19 @@ enum ActivityCoding {
             id: id, revision: Int64(revision),
             alert: PushAlert(title: title, body: object["body"].flatMap(alertText), sound: object["sound"]?.string),
             expiresAt: UnixTime(milliseconds: Int64(until)), keep: keep, onUnknown: onUnknown)
+    }
+
+    static func text(_ alert: PushAlert) -> String {
+        var object: JSONObject = ["title": value(alert.title)]
+        object["body"] = alert.body.map(value)
+        object["sound"] = alert.sound.map(JSONValue.string)
+        return JSONValue.object(object).text
+    }
+
+    static func fallback(_ text: String) throws -> PushAlert {
+        guard let object = (try? JSONValue(parsing: text))?.object, let title = object["title"].flatMap(alertText)
+        else { throw DamagedRow(table: "activity", column: "fallback") }
+        return PushAlert(title: title, body: object["body"].flatMap(alertText), sound: object["sound"]?.string)
     }
 
     private static func value(_ text: PushAlert.Text) -> JSONValue {

@@ -48,6 +48,7 @@ extension InstanceRecord: StoredRow {
     private static let rareFlag: UInt64 = 16, highFlag: UInt64 = 32
     private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
     private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
+    private static let fallenBackFlag: UInt64 = 1 << 13
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -63,6 +64,7 @@ extension InstanceRecord: StoredRow {
         if reason != nil { flags |= Self.reasonFlag }
         if isRare { flags |= Self.rareFlag }
         if lastHighAt != nil { flags |= Self.highFlag }
+        if hasFallenBack { flags |= Self.fallenBackFlag }
         if isLocalAhead { flags |= Self.localAheadFlag }
         if isRenewing { flags |= Self.renewingFlag }
         if isEvicted { flags |= Self.evictedFlag }
@@ -97,6 +99,7 @@ extension InstanceRecord: StoredRow {
         else { return false }
         isWanted = flags & Self.wantedFlag != 0
         mayStart = flags & Self.mayStartFlag != 0
+        hasFallenBack = flags & Self.fallenBackFlag != 0
         stateBeforeRequest = state
         isLocalAhead = flags & Self.localAheadFlag != 0
         isRenewing = flags & Self.renewingFlag != 0

@@ -31,7 +31,28 @@ extension Draft {
         try sql.write(changes.tombstones.sorted().compactMap { snapshot.tombstones[$0] })
         try sql.write(changes.owners.sorted { $0.hex < $1.hex }.compactMap { snapshot.owners[$0] })
         try sql.write(changes.budgets.sorted().compactMap { snapshot.budgets[$0] })
+        try writeNotifications(sql)
+        try sql.write(changes.refreshes.sorted().compactMap { snapshot.refreshes[$0] })
+        for key in changes.removedMemos.sorted() {
+            try sql.execute(
+                "DELETE FROM memo WHERE user = ? AND type = ? AND zone = ?",
+                [.int(key.user), .text(key.type), .text(key.zone)])
+        }
+        try sql.write(changes.memos.sorted().compactMap { snapshot.memos[$0] })
         try writeHistory(sql)
+    }
+
+    private func writeNotifications(_ sql: Statements) throws {
+        let over = changes.removedNotifications
+        try sql.delete(
+            "DELETE FROM notification WHERE no IN (SELECT value FROM json_each(?))", jsonList(over.sorted()),
+            count: over.count)
+        let done = changes.removedAddressees.sorted()
+        try sql.delete(
+            "DELETE FROM addressee WHERE (notification, dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+            jsonPairs(done.map { ($0.notification, $0.device) }), count: done.count)
+        try sql.write(changes.notifications.sorted().compactMap { snapshot.notifications[$0] })
+        try sql.write(changes.addressees.sorted().compactMap { snapshot.addressees[$0] })
     }
 
     private func writeHistory(_ sql: Statements) throws {
@@ -54,6 +75,6 @@ extension Draft {
     /// The commit leaves something to do, now or at a time that the dispatcher does not know yet.
     var makesWorkDue: Bool {
         changes.activities.contains { snapshot.activities[$0]?.wakeAt != nil }
-            || changes.lanes.contains { snapshot.lane($0)?.nextAt != nil }
+            || changes.lanes.contains { snapshot.lane($0)?.nextAt != nil } || !changes.notifications.isEmpty
     }
 }

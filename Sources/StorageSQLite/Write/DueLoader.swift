@@ -147,7 +147,7 @@ struct DueLoader {
         _ lane: LaneRecord, _ flight: FlightRecord, _ snapshot: inout Snapshot
     ) throws -> Snapshot.Page {
         if let devices = flight.devices {
-            try phones.load([lane.activity: devices], &snapshot)
+            try phones.load(Set(devices.map { .init(lane.activity, $0) }), &snapshot)
             return Snapshot.Page(
                 devices: devices.sorted().filter { snapshot.instances[.init(lane.activity, $0)] != nil },
                 isComplete: true)

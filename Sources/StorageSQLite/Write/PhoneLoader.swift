@@ -47,18 +47,15 @@ struct PhoneLoader {
         """
     }
 
-    /// Phones by their keys, complete.
-    func load(_ phones: [ActivityNumber: [DeviceKey]], _ snapshot: inout Snapshot) throws {
-        var keys: Set<Snapshot.PhoneKey> = []
-        for (activity, devices) in phones { keys.formUnion(devices.map { .init(activity, $0) }) }
+    /// Phones by their keys.
+    func load(_ keys: Set<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         guard !keys.isEmpty else { return }
         _ = try load(
             where: "(i.activity, i.dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
             [.text(jsonPairs(keys.sorted().map { ($0.activity, $0.device) }))], &snapshot)
-        try loadStarts(keys, &snapshot)
     }
 
-    /// What only a phone without a card asks for: by far the fewest in a fan-out.
+    /// What only a phone without a card asks for: by far the fewest in a fan-out. Once for all that were loaded.
     func loadStarts(_ keys: some Sequence<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
         for key in keys {
@@ -74,7 +71,7 @@ struct PhoneLoader {
         try sql.query(
             """
             SELECT \(DeviceTokenRecord.list) FROM device_token
-            WHERE dk IN (SELECT value FROM json_each(?)) AND kind = \(DeviceTokenRecord.Kind.pushToStart.rawValue)
+            WHERE dk IN (SELECT value FROM json_each(?))
             """, [list]
         ) { row in
             let record = try DeviceTokenRecord(&row)
@@ -99,6 +96,8 @@ struct PhoneLoader {
             else { continue }
             devices.formUnion(list)
         }
+        // Those of abandoned flights were counted with their pages.
+        devices.subtract(snapshot.cards.keys)
         guard !devices.isEmpty else { return }
         try sql.query(
             """

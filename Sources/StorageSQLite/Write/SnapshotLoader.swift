@@ -22,8 +22,8 @@ struct SnapshotLoader {
         var instances: Set<Snapshot.PhoneKey> = []
         /// The same, of devices that follow one another in their activity for the most part, in order.
         var flights: [(ActivityNumber, [DeviceKey])] = []
-        /// Devices of activities with all that the reconciler looks at.
-        var situations: [ActivityNumber: [DeviceKey]] = [:]
+        /// Instances with all that the reconciler looks at.
+        var situations: Set<Snapshot.PhoneKey> = []
     }
 
     init(_ sql: Statements) {
@@ -44,17 +44,35 @@ struct SnapshotLoader {
         try fetchInstances(wanted.phones.union(wanted.instances))
         try fetchUpdateTokens(wanted.phones)
         for (activity, devices) in wanted.flights { try fetchNeighbours(devices, of: activity) }
-        try PhoneLoader(sql: sql).load(wanted.situations, &snapshot)
+        let phones = PhoneLoader(sql: sql)
+        try phones.load(wanted.situations, &snapshot)
+        try phones.loadStarts(wanted.situations, &snapshot)
         for case .due(let due) in keys { try DueLoader.load(due, sql, &snapshot) }
+        try loadNotifications(keys)
         snapshot.nextActivityNumber = (try sql.number("SELECT max(no) FROM activity") ?? 0) + 1
         snapshot.nextUserNumber = (try sql.number("SELECT max(no) FROM user") ?? 0) + 1
+    }
+
+    private mutating func loadNotifications(_ keys: [SnapshotKey]) throws {
+        let loader = NotificationLoader(sql: sql)
+        var addressees: Set<AddresseeKey> = []
+        for key in keys {
+            switch key {
+            case .dueNotifications(let due): try loader.load(due, &snapshot)
+            case .addressees(let keys): addressees.formUnion(keys)
+            default: break
+            }
+        }
+        try loader.load(addressees, &snapshot)
     }
 
     // MARK: - What the keys name
 
     private mutating func resolve(_ keys: [SnapshotKey]) throws {
-        try resolveActivities(keys)
+        let provided = try provided(keys)
+        try resolveActivities(keys, and: provided.activities)
         try resolveUsers(keys)
+        try resolveRefreshes(keys, provided)
         try resolveDevices(keys)
         try resolveOwners(keys)
         try resolveAudiences(keys)
@@ -70,16 +88,18 @@ struct SnapshotLoader {
                 }
             case .phones(let activity, let devices):
                 wanted.activities.insert(activity)
-                wanted.situations[activity, default: []] += devices
-            case .activity, .members, .users, .device, .activitiesOf, .owners, .audience, .audiencePage, .idempotency,
-                .due:
+                wanted.situations.formUnion(devices.map { .init(activity, $0) })
+            case .activity, .members, .users, .device, .activitiesOf, .owners, .holders, .audience, .audiencePage,
+                .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes:
                 break
             }
         }
     }
 
-    private mutating func resolveActivities(_ keys: [SnapshotKey]) throws {
-        var ids: Set<Snapshot.AppID<ActivityID>> = []
+    private mutating func resolveActivities(
+        _ keys: [SnapshotKey], and others: Set<Snapshot.AppID<ActivityID>>
+    ) throws {
+        var ids = others
         for key in keys {
             switch key {
             case .activity(let app, let id), .members(let app, let id), .users(let app, _, let id?),
@@ -159,8 +179,7 @@ struct SnapshotLoader {
     private mutating func resolveDevices(_ keys: [SnapshotKey]) throws {
         var ids: Set<Snapshot.AppID<DeviceID>> = []
         for case .device(let app, let id) in keys { ids.insert(.init(app, id)) }
-        guard !ids.isEmpty else { return }
-        var found: Set<DeviceKey> = []
+        var found = try holders(keys)
         for (key, number) in try numbers(of: ids, "device", "dk") {
             snapshot.deviceKeys[key] = number
             found.insert(number)
@@ -181,6 +200,18 @@ struct SnapshotLoader {
             let record = try TombstoneRecord(&row)
             snapshot.tombstones[.init(record.device, record.localID)] = record
         }
+    }
+
+    private func holders(_ keys: [SnapshotKey]) throws -> Set<DeviceKey> {
+        var values: Set<String> = []
+        for case .holders(let tokens) in keys { values.formUnion(tokens.map(\.hex)) }
+        guard !values.isEmpty else { return [] }
+        var found: Set<DeviceKey> = []
+        try sql.query(
+            "SELECT dk FROM token_owner WHERE value IN (SELECT value FROM json_each(?)) AND kind IN (1, 2)",
+            [.text(jsonTexts(values.sorted()))]
+        ) { found.insert($0.int()) }
+        return found
     }
 
     /// The card or the device that a value belonged to may lose it to another.
@@ -214,7 +245,7 @@ struct SnapshotLoader {
     // MARK: - Rows
 
     /// The numbers of what others named, in one statement.
-    private func numbers<ID: ForeignIDKind>(
+    func numbers<ID: ForeignIDKind>(
         of ids: Set<Snapshot.AppID<ForeignID<ID>>>, _ table: String, _ column: String
     ) throws -> [(Snapshot.AppID<ForeignID<ID>>, Int64)] {
         guard !ids.isEmpty else { return [] }
@@ -309,73 +340,5 @@ struct SnapshotLoader {
             let record = try DeviceTokenRecord(&row)
             if isWanted(record) { snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record }
         }
-    }
-
-    private mutating func fetchInstances(_ keys: Set<Snapshot.PhoneKey>) throws {
-        snapshot.instances.reserveCapacity(snapshot.instances.count + keys.count)
-        try Self.fetch(InstanceRecord.self, keys, sql) { record in
-            snapshot.instances[.init(record.activity, record.device)] = record
-        }
-    }
-
-    /// The instances of many devices of one activity: a flight took them one after another, so that a walk from the
-    /// first to the last meets few others. Where it meets too many, the rest is asked for one by one.
-    private mutating func fetchNeighbours(_ devices: [DeviceKey], of activity: ActivityNumber) throws {
-        guard let first = devices.first, let last = devices.last else { return }
-        snapshot.instances.reserveCapacity(snapshot.instances.count + devices.count)
-        let most = devices.count * 2
-        var (met, next) = (0, 0)
-        try sql.query(
-            """
-            SELECT \(InstanceRecord.list) FROM instance
-            WHERE activity = ? AND dk BETWEEN ? AND ? ORDER BY dk LIMIT ?
-            """, [.int(activity), .int(first), .int(last), .int(Int64(most))]
-        ) { row in
-            met += 1
-            let device = row.peek(1)
-            while next < devices.count, devices[next] < device { next += 1 }
-            guard next < devices.count, devices[next] == device else { return }
-            next += 1
-            snapshot.instances[.init(activity, device)] = try InstanceRecord(&row)
-        }
-        guard met == most else { return }
-        try fetchInstances(Set(devices[next...].map { .init(activity, $0) }))
-    }
-
-    private mutating func fetchUpdateTokens(_ keys: Set<Snapshot.PhoneKey>) throws {
-        try Self.fetch(UpdateTokenRecord.self, keys, sql) { record in
-            snapshot.updateTokens[.init(record.activity, record.device)] = record
-        }
-    }
-
-    /// Phones of one activity beyond which they are asked for by themselves.
-    private static let manyPhones = 16
-
-    /// Rows by activity and device: those of an activity with many in a statement of their own, all others in one.
-    static func fetch<Row: StoredRow>(
-        _ type: Row.Type, _ keys: Set<Snapshot.PhoneKey>, _ sql: Statements, _ take: (Row) -> Void
-    ) throws {
-        guard !keys.isEmpty else { return }
-        var few: [Snapshot.PhoneKey] = []
-        for (activity, phones) in Dictionary(grouping: keys, by: \.activity) {
-            guard phones.count > manyPhones else {
-                few += phones
-                continue
-            }
-            try sql.query(
-                """
-                SELECT \(Row.list) FROM \(Row.table)
-                WHERE activity = ? AND dk IN (SELECT value FROM json_each(?))
-                """, [.int(activity), .text(jsonList(phones.map(\.device).sorted()))]
-            ) { row in take(try Row(&row)) }
-        }
-        guard !few.isEmpty else { return }
-        let pairs = "[" + few.sorted().map { "[\($0.activity),\($0.device)]" }.joined(separator: ",") + "]"
-        try sql.query(
-            """
-            SELECT \(Row.list(of: "t")) FROM json_each(?) j CROSS JOIN \(Row.table) t
-            ON t.activity = j.value ->> 0 AND t.dk = j.value ->> 1
-            """, [.text(pairs)]
-        ) { row in take(try Row(&row)) }
     }
 }

@@ -63,6 +63,12 @@ final class StoreCounters: Sendable {
         }
     }
 
+    /// Rows that clean-up erased.
+    func erased(_ rows: [String: Int]) { totals.withLock { $0.erased.merge(rows, uniquingKeysWith: +) } }
+
+    /// Rows that could not be read.
+    func met(damagedRows count: Int) { totals.withLock { $0.damagedRows += count } }
+
     /// What was counted; what waits is not known here.
     var statistics: StoreStatistics {
         var statistics = totals.withLock { $0 }

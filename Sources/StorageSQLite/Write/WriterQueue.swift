@@ -39,6 +39,8 @@ final class WriterQueue: Sendable {
 
     struct Done: Sendable {
         var wakes = false
+        /// A computation is due.
+        var asks = false
         let reply: @Sendable () -> Void
     }
 
@@ -62,11 +64,13 @@ final class WriterQueue: Sendable {
     private let counters: StoreCounters
     private let faultPoints: FaultPoints
     private let onWorkDue: @Sendable () -> Void
+    private let onRefreshDue: @Sendable () -> Void
 
     init(
         _ pool: DatabasePool, _ counters: StoreCounters, faultPoints: FaultPoints = FaultPoints(),
-        onWorkDue: @escaping @Sendable () -> Void
+        onWorkDue: @escaping @Sendable () -> Void, onRefreshDue: @escaping @Sendable () -> Void
     ) {
+        self.onRefreshDue = onRefreshDue
         self.faultPoints = faultPoints
         self.pool = pool
         self.counters = counters
@@ -162,10 +166,24 @@ final class WriterQueue: Sendable {
         } catch  where group.count > 1 && error.isOneJobs {
             // What one of them meets must not fail those that have nothing to do with it.
             for job in group { write([job]) }
+        } catch  where error.isDamage && group.first?.rank == .claim {
+            pass(group)
         } catch {
             for job in group { job.fail(error.storageError) }
             // What may stand is to be found, though whoever repeats it changes nothing.
-            if case .commitUnknown = error { onWorkDue() }
+            if case .commitUnknown = error {
+                onWorkDue()
+                onRefreshDue()
+            }
+        }
+    }
+
+    /// A claim that met a row that cannot be read goes on without it, or one row would stop all delivery.
+    private func pass(_ group: [Job]) {
+        do throws(Failure) {
+            try commit(group, DamageNotes())
+        } catch {
+            for job in group { job.fail(error.storageError) }
         }
     }
 
@@ -183,6 +201,8 @@ final class WriterQueue: Sendable {
             }
         }
 
+        var isDamage: Bool { if case .damaged = self { true } else { false } }
+
         var storageError: StorageError {
             switch self {
             case .damaged(let row): .failed(row.description)
@@ -192,7 +212,7 @@ final class WriterQueue: Sendable {
         }
     }
 
-    private func commit(_ group: [Job]) throws(Failure) {
+    private func commit(_ group: [Job], _ damage: DamageNotes? = nil) throws(Failure) {
         var done: [Done] = []
         var isCommitting = false
         let ranks = Set(group.map(\.rank)).sorted()
@@ -200,7 +220,7 @@ final class WriterQueue: Sendable {
             try pool.writeWithoutTransaction { db in
                 let transaction = counters.begin(db)
                 try db.inTransaction(.immediate) {
-                    let sql = Statements(db: db)
+                    let sql = Statements(db: db, damage: damage)
                     if case .statements(let perform)? = group.first?.work {
                         done = [try perform(sql)]
                     } else {
@@ -211,6 +231,7 @@ final class WriterQueue: Sendable {
                     return .commit
                 }
                 counters.committed(transaction, db, ranks: group.lazy.map(\.rank))
+                if let damage { counters.met(damagedRows: damage.rows.count) }
             }
         } catch let row as DamagedRow {
             throw .damaged(row)
@@ -222,18 +243,24 @@ final class WriterQueue: Sendable {
         for rank in ranks { faultPoints.reach(.afterCommit(of: rank)) }
         for item in done { item.reply() }
         if done.contains(where: \.wakes) { onWorkDue() }
+        if done.contains(where: \.asks) { onRefreshDue() }
     }
 
     /// Loads what all of them need, runs them one after another on what those before left, writes what has changed.
     private static func run(_ group: [Job], _ sql: Statements) throws -> [Done] {
         var keys: [SnapshotKey] = []
         for case .command(let own, _) in group.lazy.map(\.work) { keys += own }
-        var draft = Draft(try SnapshotLoader.snapshot(of: keys, sql))
+        var snapshot = try SnapshotLoader.snapshot(of: keys, sql)
+        if let notes = sql.damage {
+            for case .due(let due) in keys { try DamagedWork(due: due, sql: sql).putOff(&snapshot, notes) }
+        }
+        var draft = Draft(snapshot)
         var done: [Done] = []
         for case .command(_, let run) in group.lazy.map(\.work) { done.append(run(&draft)) }
         try draft.write(sql)
         // A claim knows itself what is due next.
         if draft.makesWorkDue, group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].wakes = true }
+        if draft.makesRefreshDue, !done.isEmpty { done[0].asks = true }
         return done
     }
 

@@ -1,5 +1,6 @@
 import APNSModel
 import ArgumentParser
+import Foundation
 import JSONText
 
 /// `islet doctor`: does everything work that pushes depend on?
@@ -11,6 +12,10 @@ struct Doctor: AsyncParsableCommand {
             server. For each key it sends one push to a token that nobody has: its refusal proves that APNs can be \
             reached and takes key, team and app. Nothing is changed and no phone is touched.
             Exits with 0 when nothing failed, else with 1.
+
+            With --device it asks the running server instead why something did not arrive on that phone, finding by \
+            finding, the gravest first: it needs --server and an API key of the scope read (--key, or the variable \
+            ISLET_KEY). It exits with 1 when something is blocked.
             """)
 
     @OptionGroup var file: ConfigurationOption
@@ -18,14 +23,21 @@ struct Doctor: AsyncParsableCommand {
     @Option(help: "Only this environment's keys: sandbox or production.") var environment: String?
     @Flag(help: "Leaves out what needs the network.") var offline = false
     @Flag(help: "Prints JSON.") var json = false
+    @Option(help: "Why did it not arrive on this phone? The device's id.") var device: String?
+    @Option(help: "With --device: of this activity alone.") var activity: String?
+    @Option(help: "With --device: the server's address.") var server = "http://127.0.0.1:8080"
+    @Option(help: "With --device: an API key; better the variable ISLET_KEY, which `ps` does not show.")
+    var key: String?
 
     func validate() throws {
+        if activity != nil, device == nil { throw ValidationError("--activity goes with --device") }
         if let environment, APNSEnvironment(rawValue: environment) == nil {
             throw ValidationError("an environment is sandbox or production, not `\(environment)`")
         }
     }
 
     func run() async throws {
+        if let device { return try await diagnose(device) }
         let examination = ConfigurationLoader.examine(file.config)
         let scope = FactGatherer.Scope(
             app: app, environment: environment.flatMap(APNSEnvironment.init(rawValue:)), isOffline: offline)
@@ -36,6 +48,49 @@ struct Doctor: AsyncParsableCommand {
         let findings = Diagnosis.findings(facts)
         Output.text(json ? FindingReport.json(findings) : FindingReport.text(findings))
         if findings.contains(where: { $0.outcome == .failed }) { throw ExitCode.failure }
+    }
+}
+
+extension Doctor {
+    private func diagnose(_ device: String) async throws {
+        guard let key = key ?? ProcessInfo.processInfo.environment["ISLET_KEY"], !key.isEmpty else {
+            throw CommandError("an API key is needed: --key, or the variable ISLET_KEY (`islet keys create`)")
+        }
+        let query = activity.map { "?activity=\(JSONCaller.segment($0))" } ?? ""
+        let path = "/v1/devices/\(JSONCaller.segment(device))/diagnosis\(query)"
+        let answer: JSONValue
+        do {
+            answer = try await JSONCaller(server, key: { key }).call(.GET, path)
+        } catch let refusal as JSONCaller.Refusal {
+            throw CommandError("\(refusal)")
+        } catch {
+            throw CommandError("\(server) does not answer: \(error)")
+        }
+        Output.text(json ? answer.text + "\n" : DiagnosisReport.text(answer))
+        if answer.object?["verdict"] == "blocked" { throw ExitCode.failure }
+    }
+}
+
+/// A diagnosis as it is printed.
+enum DiagnosisReport {
+    static func text(_ answer: JSONValue) -> String {
+        let findings = answer.object?["findings"]?.array?.compactMap(\.object) ?? []
+        let head = "\(answer.object?["device"]?.string ?? ""): \(answer.object?["verdict"]?.string ?? "")\n"
+        return head
+            + findings.map { finding in
+                let activity = finding["activity"]?.string.map { " (\($0))" } ?? ""
+                let severity = (finding["severity"]?.string ?? "").padding(toLength: 9, withPad: " ", startingAt: 0)
+                var lines = "\(severity)\(finding["id"]?.string ?? "")\(activity): \(finding["text"]?.string ?? "")\n"
+                let evidence = finding["evidence"]?.object.map(Array.init) ?? []
+                if !evidence.isEmpty {
+                    lines +=
+                        "         "
+                        + evidence.map { "\($0.key)=\($0.value.string ?? $0.value.text)" }
+                        .joined(separator: " ") + "\n"
+                }
+                if let fix = finding["fix"]?.string { lines += "         -> \(fix)\n" }
+                return lines
+            }.joined()
     }
 }
 

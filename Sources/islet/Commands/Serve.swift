@@ -1,12 +1,6 @@
-import APNSClient
-import APNSModel
 import ArgumentParser
+import EmbeddedIslet
 import LiveActivityDelivery
-import LiveActivityServer
-import LiveActivityStorage
-import Logging
-import ServiceLifecycle
-import StorageSQLite
 import UnixSignals
 
 /// `islet serve`: the server.
@@ -23,39 +17,19 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try file.settings()
-        let logger = Output.logger("islet")
-        let faultPoints = try FaultInjection.points()
-        let store = try SQLiteStore(path: settings.databasePath, faultPoints: faultPoints)
-        defer { store.close() }
-        let client = try APNSClient(routes: settings.routes, logger: logger)
-        let time = APNSClient.liveTime
-        let registry = MetricsRegistry()
-        let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
-        let dispatcher = Dispatcher(
-            store: store, sender: client, apps: settings.apps, time: time, node: Int64(bitPattern: dice()), dice: dice,
-            faultPoints: faultPoints, metrics: DeliveryMetrics(factory: registry), logger: logger)
-        var serving = LiveActivityServer.Configuration(apps: settings.apps)
-        serving.host = settings.host
-        serving.port = settings.port
-        if settings.metrics {
-            serving.metrics = MetricsSources(
-                registry: registry, version: Islet.version, startedAt: time.wall()
-            ) { ConnectionReading.readings(of: client, settings.routes) }
-        }
-        let server = LiveActivityServer(configuration: serving, store: store, time: time, dice: dice, logger: logger) {
-            Output.line("islet listening on \($0)")
-        }
-        let pruner = Pruner(time: time, logger: logger) { now throws(StorageError) in
-            try await store.prune(PruneLimits(), at: now)
-        }
-        // Stopped from the last to the first: no more requests, then no more claims, then no more connections.
-        let services: [any Service] = [CancellableService(run: client.run), dispatcher, pruner, server]
-        let group = ServiceGroup(
-            configuration: .init(
-                services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: logger))
+        var parts = ServerParts(
+            apps: settings.apps, routes: settings.routes, version: Islet.version, logger: Output.logger("islet"))
+        parts.host = settings.host
+        parts.port = settings.port
+        parts.metrics = settings.metrics
+        parts.connections = settings.connections
+        parts.keep = settings.keep
+        parts.backends = settings.backends
+        parts.refreshes.perSecond = settings.refreshesPerSecond
+        parts.faultPoints = try FaultInjection.points()
+        let server = try IsletServer(parts: parts, database: settings.databasePath)
         do {
-            try await group.run()
+            try await server.run(signals: [.sigterm, .sigint]) { Output.line("islet listening on \($0)") }
         } catch {
             let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
             throw CommandError.listening(on: "\(host):\(settings.port)", setBy: "`listen`", error)

@@ -1,6 +1,7 @@
 import APNSModel
 import APNSSimulator
 import ArgumentParser
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityAPI

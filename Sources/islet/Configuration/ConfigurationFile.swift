@@ -6,7 +6,23 @@ struct ConfigurationFile: Decodable {
     var listen: String?
     var storage: String?
     var metrics: Bool?
+    var connections: Connections?
+    var keep: Keep?
+    var refreshesPerSecond: Int?
     var apps: [App]
+
+    struct Connections: Decodable {
+        var maximum: Int?
+        var idleLifetime: APIDuration?
+        var queuedPushes: Int?
+    }
+
+    struct Keep: Decodable {
+        var historyDays: Int?
+        var endedDays: Int?
+        var signedOutDays: Int?
+        var silentDays: Int?
+    }
 
     struct App: Decodable {
         var bundleID: String
@@ -34,10 +50,21 @@ struct ConfigurationFile: Decodable {
         var type: String
         var attributesType: String
         var activityIDAttribute: String?
+        var contract: String?
         var policy: Policy?
+        var provider: Provider?
+    }
+
+    struct Provider: Decodable {
+        var url: String
+        var secretFile: String?
+        var secretEnvironment: String?
+        var timeout: APIDuration?
+        var allowPrivate: Bool?
     }
 
     struct Policy: Decodable {
+        var endAfter: APIDuration?
         var coalescingWindow: APIDuration?
         var startGrace: APIDuration?
         var startWindow: APIDuration?
@@ -46,6 +73,7 @@ struct ConfigurationFile: Decodable {
         var highPriorityInterval: APIDuration?
         var highWhen: HighWhen?
         var startAlert: Alert?
+        var fallback: Alert?
         var reusable: Bool?
         var start: ActivityRequest.Start?
         var restart: ActivityRequest.Restart?

@@ -6,8 +6,12 @@ extension ConfigurationKey {
 
     static let policy: [ConfigurationKey] = [
         duration(
+            "endAfter", defaults.endAfter ?? .zero,
+            "An activity that nobody has set for so long is ended by the server; 0s: never. iOS ends a card after 8 "
+                + "hours and keeps it for 4 more."),
+        duration(
             "coalescingWindow", defaults.coalescingWindow,
-            "Changes within this time of a push go out together; at least 1s."),
+            "Changes within this time of a push go out together; 1s to 5m."),
         duration(
             "startGrace", defaults.startGrace,
             "How long a start waits for a phone that was in touch within the last minute: its app may be starting the "
@@ -32,6 +36,11 @@ extension ConfigurationKey {
             "What a start says when the state brings no alert. Needed unless `start` is appOnly or never: a phone "
                 + "drops a start without an alert. {/pointer} stands for a value of the state or the attributes, "
                 + "{/pointer|otherwise} says what stands there without one, {{ and }} are the braces themselves."),
+        ConfigurationKey(
+            "fallback", .object(startAlert), .group(isOptional: true),
+            "What an ordinary notification says on a phone that cannot show the card: once for the first state and for "
+                + "each alert, never beside a card. The texts are templates as in `startAlert`. Left out, and where "
+                + "the call that sets the state brings none, there is no notification."),
         ConfigurationKey(
             "reusable", .scalar("true or false"), .defaulted("\(defaults.isReusable)"),
             "An ended activity may be set again without asking for it."),
@@ -58,8 +67,9 @@ extension ConfigurationKey {
             "Whose state a card shows that the app changed itself: the server's again after a minute, or the app's "
                 + "until the server sets a newer one."),
         ConfigurationKey(
-            "atCeiling", .text(oneOf(TypePolicy.AtCeiling.self)), .defaulted(defaults.atCeiling.rawValue),
-            "What happens to a start on a phone that shows `ceiling` cards of the app: it goes out and the phone "
+            "atCeiling", .text("word"), .defaulted(defaults.atCeiling.rawValue),
+            "What happens to a start on a phone that shows `ceiling` cards of the app (ignore, wait, endOldest, "
+                + "endLeastRelevant): it goes out and the phone "
                 + "decides, it waits, or a card is ended for it. One of more relevance is never ended by "
                 + "endLeastRelevant."),
         ConfigurationKey(
@@ -80,8 +90,8 @@ extension ConfigurationKey {
             "zone", .text("time zone"), .optional("Europe/Berlin"),
             "For phones that did not name their zone. Left out, these have no quiet hours."),
         ConfigurationKey(
-            "holdAlerts", .scalar("true or false"), .defaulted("false"),
-            "Starts that carry an alert of a call's wait as well. Else they go out."),
+            "holdAlerts", .scalar("true or false"), .optional("true"),
+            "Starts that carry an alert of a call's wait as well. Left out, they go out."),
     ]
 
     private static let budgets: [ConfigurationKey] = [
@@ -90,7 +100,7 @@ extension ConfigurationKey {
         number(
             "frequentPerHour", defaults.budgets.highFrequent.perHour,
             "The same in an hour where the phone says `frequentPushesEnabled`."),
-        number("frequentPerDay", defaults.budgets.highFrequent.perDay, "And in a day."),
+        number("frequentPerDay", defaults.budgets.highFrequent.perDay, "The same in a day where the phone says so."),
         number("startsPerHour", defaults.budgets.start.perHour, "Starts in an hour."),
         number("startsPerDay", defaults.budgets.start.perDay, "Starts in a day."),
         ConfigurationKey(
@@ -118,7 +128,7 @@ extension ConfigurationKey {
         ConfigurationKey("sound", .text("text"), .optional("default"), "A sound file of the app, or `default`."),
     ]
 
-    private static func duration(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
+    static func duration(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
         ConfigurationKey(name, .scalar("duration"), .defaulted(Wording.duration(value)), meaning)
     }
 

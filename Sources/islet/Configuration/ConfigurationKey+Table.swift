@@ -1,9 +1,16 @@
+import APNSClient
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityStorage
+
 extension ConfigurationKey {
     /// What holds for the keys of the top that are left out.
     enum Default {
         static let listen = "127.0.0.1:8080"
         static let storage = "sqlite:islet.db"
         static let metrics = true
+        static let refreshesPerSecond = 100
+        static let providerTimeout = Duration.seconds(10)
     }
 
     /// Every key of the file, in the order in which it is printed.
@@ -20,9 +27,47 @@ extension ConfigurationKey {
             "Whether `GET /metrics` answers: Prometheus's text, without tokens, ids or keys, to anybody who can reach "
                 + "the address."),
         ConfigurationKey(
+            "connections", .object(connections), .group(isOptional: true),
+            "The connections to APNs, for each key and endpoint."),
+        ConfigurationKey(
+            "keep", .object(keep), .group(isOptional: true), "For how many days what is over is kept."),
+        ConfigurationKey(
+            "refreshesPerSecond", .scalar("number"), .defaulted("\(Default.refreshesPerSecond)"),
+            "How many people of a type are computed by its provider in a second, of those whom nobody waits for: local "
+                + "midnights, and whole populations. What a call asks for one person does not wait for it."),
+        ConfigurationKey(
             "apps", .objects(app), .group(isOptional: false),
             "The apps that are served; one with another bundle id is an app of its own."),
     ]
+
+    private static let options = APNSClient.Options()
+
+    private static let connections: [ConfigurationKey] = [
+        ConfigurationKey(
+            "maximum", .scalar("1 to 64"), .defaulted("\(options.maximumConnections)"),
+            "Connections that take pushes. Another one is made only when those there are full."),
+        duration(
+            "idleLifetime", options.idleConnectionLifetime,
+            "A connection that took no push for so long is closed, unless it is the only one."),
+        ConfigurationKey(
+            "queuedPushes", .scalar("number"), .defaulted("\(options.maximumQueuedPushes)"),
+            "Pushes of each priority that may wait for a connection; one more is tried again a moment later."),
+    ]
+
+    private static let limits = PruneLimits()
+
+    private static let keep: [ConfigurationKey] = [
+        days("historyDays", limits.history, "Timelines of activities."),
+        days("endedDays", limits.ended, "Activities, from their end on. Then they are erased, and their ids are free."),
+        days(
+            "signedOutDays", limits.signedOut,
+            "Devices whose person signed out. Their tokens are erased after 12 hours in any case."),
+        days("silentDays", limits.silent, "Devices that were not heard of."),
+    ]
+
+    private static func days(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
+        ConfigurationKey(name, .scalar("1 to 3650"), .defaulted("\(value.components.seconds / 86_400)"), meaning)
+    }
 
     private static let app: [ConfigurationKey] = [
         ConfigurationKey(
@@ -77,6 +122,33 @@ extension ConfigurationKey {
             "activityIDAttribute", .text("JSON Pointer"), .optional("/orderId"),
             "Where the attributes name the activity, if they do. The server fills it in, and tells cards apart by it."),
         ConfigurationKey(
+            "contract", .text("path"), .optional("Contracts/OrderTracking.json"),
+            "What attributes and content state look like (docs/contracts.md): a state that phones could not decode is "
+                + "refused. A relative path begins at this file's folder."),
+        ConfigurationKey(
             "policy", .object(policy), .group(isOptional: true), "How activities of the type are started and updated."),
+        ConfigurationKey(
+            "provider", .object(provider), .group(isOptional: true),
+            "The backend that computes what a person should see: each of their devices has an activity of its own "
+                + "then. See docs/providers.md."),
+    ]
+
+    private static let provider: [ConfigurationKey] = [
+        ConfigurationKey(
+            "url", .text("https URL"), .required("https://backend.example.com/next-up"),
+            "Where it is asked, by a signed POST. Redirects are not followed."),
+        ConfigurationKey(
+            "secretFile", .text("path"), .required("provider-secret"),
+            "The file with the secret that the calls are signed with (Standard Webhooks): `whsec_` and 24 to 64 bytes "
+                + "in base64. Give it or secretEnvironment."),
+        ConfigurationKey(
+            "secretEnvironment", .text("name of a variable"), .optional("PROVIDER_SECRET"),
+            "The environment variable that holds the secret, in place of secretFile."),
+        ConfigurationKey(
+            "timeout", .scalar("duration"), .defaulted(Wording.duration(Default.providerTimeout)),
+            "How long one answer may take, at most 60s; then it is asked again later."),
+        ConfigurationKey(
+            "allowPrivate", .scalar("true or false"), .defaulted("false"),
+            "Whether the URL may be plain http, and lead to this machine or a private network."),
     ]
 }

@@ -57,14 +57,16 @@ enum ConfigurationReference {
         switch key.presence {
         case .required, .defaulted, .group(isOptional: false): false
         case .optional: true
-        // A policy is printed for its defaults; the other groups have none.
-        case .group(isOptional: true): !holdsDefaults(key)
+        // A policy is printed for its defaults; the other groups have none, or need something of one's own.
+        case .group(isOptional: true): !holdsOnlyDefaults(key)
         }
     }
 
-    private static func holdsDefaults(_ key: ConfigurationKey) -> Bool {
+    private static func holdsOnlyDefaults(_ key: ConfigurationKey) -> Bool {
         guard case .object(let keys) = key.shape else { return false }
-        return keys.contains { if case .defaulted = $0.presence { true } else { false } }
+        let hasDefaults = keys.contains { if case .defaulted = $0.presence { true } else { false } }
+        let hasNeeds = keys.contains { if case .required = $0.presence { true } else { false } }
+        return hasDefaults && !hasNeeds
     }
 
     private static func commented(_ lead: String) -> String {

@@ -1,7 +1,9 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
 import JSONText
 import LiveActivityCore
+import LiveActivityProviders
 
 /// What a configuration means, in words, and what is unwise about it.
 struct ConfigurationReport {
@@ -26,9 +28,18 @@ struct ConfigurationReport {
         for app in settings.apps {
             lines.append("app \(app.bundleID)")
             for key in settings.keys where key.app == app.bundleID { lines += Self.words(key) }
-            for type in app.types.values.sorted(by: { $0.name < $1.name }) { lines += Self.words(type) }
+            for type in app.types.values.sorted(by: { $0.name < $1.name }) {
+                lines += Self.words(type)
+                lines += backend(of: type, app.bundleID)
+            }
         }
         return lines
+    }
+
+    private func backend(of type: ActivityType, _ app: BundleID) -> [String] {
+        settings.backends.filter { $0.app == app && $0.type == type.name }.map { backend in
+            "    computed by \(backend.target.url), which has \(Wording.duration(backend.target.timeout)) to answer"
+        }
     }
 
     private var listens: String {
@@ -68,12 +79,19 @@ struct ConfigurationReport {
         } else {
             add("no attribute names the activity: the server adds the tag `islet`, or tells cards apart by attributes")
         }
+        add(
+            type.contract == nil
+                ? "no contract: of a state nothing is checked but its size"
+                : "a contract: states and attributes that phones could not decode are refused")
         add(start(policy))
         if policy.start == .ifPossible {
             add(
                 "a start waits \(Wording.duration(policy.startGrace)) for an app that was just in touch, is kept "
                     + "\(Wording.duration(policy.startWindow)) for a phone that is off, and is stale after "
                     + Wording.duration(policy.startStaleAfter))
+        }
+        if let fallback = policy.fallback {
+            add("where no card can be shown an ordinary notification says \(words(fallback))")
         }
         add("changes within \(Wording.duration(policy.coalescingWindow)) go out together")
         add(priority(policy))

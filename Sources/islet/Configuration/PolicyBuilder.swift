@@ -35,13 +35,22 @@ struct PolicyBuilder {
         if let alert = given.startAlert {
             policy.startAlert = try template(alert, "\(place)/startAlert")
         }
+        if let alert = given.fallback {
+            policy.fallback = try template(alert, "\(place)/fallback")
+        }
         return policy
     }
 
     private func durations(_ given: ConfigurationFile.Policy, _ policy: inout TypePolicy, _ place: String) {
         policy.coalescingWindow = given.coalescingWindow?.duration ?? policy.coalescingWindow
-        if policy.coalescingWindow < .seconds(1) {
-            note("\(place)/coalescingWindow", "at least 1s: the timestamps of pushes have whole seconds")
+        if !(.seconds(1)...ActivityRecord.longestHold ~= policy.coalescingWindow) {
+            note("\(place)/coalescingWindow", "1s to 5m: the timestamps of pushes have whole seconds")
+        }
+        if let endAfter = given.endAfter?.duration {
+            policy.endAfter = endAfter == .zero ? nil : endAfter
+            if endAfter > .zero, endAfter < .seconds(3600) {
+                note("\(place)/endAfter", "at least 1h, or 0s for never")
+            }
         }
         policy.startGrace = given.startGrace?.duration ?? policy.startGrace
         policy.startWindow = given.startWindow?.duration ?? policy.startWindow

@@ -1,9 +1,11 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityAPI
 import LiveActivityCore
+import LiveActivityStorage
 
 /// What the server runs with.
 struct Settings {
@@ -12,10 +14,18 @@ struct Settings {
     var databasePath: String
     /// `GET /metrics` answers.
     var metrics: Bool
+    /// The pool of connections to APNs.
+    var connections: APNSClient.Options
+    /// How long what is kept is kept.
+    var keep: PruneLimits
     var apps: [AppSettings]
     var routes: [APNSClient.Route]
     /// The keys by app and environment, for the commands that sign something.
     var keys: [KeySettings]
+    /// The backends that compute states.
+    var backends: [ServerParts.Backend]
+    /// People of a type that are computed in a second, of those whom nobody waits for.
+    var refreshesPerSecond: Int
 
     struct KeySettings {
         var app: BundleID

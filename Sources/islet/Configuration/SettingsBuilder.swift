@@ -1,5 +1,6 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityAPI
@@ -25,6 +26,7 @@ struct SettingsBuilder {
         if configuration.apps.isEmpty { problems.note(problem("/apps", "at least one app is needed")) }
         var apps: [AppSettings] = []
         var keys: [Settings.KeySettings] = []
+        var backends: [ServerParts.Backend] = []
         for (index, app) in configuration.apps.enumerated() {
             let place = "/apps/\(index)"
             let bundleID = problems.noting { () throws(ConfigurationError) in
@@ -34,16 +36,21 @@ struct SettingsBuilder {
             guard let bundleID = bundleID ?? BundleID("unknown") else { continue }
             let ofApp = self.keys(app.apns, "\(place)/apns", bundleID)
             keys += ofApp
+            backends += self.backends(app.activities, "\(place)/activities", bundleID)
             apps.append(
                 AppSettings(
                     bundleID: bundleID, types: types(app.activities, "\(place)/activities"),
                     environments: Set(ofApp.map(\.environment))))
         }
+        let connections = connections(configuration.connections, "/connections")
+        let keep = keep(configuration.keep, "/keep")
+        let pace = configuration.refreshesPerSecond ?? ConfigurationKey.Default.refreshesPerSecond
+        if !(1...100_000).contains(pace) { problems.note(problem("/refreshesPerSecond", "from 1 to 100000")) }
         guard problems.all.isEmpty, let (host, port) = address, let path else { return nil }
         return Settings(
             host: host, port: port, databasePath: path,
-            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics,
-            apps: apps, routes: keys.map(\.route), keys: keys)
+            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics, connections: connections, keep: keep,
+            apps: apps, routes: keys.map(\.route), keys: keys, backends: backends, refreshesPerSecond: pace)
     }
 
     private func bundleID(
@@ -86,7 +93,7 @@ struct SettingsBuilder {
         return types
     }
 
-    private func problem(_ pointer: String, _ text: String) -> ConfigurationError {
+    func problem(_ pointer: String, _ text: String) -> ConfigurationError {
         ConfigurationError(file: file, pointer: pointer, problem: text)
     }
 
@@ -115,7 +122,7 @@ struct SettingsBuilder {
     }
 
     /// Paths are relative to the configuration's folder.
-    private func resolve(_ path: String) -> String {
+    func resolve(_ path: String) -> String {
         path.hasPrefix("/") ? path : URL(fileURLWithPath: folder).appendingPathComponent(path).path
     }
 
@@ -186,7 +193,7 @@ struct SettingsBuilder {
     }
 
     /// Shorter than a line of a key file too, which may consist of the same characters.
-    private static func isVariable(_ name: String) -> Bool {
+    static func isVariable(_ name: String) -> Bool {
         (1...60).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
                 (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
@@ -211,6 +218,9 @@ struct SettingsBuilder {
         let pointer = try activity.activityIDAttribute.map { text throws(ConfigurationError) in
             try PolicyBuilder(file: file, problems: problems).pointer(text, "\(place)/activityIDAttribute")
         }
+        let contract = try activity.contract.map { path throws(ConfigurationError) in
+            try self.contract(path, "\(place)/contract", of: activity.attributesType)
+        }
         let policy = try PolicyBuilder(file: file, problems: problems).policy(activity.policy, "\(place)/policy")
         guard policy.start != .ifPossible || policy.startAlert != nil else {
             throw problem(
@@ -218,7 +228,28 @@ struct SettingsBuilder {
                 "missing: APNs accepts a start without an alert and the phone drops it in silence; give `title` and "
                     + "`body`, or set `start` to appOnly")
         }
-        return ActivityType(
-            name: activity.type, attributesType: activity.attributesType, activityIDAttribute: pointer, policy: policy)
+        var type = ActivityType(
+            name: activity.type, attributesType: activity.attributesType, activityIDAttribute: pointer, policy: policy,
+            contract: contract)
+        type.isProvided = activity.provider != nil
+        return type
+    }
+
+    private func contract(
+        _ path: String, _ place: String, of attributesType: String
+    ) throws(ConfigurationError) -> Contract {
+        let contract: Contract
+        do throws(ContractFileError) {
+            contract = try ContractFile.read(resolve(path))
+        } catch {
+            throw problem(place, error.description)
+        }
+        guard contract.attributesType == attributesType else {
+            throw problem(
+                place,
+                "the contract is of `\(contract.attributesType)`, the type's attributesType is "
+                    + "`\(attributesType)`")
+        }
+        return contract
     }
 }

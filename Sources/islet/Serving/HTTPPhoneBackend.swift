@@ -21,6 +21,7 @@ struct HTTPPhoneBackend: PhoneBackend {
         body.environment = DeviceRequest.Environment(rawValue: report.environment.rawValue)
         body.activitiesEnabled = report.activitiesEnabled
         body.frequentPushesEnabled = report.frequentPushesEnabled
+        body.notificationAuthorization = .init(rawValue: report.notificationAuthorization.rawValue)
         body.deviceToken = TokenText(report.deviceToken.hex)
         return try await put(device(phone), body)
     }

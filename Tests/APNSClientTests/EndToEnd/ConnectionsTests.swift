@@ -5,7 +5,7 @@ import NIOHTTP2
 import Testing
 
 /// Several connections to one server, over real sockets and TLS.
-@Suite(.timeLimit(.minutes(2))) struct ConnectionsTests: Sending {
+@Suite(.timeLimit(.minutes(10))) struct ConnectionsTests: Sending {
     @Test func `what the first connection has no stream for takes a second one, with the same provider token`()
         async throws
     {

@@ -5,7 +5,7 @@ import NIOHTTP2
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct EndToEndTests: Sending {
+@Suite(.timeLimit(.minutes(10))) struct EndToEndTests: Sending {
     @Test func `a push gets its answer, and the server saw all of it`() async throws {
         try await TestServer.run { _ in
             [.answer(200, [("apns-unique-id", "u-1"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT")])]

@@ -6,7 +6,7 @@ import NIOPosix
 import Testing
 
 /// Peers that say nothing: each wait has its limit.
-@Suite(.timeLimit(.minutes(2))) struct SilenceTests: Sending {
+@Suite(.timeLimit(.minutes(10))) struct SilenceTests: Sending {
     @Test func `a server that takes the connection and says nothing is named as the reason`() async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()

@@ -7,7 +7,7 @@ import Testing
 /// System P, row P8: what must hold for any input.
 struct PropertyTests {
     private static let seed: UInt64 = 8
-    private static let cases = 300
+    private static let cases = 1000
 
     private func text(_ dice: inout SeededDice) -> String {
         let pieces = ["a", "é", "漢", "😀", "\"", "\\", "\n", "\u{0}", "\u{7F}", "/", "aps", "}", " "]
@@ -69,14 +69,23 @@ struct PropertyTests {
                     .end(try EndPayload(timestamp: time, contentState: state), to: update, envelope),
                     "liveactivity", ".push-type.liveactivity", update.hex
                 ),
-                (.alert(try AlertPayload(alert), to: device, envelope), "alert", "", device.hex),
-                (.background(BackgroundPayload(), to: device, envelope), "background", "", device.hex),
+                (
+                    .alert(try AlertPayload(alert, data: ["own": .object(object(&dice))]), to: device, envelope),
+                    "alert", "", device.hex
+                ), (.background(BackgroundPayload(), to: device, envelope), "background", "", device.hex),
+                (
+                    .background(try BackgroundPayload(data: ["own": .object(object(&dice))]), to: device, envelope),
+                    "background", "", device.hex
+                ),
             ]
             for (request, type, suffix, token) in requests {
                 let label: Comment = "seed \(Self.seed), case \(number), \(type)"
                 #expect(request.topic.pushType.rawValue == type, label)
                 #expect(request.topic.text == envelope.bundleID.text + suffix, label)
                 #expect(request.destination.hex == token, label)
+                // A Live Activity push goes to a token of a Live Activity, and nothing else does.
+                let isOrdinary = if case .device = request.destination { true } else { false }
+                #expect(isOrdinary == (type != "liveactivity"), label)
                 #expect(request.environment == envelope.environment && request.id == envelope.id, label)
                 #expect(request.payload.count <= request.topic.pushType.maximumPayloadBytes, label)
                 if type == "background" { #expect(request.priority == .low, label) }

@@ -107,13 +107,15 @@ import Testing
         ),
         (["token"], ["--config", "--app", "--environment"]),
         (["config"], ["check", "reference"]), (["config", "check"], ["--config"]),
+        (["contract"], ["check"]), (["contract", "check"], ["<contract>", "--state", "--attributes"]),
         (["doctor"], ["--config", "--app", "--environment", "--offline", "--json"]),
         (["backup"], ["--config", "<target>", "--overwrite"]),
         (["restore"], ["--config", "<source>", "--starts-are-known"]),
         (
             [],
             [
-                "serve", "demo", "simulate", "keys", "send", "token", "config", "doctor", "backup", "restore",
+                "serve", "demo", "simulate", "keys", "send", "token", "config", "contract", "doctor", "backup",
+                "restore",
                 "--version",
             ]
         ),

@@ -53,16 +53,27 @@ struct EnvironmentTests {
     @Test func `the variables and the file know the same keys`() throws {
         let document = try JSONValue(
             parsing: #"""
-                {"listen": "", "storage": "", "metrics": true, "apps": [{
+                {"listen": "", "storage": "", "metrics": true, "refreshesPerSecond": 1,
+                  "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
+                  "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1}, "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
                   "activities": [{
-                    "type": "", "attributesType": "", "activityIDAttribute": "",
+                    "type": "", "attributesType": "", "activityIDAttribute": "", "contract": "",
                     "policy": {
+                      "endAfter": 3600,
                       "coalescingWindow": 1, "startGrace": 1, "startWindow": 1, "startStaleAfter": 1, "staleAfter": 1,
                       "highPriorityInterval": 1, "highWhen": {"pointer": "", "values": [0]},
                       "startAlert": {"title": "", "body": "", "sound": ""},
-                      "reusable": true, "start": "appOnly", "restart": "never"}}]}]}
+                      "fallback": {"title": "", "body": "", "sound": ""},
+                      "reusable": true, "start": "appOnly", "restart": "never", "dismissAfter": 1,
+                      "quietHours": {"from": "", "to": "", "zone": "", "holdAlerts": true}, "renewal": true,
+                      "authority": "", "atCeiling": "", "ceiling": 1,
+                      "budgets": {
+                        "highPerHour": 1, "highPerDay": 1, "frequentPerHour": 1, "frequentPerDay": 1,
+                        "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}},
+                    "provider": {
+                      "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true}}]}]}
                 """#)
         // The document is full: everything that the decoded file could hold is there.
         let file = try document.decode(ConfigurationFile.self)

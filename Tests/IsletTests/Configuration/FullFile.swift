@@ -4,6 +4,9 @@ enum FullFile {
         listen: "[::1]:9090"
         storage: sqlite:data/state.db
         metrics: false
+        connections: {maximum: 4, idleLifetime: 10m, queuedPushes: 5000}
+        keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90}
+        refreshesPerSecond: 7
         apps:
           - bundleID: com.acme.pizza
             apns:
@@ -21,7 +24,9 @@ enum FullFile {
               - type: Order
                 attributesType: OrderAttributes
                 activityIDAttribute: /orderId
+                contract: order-contract.json
                 policy:
+                  endAfter: 6h
                   coalescingWindow: 1.5
                   startGrace: 0s
                   startWindow: 2m
@@ -47,5 +52,16 @@ enum FullFile {
                     startsPerHour: 5
                     startsPerDay: 20
                     reserve: 20
+                provider:
+                  url: http://127.0.0.1:8090/next-up
+                  secretEnvironment: PROVIDER_SECRET
+                  timeout: 5s
+                  allowPrivate: true
         """
+
+    /// What stands in `order-contract.json`.
+    static let contract = #"""
+        {"attributesType": "OrderAttributes", "contentState": {"type": "object", "required": ["status"], "properties": {
+          "status": {"type": "string"}, "eta": {"type": ["number", "null"], "x-swift": "Date"}}}}
+        """#
 }

@@ -1,9 +1,12 @@
 import APNSClient
 import APNSModel
 import Crypto
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityCore
+import LiveActivityProviders
+import LiveActivityStorage
 import Testing
 
 @testable import islet
@@ -27,10 +30,26 @@ struct GoodConfigurationTests {
 
     @Test func `every key of a full file reaches its setting`() throws {
         let folder = try Folder()
-        let settings = try folder.load(FullFile.yaml, ["APNS_KEY": folder.signingKey.pemRepresentation])
+        try folder.write(FullFile.contract, to: "order-contract.json")
+        let settings = try folder.load(
+            FullFile.yaml,
+            [
+                "APNS_KEY": folder.signingKey.pemRepresentation,
+                "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            ])
+        #expect(settings.refreshesPerSecond == 7)
+        #expect(settings.backends.map(\.type) == ["Order"])
+        #expect(settings.backends.map(\.target.url) == ["http://127.0.0.1:8090/next-up"])
+        #expect(settings.backends.map(\.target.timeout) == [.seconds(5)])
+        #expect(settings.backends.map(\.target.allowPrivate) == [true])
+        #expect(settings.apps[0].types["Order"]?.isProvided == true)
         #expect(settings.host == "::1" && settings.port == 9090)
         #expect(settings.databasePath == folder.path("data/state.db"))
         #expect(!settings.metrics)
+        #expect(settings.connections.maximumConnections == 4 && settings.connections.maximumQueuedPushes == 5000)
+        #expect(settings.connections.idleConnectionLifetime == .seconds(600))
+        #expect(settings.keep.history == .seconds(3 * 86_400) && settings.keep.ended == .seconds(14 * 86_400))
+        #expect(settings.keep.signedOut == .seconds(2 * 86_400) && settings.keep.silent == .seconds(90 * 86_400))
         #expect(settings.apps.map(\.environments) == [[.sandbox, .production]])
         #expect(settings.keys.map(\.environment) == [.sandbox, .production])
         #expect(settings.routes[0].endpoint.description == "https://127.0.0.1:2197")
@@ -39,8 +58,10 @@ struct GoodConfigurationTests {
         let type = try #require(settings.apps[0].types["Order"])
         #expect(type.attributesType == "OrderAttributes")
         #expect(type.activityIDAttribute == JSONPointer(tokens: ["orderId"]))
+        #expect(type.contract?.attributesType == "OrderAttributes")
         let policy = type.policy
         #expect(policy.coalescingWindow == .milliseconds(1500))
+        #expect(policy.endAfter == .seconds(6 * 3600))
         #expect(policy.startGrace == .zero && policy.startWindow == .seconds(120))
         #expect(policy.startStaleAfter == .seconds(600) && policy.staleAfter == .seconds(7200))
         #expect(policy.highPriorityInterval == .seconds(30))
@@ -84,6 +105,13 @@ struct GoodConfigurationTests {
     func `a duration has a unit or is in seconds`(_ text: String, _ seconds: Int64) throws {
         let settings = try Folder().load(Sample.file(policy: "{startAlert: {title: a}, startGrace: \(text)}"))
         #expect(settings.apps[0].types["Order"]?.policy.startGrace == .seconds(seconds))
+    }
+
+    @Test func `an activity of a type may be left running for good`() throws {
+        let settings = try Folder().load(Sample.file(policy: "{startAlert: {title: a}, endAfter: 0s}"))
+        #expect(settings.apps[0].types["Order"]?.policy.endAfter == nil)
+        let usual = try Folder().load(Sample.file(policy: "{startAlert: {title: a}}"))
+        #expect(usual.apps[0].types["Order"]?.policy.endAfter == .seconds(12 * 3600))
     }
 
     @Test func `a type that only the app starts needs no alert`() throws {

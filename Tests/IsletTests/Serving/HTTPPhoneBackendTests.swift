@@ -52,7 +52,8 @@ struct HTTPPhoneBackendTests {
             let report = DeviceReport(
                 user: "alice", platform: "ios", timeZone: "Europe/Rome", locale: "it_IT", osVersion: "18.2",
                 appVersion: "1.2", build: "34", model: "iPhone17,1", environment: .sandbox, activitiesEnabled: true,
-                frequentPushesEnabled: false, deviceToken: try DeviceToken(hex: String(repeating: "ef", count: 32)))
+                frequentPushesEnabled: false, notificationAuthorization: .authorized,
+                deviceToken: try DeviceToken(hex: String(repeating: "ef", count: 32)))
             #expect(try await backend.register(try #require(PhoneID("p")), report).isEmpty)
             let body = try JSONValue(parsing: try #require(answering.calls.first).body)
             #expect(
@@ -60,6 +61,7 @@ struct HTTPPhoneBackendTests {
                     "user": "alice", "platform": "ios", "timeZone": "Europe/Rome", "locale": "it_IT",
                     "osVersion": "18.2", "appVersion": "1.2", "build": "34", "model": "iPhone17,1",
                     "environment": "sandbox", "activitiesEnabled": true, "frequentPushesEnabled": false,
+                    "notificationAuthorization": "authorized",
                     "deviceToken": .string(String(repeating: "ef", count: 32)),
                 ])
         }

@@ -64,7 +64,10 @@ struct DesiredStateTests {
 
     @Test func `a change touches one activity and its content, however many phones watch`() throws {
         var scene = Scene()
-        for index in 0..<200 { try scene.register("d\(index)", user: "u\(index % 50)", key: DeviceKey(index + 1)) }
+        for index in 0..<200 {
+            try scene.register(
+                "d\(index)", user: "u\(index % 50)", startToken: "p\(index)", key: DeviceKey(index + 1))
+        }
         try scene.put(users: (0..<50).map { "u\($0)" }) { $0.devices = .all }
         #expect(scene.store.lastChanges.instances.count == 200)
         scene.wait(.seconds(20))
@@ -128,7 +131,7 @@ struct DesiredStateTests {
     @Test func `what could not be built later is refused at the door`() throws {
         var scene = Scene()
         func isTooLarge(_ work: () throws -> Void) -> Bool {
-            do { try work() } catch Refusal.payloadTooLarge(.tooLarge) { return true } catch { return false }
+            do { try work() } catch Refusal.payloadTooLarge(.tooLarge, _) { return true } catch { return false }
             return false
         }
         let large: JSONObject = ["x": .string(String(repeating: "y", count: 3500))]

@@ -86,8 +86,7 @@ struct Scene {
     ) throws -> EndActivity.Reply {
         try run(
             EndActivity(
-                app: app.bundleID, id: Sample.activityID(id), state: state, alert: alert, dismissal: dismissal, now: now
-            ))
+                app: app, id: Sample.activityID(id), state: state, alert: alert, dismissal: dismissal, now: now))
     }
 
     // MARK: - Delivery

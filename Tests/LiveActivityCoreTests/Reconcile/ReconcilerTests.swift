@@ -54,7 +54,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
 }
 
 struct ReconcilerTests {
-    enum Outcome: Sendable, Equatable { case start, update, end, wait, nothing }
+    enum Outcome: Sendable, Equatable { case start, update, end, fallBack, wait, nothing }
 
     static func outcome(_ decision: Decision) -> Outcome {
         switch decision {
@@ -64,6 +64,7 @@ struct ReconcilerTests {
             case .update: .update
             case .end: .end
             }
+        case .fallBack: .fallBack
         case .wait: .wait
         case .nothing: .nothing
         }

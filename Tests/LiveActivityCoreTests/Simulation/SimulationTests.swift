@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct SimulationTests {
-    static let histories: UInt64 = 300
+    static let histories: UInt64 = 400
 
     @Test(arguments: [1, 2, LaneRecord.Limits().phones])
     func `the invariants hold in every history, however many phones share a lane`(lanePhones: Int) {

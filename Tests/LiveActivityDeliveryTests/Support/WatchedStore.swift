@@ -33,6 +33,8 @@ final class WatchedStore: WorkStore {
         return try await inner.nextWakeAt()
     }
 
+    func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await inner.nextNotificationAt() }
+
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
         let (fails, onClaim) = state.withLock { state in
             let fails =

@@ -17,6 +17,24 @@ import Testing
 let pizza = testApp("com.acme.pizza")
 let bakery = testApp("com.acme.bakery")
 
+private let checkedContract: Contract? = {
+    let text = #"""
+        {"attributesType": "CheckedAttributes",
+         "attributes": {"type": "object", "properties": {"shop": {"type": "string"}}},
+         "contentState": {"type": "object", "required": ["status"], "additionalProperties": false, "properties": {
+          "status": {"enum": ["ready", "delivering"]}, "eta": {"type": ["integer", "null"], "x-swift": "Int"},
+          "at": {"type": ["number", "null"], "x-swift": "Date"}}}}
+        """#
+    return try? Contract(JSONValue(parsing: text))
+}()
+
+/// A type whose states a provider computes, though none is asked here.
+private func provided(_ policy: TypePolicy) -> ActivityType {
+    var type = ActivityType(name: "Focus", attributesType: "FocusAttributes", policy: policy)
+    type.isProvided = true
+    return type
+}
+
 private func testApp(_ id: String) -> AppSettings {
     guard let bundleID = BundleID(id) else { preconditionFailure("not a bundle id: \(id)") }
     var policy = TypePolicy()
@@ -30,7 +48,9 @@ private func testApp(_ id: String) -> AppSettings {
         types: [
             ActivityType(name: "Order", attributesType: "OrderAttributes", policy: policy),
             ActivityType(name: "Named", attributesType: "NamedAttributes", activityIDAttribute: named, policy: policy),
-            ActivityType(name: "Silent", attributesType: "SilentAttributes", policy: silent),
+            ActivityType(name: "Silent", attributesType: "SilentAttributes", policy: silent), provided(policy),
+            ActivityType(
+                name: "Checked", attributesType: "CheckedAttributes", policy: policy, contract: checkedContract),
         ],
         environments: [.sandbox])
 }
@@ -159,6 +179,7 @@ let quiet: Logger = {
 
 func withServer(
     logger: Logger = quiet, limits: LiveActivityServer.Limits = .init(), hasMetrics: Bool = true,
+    delivery: DeliverySources = DeliverySources(),
     _ body: @escaping @Sendable (Fixture) async throws -> Void
 ) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "islet-server-\(UUID().uuidString)")
@@ -180,6 +201,7 @@ func withServer(
     let otherApp = try await key(.backend, bakery)
     var configuration = LiveActivityServer.Configuration(apps: [pizza, bakery])
     configuration.limits = limits
+    configuration.delivery = delivery
     if hasMetrics {
         var apns = ConnectionReading(.sandbox)
         apns.connections = 1

@@ -23,7 +23,9 @@ struct Pair {
     struct Leavings {
         var flights: [Flight] = []
         var sweeps: [SweepAudience] = []
+        var notifications: [NotificationFlight] = []
         var evictions: [EvictCard] = []
+        var runs: [RefreshRun] = []
     }
 
     /// A command that waits for its group.
@@ -157,6 +159,18 @@ extension Flight {
 extension Flight.Seat {
     fileprivate func isSame(as other: Flight.Seat) -> Bool {
         phone == other.phone && plan == other.plan && timestamp == other.timestamp && stateBefore == other.stateBefore
+    }
+}
+
+extension ClaimNotifications.Reply {
+    func isSame(as other: Self) -> Bool {
+        let (seats, others) = (flight.seats, other.flight.seats)
+        return flight.claimedAt == other.flight.claimedAt && probed == other.probed && held == other.held
+            && dropped == other.dropped && seats.count == others.count
+            && zip(seats, others).allSatisfy { left, right in
+                left.notification == right.notification && left.addressee == right.addressee
+                    && left.device == right.device && left.token == right.token
+            }
     }
 }
 

@@ -9,12 +9,12 @@ struct RandomLife {
     var pair: Pair
     var now = Sample.now
     var node: Int64 = 1
-    private let apps: [AppSettings]
+    let apps: [AppSettings]
     private var sequence: Int64 = 0
 
     static let activities = ["a", "b", "c", "11111111-aaaa-4bbb-8ccc-222222222222"]
     static let users = ["ann", "bob", "cat"]
-    private static let devices = ["d1", "d2", "d3", "d4", "d5"]
+    static let devices = ["d1", "d2", "d3", "d4", "d5"]
     /// In milliseconds; the longest brings cards near the end of their time.
     private static let pauses = [0, 10, 300, 300, 1000, 1000, 5000, 20_000, 20_000, 70_000, 1_000_000, 9_000_000]
     private static let cards = (1...8).map { "card-\($0)" }
@@ -28,6 +28,7 @@ struct RandomLife {
                 types: [
                     Sample.type { policy in
                         policy.isReusable = true
+                        policy.fallback = AlertTemplate(Sample.alert)
                         policy.renewal = true
                         policy.staleAfter = .seconds(300)
                         policy.atCeiling = .endLeastRelevant
@@ -38,6 +39,7 @@ struct RandomLife {
                         policy.atCeiling = name == "com.acme.taxi" ? .wait : .ignore
                         policy.ceiling = 1
                     },
+                    Self.provided,
                 ],
                 environments: [.sandbox, .production])
         }
@@ -67,7 +69,8 @@ struct RandomLife {
         switch dice.roll(100) {
         case 0..<10: try await put()
         case 10..<13: try await patch()
-        case 13..<16: try await audience()
+        case 13..<15: try await audience()
+        case 15..<16: try await refresh()
         case 16..<20: try await end()
         case 20..<32: try await register()
         case 32..<40: try await registerStart()
@@ -77,17 +80,23 @@ struct RandomLife {
             let app = app()
             try await pair.run(
                 "sign out", SignOutDevice(app: app.bundleID, id: Sample.device(dice.pick(Self.devices)), now: now))
-        case 65..<82: try await claim()
-        case 82..<97: try await settle()
+        case 65..<69: try await refresh()
+        case 69..<80: try await claim()
+        case 80..<90: try await settle()
+        case 90..<93: try await notify()
+        case 93..<95: try await claimNotifications()
+        case 95..<98: try await settleNotifications()
         default:
             node += 1
             pair.leavings.flights = []
+            pair.leavings.notifications = []
+            if dice.chance(50) { pair.leavings.runs = [] }
         }
     }
 
     mutating func app() -> AppSettings { apps[dice.chance(85) ? 0 : 1] }
     private mutating func type(_ app: AppSettings) -> ActivityType {
-        app.types[dice.chance(80) ? "order" : "ride"] ?? Sample.type()
+        app.types[dice.chance(70) ? "order" : dice.chance(50) ? "ride" : "focus"] ?? Sample.type()
     }
     /// Few values of any kind, so that phones take each other's.
     mutating func word(_ kind: String) -> String { "\(kind)-\(dice.roll(7))" }
@@ -118,6 +127,7 @@ struct RandomLife {
         body.staleAfter = dice.chance(10) ? .seconds(100 + dice.roll(500)) : nil
         body.start = dice.chance(15) ? dice.pick([.ifPossible, .appOnly, .never]) : nil
         body.restart = dice.chance(30) ? dice.pick(ActivityRecord.Restart.allCases) : nil
+        if dice.chance(20) { body.fallback = PushAlert(title: .text("Step {/step}")) }
         body.reopen = dice.chance(60)
         var command = SetDesiredState(app: app.bundleID, id: id, type: type(app), body: body, now: now)
         command.preconditions = preconditions()
@@ -131,7 +141,7 @@ struct RandomLife {
     private mutating func end() async throws {
         let alert = dice.chance(20) ? SetDesiredState.AlertWish(Sample.alert) : nil
         let command = EndActivity(
-            app: app().bundleID, id: Sample.activityID(dice.pick(Self.activities)),
+            app: app(), id: Sample.activityID(dice.pick(Self.activities)),
             state: dice.chance(50) ? Sample.state(dice.roll(5)) : nil, alert: alert,
             dismissal: dice.pick([.systemDefault, .immediate, .at(now + .seconds(60))]), now: now)
         try await pair.run("end", command)
@@ -145,7 +155,9 @@ struct RandomLife {
         body.activitiesEnabled = dice.chance(90)
         body.environment = dice.pick([nil, .production, .sandbox])
         body.deviceToken = dice.chance(40) ? Sample.token(word("device")) : nil
+        body.timeZone = dice.chance(50) ? dice.pick(["UTC", "Asia/Tokyo"]) : nil
         body.locale = dice.chance(30) ? "de_DE" : nil
+        body.notificationAuthorization = dice.pick([nil, nil, nil, "authorized", "denied"])
         let id = dice.pick(Self.devices)
         try await pair.run(
             "register \(id)",
@@ -233,7 +245,7 @@ struct RandomLife {
         try await pair.run("settle", SettleFlight(flight: flight, entries: entries, app: app, now: now))
     }
 
-    private mutating func outcome() -> SettleFlight.Outcome {
+    mutating func outcome() -> SettleFlight.Outcome {
         switch dice.roll(20) {
         case 0..<9: .answered(.success(PushAnswer(status: 200)))
         case 9: .awaited(until: now + .seconds(12))

@@ -53,7 +53,10 @@ struct RandomRows {
         row.staleAt = maybe { $0.time() }
         row.staleAfter = maybe { .milliseconds($0.count()) }
         row.start = dice.pick(ActivityRecord.StartMode.allCases)
-        row.devices = dice.pick([.lastActive, .all, .only([]), .only([Sample.device(text()), Sample.device(text())])])
+        row.devices = dice.pick([
+            .lastActive, .all, .only([]), .only([Sample.device(text()), Sample.device(text())]),
+            .one(Sample.device(text())),
+        ])
         row.restart = dice.pick(ActivityRecord.Restart.allCases)
         row.alert = maybe { rows in
             AlertRecord(
@@ -62,6 +65,9 @@ struct RandomRows {
                     title: rows.alertText(), body: rows.maybe { $0.alertText() }, sound: rows.maybe { $0.text() }),
                 expiresAt: rows.time(), keep: rows.dice.chance(50),
                 onUnknown: rows.dice.pick(AlertRecord.OnUnknown.allCases))
+        }
+        row.fallback = maybe { rows in
+            PushAlert(title: rows.alertText(), body: rows.maybe { $0.alertText() }, sound: rows.maybe { $0.text() })
         }
         row.dismissal = dice.pick([.systemDefault, .immediate, .at(time())])
         row.changedAt = time()
@@ -144,6 +150,7 @@ struct RandomRows {
         row.contradictions = count()
         row.isWanted = dice.chance(50)
         row.mayStart = dice.chance(50)
+        row.hasFallenBack = dice.chance(50)
         row.stateBeforeRequest = dice.pick(InstanceRecord.State.allCases)
         row.isLocalAhead = dice.chance(50)
         row.isRenewing = dice.chance(50)
@@ -199,6 +206,43 @@ struct RandomRows {
         return HistoryRecord(activity: activity, at: time(), revision: number(), entries: entries)
     }
 
+    mutating func notification() -> NotificationRecord {
+        var row = NotificationRecord(
+            number: NotificationRecord.number(random: dice.next()), app: Sample.bundleID,
+            kind: dice.pick(NotificationRecord.Kind.allCases), payload: Array(text().utf8),
+            collapseID: maybe { CollapseID("c\($0.count())") } ?? nil, expiresAt: time(),
+            fallback: maybe { .init(activity: $0.number(), run: $0.count(), revision: $0.number()) }, at: time())
+        row.addressees = count()
+        return row
+    }
+
+    mutating func addressee(_ notification: NotificationNumber) -> AddresseeRecord {
+        var row = AddresseeRecord(
+            notification: notification, device: number(), user: Sample.user(text()), dueAt: maybe { $0.time() })
+        row.tries = count()
+        row.triedOther = dice.chance(50)
+        row.reason = maybe { $0.reason() }
+        return row
+    }
+
+    mutating func refresh(_ user: UserNumber) -> RefreshRecord {
+        var row = RefreshRecord(user: user, type: text(), app: Sample.bundleID, userID: Sample.user(text()))
+        row.asked = number()
+        row.done = number()
+        row.pace = dice.pick(RefreshRecord.Pace.allCases)
+        row.dueAt = maybe { $0.time() }
+        row.fence = number()
+        row.node = maybe { $0.number() }
+        row.tries = count()
+        row.failure = maybe { $0.text() }
+        row.finishedAt = maybe { $0.time() }
+        return row
+    }
+
+    mutating func memo(_ user: UserNumber) -> MemoRecord {
+        MemoRecord(user: user, type: text(), zone: text(), day: text(), memo: maybe { Array($0.text().utf8) })
+    }
+
     /// Some rows of every table.
     mutating func fill(_ draft: inout Draft) {
         for number in Int64(1)...3 {
@@ -207,6 +251,9 @@ struct RandomRows {
             draft.put(lane(number))
             draft.record(history(number))
             draft.record(history(number))
+            let notification = notification()
+            draft.put(notification)
+            for _ in 0..<3 { draft.put(addressee(notification.number)) }
             for _ in 0..<3 {
                 let key = DeviceKey(dice.next() >> 1)
                 draft.put(device(key))
@@ -217,6 +264,8 @@ struct RandomRows {
                 draft.put(owner())
                 let user = draft.user(Sample.bundleID, Sample.user("\(key) \(text())"))
                 draft.addMember(user, to: number)
+                draft.put(refresh(user))
+                draft.put(memo(user))
             }
         }
     }

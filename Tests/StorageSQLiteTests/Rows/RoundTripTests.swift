@@ -41,6 +41,7 @@ struct RoundTripTests {
         ("UPDATE device SET env = 'moon'", "`env`"), ("UPDATE device SET os_version = 'new'", "`os_version`"),
         ("UPDATE activity SET app = '*'", "`app`"), ("UPDATE activity SET phase = 'later'", "`phase`"),
         ("UPDATE activity SET alert = '{}'", "`alert`"), ("UPDATE activity SET devices = '{'", "`devices`"),
+        ("UPDATE activity SET fallback = '[]'", "`fallback`"),
         ("UPDATE activity SET dismissal = 'soon'", "`dismissal`"), ("UPDATE content SET state = x'7B'", "`state`"),
         ("UPDATE lane SET reason = '?'", "`reason`"), ("UPDATE lane SET flight_node = 1, flight_ts = NULL", "`flight`"),
         ("UPDATE update_token SET env = ''", "`env`"), ("UPDATE device_token SET env = ''", "`env`"),

@@ -84,6 +84,10 @@ struct AllRows: Sendable {
         for record in try all(TombstoneRecord.self) { rows.tombstones[.init(record.device, record.localID)] = record }
         for record in try all(TokenOwnerRecord.self) { rows.owners[record.value] = record }
         for record in try all(BudgetRecord.self) { rows.budgets[record.key] = record }
+        for record in try all(NotificationRecord.self) { rows.notifications[record.number] = record }
+        for record in try all(AddresseeRecord.self) { rows.addressees[record.key] = record }
+        for record in try all(RefreshRecord.self) { rows.refreshes[record.key] = record }
+        for record in try all(MemoRecord.self) { rows.memos[record.key] = record }
         for row in try all(HistoryRow.self) { history[row.record.activity, default: []].append(row.record) }
     }
 }
@@ -111,5 +115,8 @@ extension Snapshot {
             + differing("budget", budgets, other.budgets) + differing("audience", audiences, other.audiences)
             + differing("member mark", memberMarks, other.memberMarks)
             + differing("idempotency", idempotency, other.idempotency)
+            + differing("notification", notifications, other.notifications)
+            + differing("addressee", addressees, other.addressees)
+            + differing("refresh", refreshes, other.refreshes) + differing("memo", memos, other.memos)
     }
 }

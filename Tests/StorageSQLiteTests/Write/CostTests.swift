@@ -141,7 +141,7 @@ extension SQLiteStore {
 }
 
 /// Notes the text of each statement that the writer's connection runs.
-private final class StatementRecorder: Sendable {
+final class StatementRecorder: Sendable {
     private let seen = Mutex<(count: Int, texts: Set<String>)>((0, []))
 
     var count: Int { seen.withLock(\.count) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageSQLite
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct WriterQueueTests {
     /// Jobs that note who ran in which group; each group is told by its commit.
     private static func job(
@@ -130,7 +130,7 @@ struct WriterQueueTests {
             }
             let refused = store.submit(
                 EndActivity(
-                    app: Sample.bundleID, id: Sample.activityID("nobody"), state: nil, alert: nil,
+                    app: Sample.app(), id: Sample.activityID("nobody"), state: nil, alert: nil,
                     dismissal: .systemDefault, now: Sample.now))
             gate.signal()
             for answer in answers {
@@ -142,31 +142,60 @@ struct WriterQueueTests {
             #expect(try await store.activity(Sample.bundleID, Sample.activityID("a"))?.record.revision == 3)
         }
     }
+}
 
-    @Test(arguments: [
-        "UPDATE lane SET reason = 'odd' WHERE activity = 2", "UPDATE instance SET state = 99 WHERE dk = 2",
-    ])
-    func `a claim that meets a row that cannot be read fails without a trace, and the writes beside it do not`(
-        damage: String
+extension WriterQueueTests {
+    struct Damage: Sendable, CustomTestStringConvertible {
+        let text: String
+        /// The activity as a whole is put off; else a phone is passed over.
+        let putsOff: Bool
+        let mend: String
+        var testDescription: String { text }
+    }
+
+    static let damages = [
+        Damage(
+            text: "UPDATE lane SET reason = 'odd' WHERE activity = 2", putsOff: true,
+            mend: "UPDATE lane SET reason = NULL"),
+        Damage(
+            text: "UPDATE activity SET phase = 'odd' WHERE no = 2", putsOff: true,
+            mend: "UPDATE activity SET phase = 'active'"),
+        Damage(
+            text: "UPDATE content SET state = x'00' WHERE activity = 2", putsOff: true,
+            mend: "UPDATE content SET state = CAST('{}' AS BLOB) WHERE activity = 2"),
+        Damage(
+            text: "UPDATE instance SET state = 99 WHERE dk = 2", putsOff: false,
+            mend: "UPDATE instance SET state = 0, look_at = 0"),
+    ]
+
+    @Test(arguments: damages) func `a row that cannot be read does not stop the claim of all others, and is told of`(
+        damage: Damage
     ) async throws {
         try await withStore { store in
-            let app = try await Self.prepare(store, damage: damage)
-            let before = try await store.query { sql in try sql.number("SELECT sum(fence) FROM lane") }
-            let gate = store.block()
-            let claim = store.submit(
-                ClaimWork(now: Sample.now + .seconds(60), node: 1, apps: [app.bundleID: app], seed: 1))
-            let write = store.submit(Self.put("a", 2))
-            gate.signal()
-            _ = try await write.result().get().get()
-            #expect(await Self.isFailed(claim.result()))
-            #expect(try await store.query { sql in try sql.number("SELECT sum(fence) FROM lane") } == before)
-            // Once the row is mended the claim goes on.
-            _ = try await store.write { sql in
-                try sql.execute("UPDATE lane SET reason = NULL") + sql.execute("UPDATE instance SET state = 0")
+            let app = try await Self.prepare(store, damage: damage.text)
+            func claim(at now: UnixTime) async throws -> ClaimWork.Reply {
+                try await store.commit(ClaimWork(now: now, node: 1, apps: [app.bundleID: app], seed: 1)).get()
             }
-            _ = try await store.commit(
-                ClaimWork(now: Sample.now + .seconds(60), node: 1, apps: [app.bundleID: app], seed: 1)
-            ).get()
+            func nextAt(_ activity: Int) async throws -> Int64? {
+                try await store.query { sql in
+                    try sql.number(
+                        "SELECT coalesce(next_at, wake_at) FROM lane JOIN activity ON no = activity WHERE no = ?",
+                        [.int(Int64(activity))])
+                }
+            }
+            let now = Sample.now + .seconds(60)
+            let reply = try await claim(at: now)
+            #expect(!reply.unreadable.isEmpty && !reply.hasMore)
+            #expect(try await store.statistics().damagedRows == reply.unreadable.count)
+            #expect(try await nextAt(1) == nil, "the other activity's phones were looked at")
+            let later = (now + DamagedWork.pause).milliseconds
+            #expect(try await nextAt(2) == (damage.putsOff ? later : nil))
+            // Nothing is due until then: the dispatcher does not turn in circles.
+            #expect(try await store.nextWakeAt().map { $0 > now } ?? true)
+            _ = try await store.write { sql in try sql.execute(damage.mend) }
+            let again = try await claim(at: now + DamagedWork.pause)
+            #expect(again.unreadable.isEmpty)
+            #expect(try await nextAt(2) == nil, "once the row is mended its work goes on")
         }
     }
 }

@@ -39,11 +39,32 @@ enum Arrows {
         "guild-hall": ["EmojiRangers", "BackendCalls", "ArgumentParser"],
         "FocusTimer": ["BackendCalls", "JSONText", "Foundation"],
         "focus-timer": ["FocusTimer", "BackendCalls", "ArgumentParser", "Foundation"],
+        "Pager": ["BackendCalls", "JSONText", "Foundation"],
+        "pager-desk": ["Pager", "BackendCalls", "ArgumentParser", "Foundation"],
+        "LiveActivityProviders": [
+            "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1",
+            "NIOPosix", "Crypto", "ServiceLifecycle", "Foundation",
+        ],
+        "EmbeddedIslet": [
+            "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityProviders",
+            "LiveActivityServer", "LiveActivityStorage", "StorageSQLite", "ServiceLifecycle", "UnixSignals", "Logging",
+            "Synchronization",
+        ],
+        "NextUp": [
+            "LiveActivityProviders", "JSONText", "Crypto", "HTTPTypes", "Hummingbird", "NIOCore", "Foundation",
+            "Synchronization",
+        ],
+        "next-up": [
+            "NextUp", "EmbeddedIslet", "APNSClient", "APNSModel", "ArgumentParser", "Hummingbird", "Logging",
+            "ServiceLifecycle", "UnixSignals", "Foundation",
+        ],
         "islet": [
-            "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
+            "EmbeddedIslet", "LiveActivityProviders", "NextUp", "APNSClient", "APNSModel", "APNSSimulator",
+            "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
             "LiveActivityAPI",
             "LiveActivityCore",
-            "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "StorageSQLite",
+            "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "OrderTracking", "Pager",
+            "StorageSQLite",
             "ArgumentParser", "AsyncHTTPClient", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
             "ServiceLifecycle", "UnixSignals", "Yams",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
@@ -56,6 +77,8 @@ enum Arrows {
         "Examples/OrderTracking/Command/": "order-shop",
         "Examples/EmojiRangers/Guild/": "EmojiRangers", "Examples/EmojiRangers/Command/": "guild-hall",
         "Examples/FocusTimer/Functions/": "FocusTimer", "Examples/FocusTimer/Command/": "focus-timer",
+        "Examples/Pager/Backend/": "Pager", "Examples/Pager/Command/": "pager-desk",
+        "Examples/NextUp/Focus/": "NextUp", "Examples/NextUp/Command/": "next-up",
     ]
 
     static func target(of path: String) -> String? {

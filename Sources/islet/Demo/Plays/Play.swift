@@ -32,7 +32,9 @@ extension Play {
 /// The systems that can be played.
 enum Systems {
     /// In the order in which they are played.
-    static let all: [any Play.Type] = [OrderPlay.self, EmojiRangersPlay.self, FocusTimerPlay.self]
+    static let all: [any Play.Type] = [
+        OrderPlay.self, EmojiRangersPlay.self, FocusTimerPlay.self, PagerPlay.self, NextUpPlay.self,
+    ]
 
     static var names: [String] { all.map { $0.name } }
 

@@ -1,10 +1,10 @@
-import APNSClient
+package import APNSClient
 import APNSModel
-import LiveActivityServer
+package import LiveActivityServer
 
 extension ConnectionReading {
     /// The client's connections by environment. Their keys' ids and teams stay out of metrics.
-    static func readings(of client: APNSClient, _ routes: [APNSClient.Route]) -> [ConnectionReading] {
+    package static func readings(of client: APNSClient, _ routes: [APNSClient.Route]) -> [ConnectionReading] {
         var readings: [APNSEnvironment: ConnectionReading] = [:]
         for status in client.status {
             let route = routes.first { $0.endpoint == status.endpoint && $0.key.keyID == status.keyID }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A stale date counts from the last accepted call, even one that changed nothing, and phones are told in time.
-struct RefreshTests {
+struct StaleRefreshTests {
     private static let staleAfter = Duration.seconds(600)
 
     private func scene() throws -> Scene {

@@ -1,0 +1,56 @@
+import APNSModel
+
+extension ClaimWork {
+    /// In the commit that finds out that no card can be shown, an ordinary notification is kept in its place: once for
+    /// each phone and state, whatever happens to the process afterwards.
+    func fallBack(
+        _ phones: [(phone: PhoneSituation, reason: Reason)], _ desired: DesiredSituation, _ content: ContentRecord,
+        seed: UInt64, _ draft: inout Draft
+    ) {
+        guard !phones.isEmpty else { return }
+        let activity = desired.activity
+        var entries: [HistoryEntry] = []
+        for (phone, reason) in phones {
+            var instance = phone.instance
+            if instance.run != activity.run { instance = renew(instance, activity, &draft) }
+            instance.hasFallenBack = true
+            instance.alertedRevision = max(instance.alertedRevision, activity.revision)
+            instance.dueAt = nil
+            instance.lookAt = nil
+            draft.put(instance)
+            entries.append(
+                HistoryEntry(
+                    .fallback, device: phone.device.key, at: now, revision: activity.revision, carriesAlert: true,
+                    reason: reason))
+        }
+        do throws(PayloadError) {
+            guard let payload = try Fallback.payload(desired, content) else { return }
+            draft.notify(
+                phones.map(\.phone.device),
+                NotificationRecord(
+                    // Of another stretch of random numbers than the ids of the flight's pushes.
+                    number: NotificationRecord.number(random: seed &* 0x9E37_79B9_7F4A_7C15), app: activity.app,
+                    kind: .alert, payload: payload.bytes, collapseID: PushBuilder.collapseID(of: activity.id),
+                    expiresAt: Fallback.expiration(desired, now: now),
+                    fallback: .init(activity: activity.number, run: activity.run, revision: activity.revision), at: now)
+            )
+        } catch {
+            for index in entries.indices {
+                entries[index].outcome = Reason(.payloadRefused, error.description)
+            }
+        }
+        draft.record(
+            HistoryRecord(activity: activity.number, at: now, revision: activity.revision, entries: entries))
+    }
+
+    /// The phone at the beginning of this run; the card of the one before is over.
+    func renew(_ instance: InstanceRecord, _ activity: ActivityRecord, _ draft: inout Draft) -> InstanceRecord {
+        if let old = instance.localID {
+            draft.put(
+                TombstoneRecord(
+                    device: instance.device, localID: old, activity: activity.number, state: .ended, at: now))
+        }
+        draft.removeUpdateToken(.init(activity.number, instance.device))
+        return instance.renewed(run: activity.run, at: now)
+    }
+}

@@ -1,0 +1,43 @@
+extension Draft {
+    /// The keys whose rows differ from what was loaded, or are new.
+    package struct Changes: Sendable, Equatable {
+        package var activities: Set<ActivityNumber> = []
+        package var contents: Set<ActivityNumber> = []
+        package var lanes: Set<LaneKey> = []
+        package var users: Set<Snapshot.AppID<UserID>> = []
+        package var devices: Set<DeviceKey> = []
+        package var deviceTokens: Set<Snapshot.DeviceTokenKey> = []
+        package var instances: Set<Snapshot.PhoneKey> = []
+        package var updateTokens: Set<Snapshot.PhoneKey> = []
+        package var removedUpdateTokens: Set<Snapshot.PhoneKey> = []
+        package var addedMembers: Set<Snapshot.MemberKey> = []
+        package var removedMembers: Set<Snapshot.MemberKey> = []
+        /// Members, new ones or old, whose mark is another now.
+        package var memberMarks: Set<Snapshot.MemberKey> = []
+        package var audiences: Set<ActivityNumber> = []
+        package var idempotency: Set<Snapshot.AppID<[UInt8]>> = []
+        package var tombstones: Set<Snapshot.TombstoneKey> = []
+        package var owners: Set<TokenValue> = []
+        package var budgets: Set<BudgetKey> = []
+        package var notifications: Set<NotificationNumber> = []
+        package var removedNotifications: Set<NotificationNumber> = []
+        package var addressees: Set<AddresseeKey> = []
+        package var removedAddressees: Set<AddresseeKey> = []
+        package var history: [HistoryRecord] = []
+        package var refreshes: Set<RefreshKey> = []
+        package var memos: Set<MemoKey> = []
+        package var removedMemos: Set<MemoKey> = []
+
+        package init() {}
+
+        package var isEmpty: Bool {
+            activities.isEmpty && contents.isEmpty && lanes.isEmpty && users.isEmpty && devices.isEmpty
+                && deviceTokens.isEmpty && instances.isEmpty && updateTokens.isEmpty && removedUpdateTokens.isEmpty
+                && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
+                && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
+                && idempotency.isEmpty && notifications.isEmpty && removedNotifications.isEmpty && addressees.isEmpty
+                && removedAddressees.isEmpty
+                && refreshes.isEmpty && memos.isEmpty && removedMemos.isEmpty
+        }
+    }
+}

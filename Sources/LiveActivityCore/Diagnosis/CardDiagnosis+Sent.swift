@@ -1,0 +1,133 @@
+import APNSModel
+import JSONText
+
+extension CardDiagnosis {
+    /// What was sent last, what APNs answered, and what the phone said of it.
+    func sent(_ phone: PhoneSituation) -> [DiagnosisFinding] {
+        let last = phone.instance.last
+        let push = card.history.first { PushKind.allCases.map(HistoryEntry.Kind.init).contains($0.kind) }
+        guard last != nil || push != nil else {
+            return phone.instance.sentRevision > 0
+                ? confirmation(phone)
+                : [DiagnosisFinding(.nothingSent, .note, "no push of this activity has left for this phone yet")]
+                    + confirmation(phone)
+        }
+        return [lastPush(push, last)] + notHeard(phone, push?.at ?? last?.at) + confirmation(phone)
+    }
+
+    private func lastPush(_ push: HistoryEntry?, _ last: LastDelivery?) -> DiagnosisFinding {
+        let outcome = push?.outcome ?? last?.reason
+        let kind = push?.kind.name ?? last?.kind.name ?? ""
+        let at = push?.at ?? last?.at ?? now
+        var evidence: JSONObject = [
+            "kind": .string(kind), "at": .string(at.description),
+            "revision": .number(JSONNumber(Int(push?.revision ?? last?.revision ?? 0))),
+            "status": .number(JSONNumber(push?.status ?? last?.status ?? 0)),
+            "code": .string(outcome?.code.rawValue ?? ""),
+        ]
+        if let push {
+            evidence["priority"] = .number(JSONNumber(push.priority))
+            evidence["alert"] = .bool(push.carriesAlert)
+            evidence["timestamp"] = .number(JSONNumber(Int(push.timestamp)))
+            evidence["apnsID"] = push.pushID.map { .string($0.description) }
+            evidence["why"] = push.reason.map { .string($0.code.rawValue) }
+        }
+        let isWell = outcome?.code == .accepted
+        return DiagnosisFinding(
+            .lastPush, isWell ? .note : .warning, "the last push (\(kind)): \(outcome?.text ?? "no outcome")",
+            evidence: evidence)
+    }
+
+    private func notHeard(_ phone: PhoneSituation, _ sentAt: UnixTime?) -> [DiagnosisFinding] {
+        guard let sentAt, phone.device.contactAt < sentAt else { return [] }
+        return [
+            DiagnosisFinding(
+                .notHeardSince, .note,
+                "the phone was not heard of since the last push: updates do not wake the app, so that this is usual",
+                evidence: [
+                    "contactAt": .string(phone.device.contactAt.description), "sentAt": .string(sentAt.description),
+                ])
+        ]
+    }
+
+    private func confirmation(_ phone: PhoneSituation) -> [DiagnosisFinding] {
+        let instance = phone.instance
+        let evidence: JSONObject = [
+            "sent": .number(JSONNumber(Int(instance.sentRevision))),
+            "shown": .number(JSONNumber(Int(instance.shownRevision))),
+            "contradictions": .number(JSONNumber(instance.contradictions)),
+        ]
+        if instance.contradictions > 0 {
+            let isLast = instance.contradictions >= Reconciler.maximumContradictions
+            return [
+                DiagnosisFinding(
+                    .confirmationContradicted, isLast ? .blocked : .warning,
+                    "the phone reported another state than it was sent, \(instance.contradictions) times: it may "
+                        + "not be able to decode it, or ignored its timestamp",
+                    fix: "compare the state with the app's `ContentState` (names, types, dates as seconds since "
+                        + "2001-01-01)", evidence: evidence)
+            ]
+        }
+        if instance.shownRevision > 0, instance.shownRevision >= instance.sentRevision {
+            return [
+                DiagnosisFinding(
+                    .confirmationHeld, .note, "the phone reported that it holds revision \(instance.shownRevision)",
+                    evidence: evidence)
+            ]
+        }
+        if instance.sentRevision > 0 {
+            return [
+                DiagnosisFinding(
+                    .confirmationAccepted, .note,
+                    "APNs accepted revision \(instance.sentRevision), which does not mean that it is shown; the phone "
+                        + "has not reported since", evidence: evidence)
+            ]
+        }
+        return [
+            DiagnosisFinding(
+                .confirmationUnknown, .note, "nothing is known of what the phone shows", evidence: evidence)
+        ]
+    }
+}
+
+/// How bad a decision is that sends nothing, and what can be done about it.
+enum DecisionWords {
+    static func severity(of code: Reason.Code) -> DiagnosisFinding.Severity {
+        switch code {
+        case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded: .note
+        case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
+            .startGrace, .startBudget, .retryLater, .notAnnounced, .slowDown, .serviceTrouble, .providerToken,
+            .connection, .unknownFate, .notSent, .rescued, .tokenNewer, .otherEnvironment:
+            .waiting
+        default: .blocked
+        }
+    }
+
+    static func fix(of code: Reason.Code) -> String? {
+        switch code {
+        case .startUnconfirmed, .startFateUnknown:
+            "the person taps Allow on the lock screen, or opens the app, which then reports its cards: "
+                + "PUT /v1/devices/{device}/instances; a second start would be a second card"
+        case .waitingForUpdateToken: "the app reports the card's token: PUT /v1/devices/{device}/instances/{localID}"
+        case .updateTokenDead: "the app reports the token that iOS hands out next"
+        case .belowPushToStart, .appOnly: "the app starts the card itself, and reports it"
+        case .activitiesDisabled: "the person allows Live Activities in Settings"
+        case .noPushToStartToken, .pushToStartTokenDead:
+            "the app reports its token: PUT /v1/devices/{device}/push-to-start-tokens/{type}"
+        case .startNever: "set the activity with `start: ifPossible`"
+        case .noStartAlert: "give an `alert`, or `startAlert` in the type's policy: iOS drops a start without one"
+        case .otherStartOpen:
+            "give the type an `activityIDAttribute`, so that its cards can be told apart; or let the app report its "
+                + "cards"
+        case .personDismissed, .cardGone, .cardEnded:
+            "set the activity with `restart: always`, or `onAlert` and an alert, to show the card again"
+        case .signedOut: "the app registers when somebody signs in"
+        case .notAnnounced: "set a state: PUT /v1/activities/{activity}"
+        case .otherDeviceActive: "set the activity with `devices: all`"
+        case .leftAudience: "add the person to the audience"
+        case .parked, .payloadRefused: "set another state"
+        case .halted, .notConfigured: "mend the key, its environment or its topic: `islet doctor` says which"
+        default: nil
+        }
+    }
+}

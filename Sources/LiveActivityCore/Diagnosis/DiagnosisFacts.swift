@@ -1,0 +1,92 @@
+package import APNSModel
+
+/// Everything a diagnosis looks at.
+package struct DiagnosisFacts: Sendable {
+    /// Activities of one device that a diagnosis of the whole device goes into.
+    package static let maximumActivities = 20
+    /// Rows of a timeline, the newest first, in which the pushes to the device are looked for.
+    package static let historyRows = 100
+
+    /// One activity, as it concerns the device.
+    package struct Card: Sendable {
+        package var activity: ActivityRecord
+        package var content: ContentRecord?
+        package var lane: LaneRecord?
+        /// `nil`: the activity has nothing to do with the device.
+        package var phone: PhoneSituation?
+        /// The device's person is in the audience.
+        package var isMember: Bool
+        /// What happened to the device, the newest first, as far as was looked back.
+        package var history: [HistoryEntry] = []
+    }
+
+    package var app: AppSettings
+    package var now: UnixTime
+    package var device: DeviceRecord
+    package var deviceTokens: [DeviceTokenRecord]
+    package var cards: [Card]
+    /// Was asked for, and nobody has spoken of it.
+    package var unknownActivity: ActivityID?
+    /// Routes that are not well.
+    package var routes: [PushRoute: CircuitBoard.Status] = [:]
+    /// How far APNs's clock is ahead of ours, where it has told.
+    package var clockSkew: [APNSEnvironment: Duration] = [:]
+
+    /// What is to be loaded first: the device, and the activity that is asked for.
+    package static func keys(of device: DeviceID, _ activity: ActivityID?, in app: BundleID) -> [SnapshotKey] {
+        [.device(app, device)] + (activity.map { [.activity(app, $0)] } ?? [])
+    }
+
+    /// What is to be loaded then, found out by the first: everything at one instant.
+    package static func moreKeys(
+        of device: DeviceID, _ activity: ActivityID?, in app: BundleID, _ first: Snapshot
+    ) -> [SnapshotKey] {
+        guard let record = first.device(app, device) else { return [] }
+        return keys(of: device, activity, in: app)
+            + numbers(of: record, activity, first).flatMap { number -> [SnapshotKey] in
+                guard let id = first.activities[number]?.id else { return [] }
+                return [.phones(number, devices: [record.key]), .audience(app, id, [record.userID])]
+            }
+    }
+
+    /// - Returns: `nil` when there is no such device.
+    package init?(
+        _ snapshot: Snapshot, of device: DeviceID, _ activity: ActivityID?, app: AppSettings, now: UnixTime
+    ) {
+        guard let record = snapshot.device(app.bundleID, device) else { return nil }
+        self.app = app
+        self.now = now
+        self.device = record
+        deviceTokens = snapshot.deviceTokens.values.filter { $0.device == record.key }
+            .sorted { ($0.kind.rawValue, $0.type) < ($1.kind.rawValue, $1.type) }
+        let draft = Draft(snapshot)
+        cards = Self.numbers(of: record, activity, snapshot).compactMap { number in
+            guard let its = snapshot.activities[number] else { return nil }
+            let phone = draft.phone(.init(number, record.key), type: its.type)
+            return Card(
+                activity: its, content: snapshot.contents[number], lane: snapshot.lane(of: record.key, in: number),
+                phone: phone, isMember: snapshot.members[number]?.contains(record.user) == true)
+        }
+        if let activity, snapshot.activityNumbers[.init(app.bundleID, activity)] == nil { unknownActivity = activity }
+    }
+
+    /// The activity that is asked for; else those of the device, the ones that may still show something first, the
+    /// newest first.
+    private static func numbers(
+        of device: DeviceRecord, _ activity: ActivityID?, _ snapshot: Snapshot
+    ) -> [ActivityNumber] {
+        if let activity { return snapshot.activityNumbers[.init(device.app, activity)].map { [$0] } ?? [] }
+        let all = snapshot.instances.values.filter { $0.device == device.key }
+        func rank(_ instance: InstanceRecord) -> Int {
+            instance.state.mayHaveCard ? 2 : snapshot.activities[instance.activity]?.phase == .active ? 1 : 0
+        }
+        return all.sorted { (rank($0), $0.activity) > (rank($1), $1.activity) }.prefix(maximumActivities)
+            .map(\.activity)
+    }
+}
+
+extension Snapshot {
+    fileprivate func device(_ app: BundleID, _ id: DeviceID) -> DeviceRecord? {
+        deviceKeys[.init(app, id)].flatMap { devices[$0] }
+    }
+}

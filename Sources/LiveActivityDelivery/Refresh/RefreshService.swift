@@ -1,0 +1,226 @@
+package import APNSModel
+package import LiveActivityCore
+package import LiveActivityStorage
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Asks providers what people should see, and writes down what they say: the loop behind every refresh.
+///
+/// It claims when a commit made a computation due, or when the time of one comes: a person's local midnight, or what
+/// their provider asked for. Nothing is polled. What it claims is leased: a process that dies loses no ask.
+package struct RefreshService: Service {
+    /// Who computes a type's states.
+    package struct Provider: Sendable {
+        package typealias Ask = @Sendable (RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer?
+
+        package var app: BundleID
+        package var type: ActivityType
+        /// How long one answer may take. What goes on longer is cancelled, and counts as failed.
+        package var deadline: Duration
+        package var ask: Ask
+
+        package init(app: BundleID, type: ActivityType, deadline: Duration = .seconds(10), ask: @escaping Ask) {
+            self.app = app
+            self.type = type
+            self.deadline = deadline
+            self.ask = ask
+        }
+    }
+
+    package struct Limits: Sendable {
+        /// People of a type that are computed at the same time.
+        package var open = 32
+        /// People of a type that are computed in a second, of those whom nobody waits for: midnights and populations.
+        package var perSecond = 100
+        /// What a lease has besides the answers' deadlines: for the commit.
+        package var leaseMargin = Duration.seconds(10)
+        /// How long to wait when the store fails.
+        package var storagePause = Duration.seconds(1)
+        /// Attempts to write down one answer, before its lease ends and it is computed anew.
+        package var finishAttempts = 3
+
+        package init() {}
+    }
+
+    let store: any RefreshStore
+    let board: RefreshBoard
+    let zones: any ZoneSource
+    let time: TimeSource
+    let clock: any Clock<Duration>
+    let dice: @Sendable () -> UInt64
+    let limits: Limits
+    let metrics: RefreshMetrics
+    let logger: Logger
+    private let node: Int64
+    let signal = Signal()
+
+    /// - Parameters:
+    ///   - node: A number of this process alone: what another one has claimed is abandoned.
+    ///   - dice: Random words for jitter.
+    package init(
+        store: any RefreshStore, providers: [Provider], zones: any ZoneSource, time: TimeSource,
+        clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
+        limits: Limits = Limits(), metrics: RefreshMetrics = RefreshMetrics(), logger: Logger
+    ) {
+        self.store = store
+        self.zones = zones
+        self.time = time
+        self.clock = clock
+        self.node = node
+        self.dice = dice
+        self.limits = limits
+        self.metrics = metrics
+        self.logger = logger
+        board = RefreshBoard(providers, limits, at: time.wall())
+    }
+
+    /// Runs until it is stopped; what is being computed then is left to the next process.
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    for await _ in store.refreshWakeUps { signal.raise() }
+                }
+                await claimUntilStopped(&group)
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            signal.stop()
+        }
+    }
+
+    private func claimUntilStopped(_ group: inout DiscardingTaskGroup) async {
+        // What a process that is gone had begun is looked for first, due or not.
+        var isFirst = true
+        while !signal.isStopped && !Task.isCancelled {
+            do throws(StorageError) {
+                if !isFirst, try await !isDue() { continue }
+                isFirst = false
+                for run in try await claim(board.wants(at: time.wall())) {
+                    board.began(run)
+                    group.addTask { await compute(run) }
+                }
+            } catch {
+                if Task.isCancelled { return }
+                logger.error("refreshes could not be claimed", metadata: ["error": "\(error)"])
+                await signal.wait(for: limits.storagePause, on: clock)
+            }
+        }
+    }
+
+    /// Whether the time of a computation has come for which there is room; if not, it waits until that may be so.
+    private func isDue() async throws(StorageError) -> Bool {
+        let now = time.wall()
+        var next: UnixTime?
+        for key in board.keys {
+            let times = try await store.refreshTimes(of: key.app, key.type)
+            guard let at = board.opens(key, times, at: now) else { continue }
+            next = min(next ?? at, at)
+        }
+        let wait = next.map { $0 - time.wall() }
+        if let wait, wait <= .zero { return true }
+        await signal.wait(for: wait, on: clock)
+        return false
+    }
+
+    private func claim(_ wants: [DueRefreshes.Want]) async throws(StorageError) -> [RefreshRun] {
+        let command = ClaimRefreshes(
+            DueRefreshes(at: time.wall(), node: node, wants: wants), leaseOfZone: board.longestDeadline,
+            leaseMargin: limits.leaseMargin)
+        guard case .success(let reply) = try await store.commit(command) else { return [] }
+        return reply.runs
+    }
+
+    // MARK: - One person
+
+    private func compute(_ run: RefreshRun) async {
+        let key = RefreshBoard.Key(run.app, run.type)
+        defer {
+            board.ended(key)
+            signal.raise()
+        }
+        guard let provider = board.provider(key) else { return }
+        var zones: [FinishRefresh.Zone] = []
+        var failure: RefreshFailure?
+        for zone in run.zones {
+            let rules = self.zones.rules(of: zone.name) ?? .utc
+            let now = time.wall()
+            let day = rules.local(now).date
+            var outcome = failure.map { FinishRefresh.Zone.Outcome.failed($0) }
+            if outcome == nil {
+                outcome = await ask(provider, run.question(of: zone, day: day, now: now))
+            }
+            // Stopped: the lease is given up, and the next process computes it.
+            guard let outcome, !Task.isCancelled else { return }
+            if case .failed(let its) = outcome, its.isOfAll { failure = its }
+            zones.append(
+                FinishRefresh.Zone(
+                    name: zone.name, day: day, devices: zone.devices, outcome: outcome,
+                    midnight: rules.nextDay(after: now)))
+        }
+        note(zones, of: run, key)
+        await finish(run, provider.type, zones)
+    }
+
+    private func ask(_ provider: Provider, _ question: RefreshQuestion) async -> FinishRefresh.Zone.Outcome {
+        let began = time.monotonic()
+        let clock = clock
+        let outcome = await withTaskGroup(of: FinishRefresh.Zone.Outcome.self) { group in
+            group.addTask {
+                do throws(RefreshFailure) {
+                    return try await provider.ask(question).map { .show($0) } ?? .nothing
+                } catch {
+                    return .failed(error)
+                }
+            }
+            group.addTask {
+                try? await clock.sleep(for: provider.deadline)
+                return .failed(RefreshFailure(.timeout, "no answer within \(provider.deadline)"))
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? .failed(RefreshFailure(.timeout, "no answer"))
+        }
+        metrics.answered(question.app, question.type, after: time.monotonic() - began)
+        return outcome
+    }
+
+    /// What the answers say of the provider itself.
+    private func note(_ zones: [FinishRefresh.Zone], of run: RefreshRun, _ key: RefreshBoard.Key) {
+        let failures = zones.compactMap { zone -> RefreshFailure? in
+            if case .failed(let failure) = zone.outcome { failure } else { nil }
+        }
+        let metadata: Logger.Metadata = ["app": "\(run.app)", "type": "\(run.type)"]
+        if let failure = failures.first(where: \.isOfAll) {
+            let fraction = Double(dice() >> 11) / Double(UInt64(1) << 53)
+            if board.failed(key, run.user, at: time.wall(), dice: fraction) {
+                logger.warning(
+                    "a provider is held until it answers",
+                    metadata: metadata.merging(["reason": "\(failure.code.rawValue): \(failure.detail)"]) { $1 })
+            }
+        } else if board.succeeded(key) {
+            logger.notice("a provider answers again", metadata: metadata)
+        }
+        if let failure = failures.first, !failure.isOfAll {
+            logger.warning(
+                "a provider gave no answer about somebody",
+                metadata: metadata.merging(["reason": "\(failure.code.rawValue): \(failure.detail)"]) { $1 })
+        }
+    }
+
+    private func finish(_ run: RefreshRun, _ type: ActivityType, _ zones: [FinishRefresh.Zone]) async {
+        let fraction = Double(dice() >> 11) / Double(UInt64(1) << 53)
+        for attempt in 1...limits.finishAttempts {
+            let command = FinishRefresh(type: type, run: run, zones: zones, now: time.wall(), dice: fraction)
+            do throws(StorageError) {
+                if case .success(let reply) = try await store.commit(command) { metrics.finished(run, reply) }
+                return
+            } catch {
+                logger.error("a refresh could not be written", metadata: ["error": "\(error)"])
+                guard attempt < limits.finishAttempts, !Task.isCancelled else { return }
+                try? await clock.sleep(for: limits.storagePause)
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import APNSModel
+import AsyncHTTPClient
+import Foundation
+import JSONText
+import LiveActivityAPI
+package import LiveActivityCore
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import ServiceLifecycle
+
+/// The connections to backends that compute states, for as long as the server runs.
+package final class ProviderConnections: Service {
+    /// Connections to one backend; runs of a type are as many at most.
+    private static let connections = 32
+
+    let client: HTTPClient
+
+    package init() {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connections
+        configuration.timeout.connect = .seconds(5)
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    /// Until it is stopped; then the connections are closed.
+    package func run() async throws {
+        try? await gracefulShutdown()
+        try await close()
+    }
+
+    /// For one that never runs.
+    package func close() async throws {
+        do {
+            try await client.shutdown()
+        } catch let error as HTTPClientError where error == .alreadyShutdown {
+            return
+        }
+    }
+}
+
+/// Asks the app's backend what a person should see: a signed call, of which nothing is followed or believed beyond its
+/// answer's limits.
+package struct HTTPProvider: Sendable {
+    /// The most bytes of an answer.
+    package static let maximumAnswerBytes = 64 * 1024
+
+    package struct Target: Sendable {
+        package var url: String
+        package var secret: WebhookSecret
+        package var timeout: Duration
+        /// Addresses that are not on the public Internet, and plain HTTP, are allowed.
+        package var allowPrivate: Bool
+
+        package init(url: String, secret: WebhookSecret, timeout: Duration = .seconds(10), allowPrivate: Bool = false) {
+            self.url = url
+            self.secret = secret
+            self.timeout = timeout
+            self.allowPrivate = allowPrivate
+        }
+    }
+
+    private let target: Target
+    private let connections: ProviderConnections
+    private let host: String
+    private let port: Int
+
+    /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
+    package init?(_ target: Target, _ connections: ProviderConnections) {
+        guard Self.isAllowed(target.url, allowPrivate: target.allowPrivate), let url = URL(string: target.url),
+            let host = url.host
+        else { return nil }
+        self.target = target
+        self.connections = connections
+        self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        port = url.port ?? (url.scheme == "https" ? 443 : 80)
+    }
+
+    package static func isAllowed(_ text: String, allowPrivate: Bool) -> Bool {
+        guard let url = URL(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.fragment == nil
+        else { return false }
+        return url.scheme == "https" || (url.scheme == "http" && allowPrivate)
+    }
+
+    @concurrent
+    package func answer(to question: RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer? {
+        if !target.allowPrivate { try await checkAddress() }
+        let request = request(question)
+        let response: HTTPClientResponse
+        let bytes: [UInt8]
+        do {
+            response = try await connections.client.execute(
+                request, timeout: .nanoseconds(target.timeout.wholeNanoseconds))
+            bytes = Array(try await response.body.collect(upTo: Self.maximumAnswerBytes).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw RefreshFailure(.invalid, "the answer has more than \(Self.maximumAnswerBytes) bytes")
+        } catch let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout {
+            throw RefreshFailure(.timeout, "no answer within \(target.timeout)")
+        } catch {
+            throw RefreshFailure(.unreachable, "the call failed: \(type(of: error))")
+        }
+        switch response.status.code {
+        case 204: return nil
+        case 200..<300: return try Self.answer(bytes)
+        case 429, 500...: throw RefreshFailure(.unavailable, "HTTP \(response.status.code)")
+        default: throw RefreshFailure(.refused, "HTTP \(response.status.code)")
+        }
+    }
+
+    // MARK: - The call
+
+    private func request(_ question: RefreshQuestion) -> HTTPClientRequest {
+        let body = Self.body(of: question)
+        let id =
+            "msg_" + String(UInt64.random(in: 0 ... .max), radix: 36) + String(UInt64.random(in: 0 ... .max), radix: 36)
+        var request = HTTPClientRequest(url: target.url)
+        request.method = .POST
+        request.headers.add(name: "content-type", value: "application/json")
+        request.headers.add(name: "accept", value: "application/json")
+        request.headers.add(name: "user-agent", value: "Islet")
+        request.headers.add(name: "webhook-id", value: id)
+        request.headers.add(name: "webhook-timestamp", value: String(question.now.seconds))
+        request.headers.add(
+            name: "webhook-signature",
+            value: target.secret.signature(id: id, timestamp: question.now.seconds, body: body))
+        request.body = .bytes(ByteBuffer(bytes: body))
+        return request
+    }
+
+    private static func body(of question: RefreshQuestion) -> [UInt8] {
+        var body: JSONObject = [
+            "app": .string(question.app.text), "type": .string(question.type), "user": .string(question.user.text),
+            "devices": .array(question.devices.map { .string($0.text) }), "timeZone": .string(question.zone),
+            "localDay": .string(question.day), "now": .string(question.now.description),
+        ]
+        body["memo"] = question.memo
+        return JSONValue.object(body).bytes
+    }
+
+    /// Every address of the host is looked at: a name that leads inside is refused, whichever is tried first.
+    private func checkAddress() async throws(RefreshFailure) {
+        let addresses: [[UInt8]]
+        do {
+            let (host, port) = (host, port)
+            addresses = try await NIOThreadPool.singleton.runIfActive { HostAddresses.find(host, port: port) }
+        } catch {
+            throw RefreshFailure(.unreachable, "its host cannot be looked up")
+        }
+        guard !addresses.isEmpty else { throw RefreshFailure(.unreachable, "the name of its host is not known") }
+        guard addresses.allSatisfy(PublicAddress.isPublic) else {
+            throw RefreshFailure(.unreachable, "its address is private, and `allowPrivate` is not set")
+        }
+    }
+
+    // MARK: - The answer
+
+    private struct AnswerBody: Decodable {
+        var state: JSONObject?
+        var attributes: JSONObject?
+        var memo: JSONValue?
+        var relevance: Double?
+        var staleAt: LiveActivityAPI.Instant?
+        var alert: Alert?
+        var priority: ActivityRequest.Priority?
+        var askAgainAt: LiveActivityAPI.Instant?
+    }
+
+    private static func answer(_ bytes: [UInt8]) throws(RefreshFailure) -> RefreshAnswer? {
+        guard let value = try? JSONValue(parsing: bytes), let object = value.object, object["state"] != nil else {
+            throw RefreshFailure(.invalid, "no JSON object with `state`")
+        }
+        let body: AnswerBody
+        do throws(JSONDecodingError) {
+            body = try value.decode(AnswerBody.self)
+        } catch {
+            throw RefreshFailure(.invalid, "`\(error.pointer)` is not as it should be")
+        }
+        guard let state = body.state else { return nil }
+        var answer = RefreshAnswer(state: state)
+        answer.attributes = body.attributes
+        answer.memo = body.memo
+        answer.relevance = body.relevance
+        answer.staleAt = body.staleAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) }
+        answer.alert = body.alert.map { alert in
+            var wish = SetDesiredState.AlertWish(
+                PushAlert(title: text(alert.title), body: alert.body.map(text), sound: alert.sound))
+            wish.id = alert.id
+            if let lifetime = alert.expiresAfter { wish.expiresAfter = .milliseconds(lifetime.milliseconds) }
+            wish.keep = alert.keep ?? false
+            wish.onUnknown = alert.onUnknown == .repeat ? .repeat : .drop
+            return wish
+        }
+        answer.priority =
+            switch body.priority {
+            case .auto: .auto
+            case .high: .high
+            case .low, nil: .low
+            }
+        answer.askAgainAt = body.askAgainAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) }
+        return answer
+    }
+
+    private static func text(_ text: AlertText) -> PushAlert.Text {
+        switch text {
+        case .text(let text): .text(text)
+        case .localized(let key, let arguments): .localized(key: key, arguments: arguments)
+        }
+    }
+}

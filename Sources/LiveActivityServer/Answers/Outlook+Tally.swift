@@ -1,0 +1,165 @@
+import LiveActivityAPI
+import LiveActivityCore
+
+extension Outlook {
+    /// How many phones take which course, and why those wait or get nothing.
+    struct Tally {
+        var phones = ActivityAnswer.Phones(start: 0, update: 0, pending: 0, none: 0)
+        var reasons: [ActivityAnswer.ReasonCount] = []
+        var counted = 0
+        /// Worked out from a sample.
+        var isEstimate = false
+    }
+
+    func tally(_ situations: [PhoneSituation]) -> Tally {
+        Self.tally(situations.map { Share(verdict(on: $0), count: 1) }, isEstimate: false)
+    }
+
+    /// The same of phones too many to look at one by one: how many are without a card, have an open start, have one,
+    /// are over, is kept exactly; what follows on each kind is taken from a sample of it. Device keys are random, so
+    /// that any stretch of them is one.
+    func tally(_ counts: LaneCounts, sample: [PhoneSituation]) -> Tally {
+        var shares: [Share] = []
+        for kind in Kind.allCases {
+            let verdicts = sample.filter { kind.contains($0.instance.state) }.map(verdict)
+            shares += kind.share(kind.count(in: counts), verdicts)
+        }
+        return Self.tally(shares, isEstimate: sample.count < counts.total)
+    }
+
+    /// So many phones of one verdict.
+    fileprivate struct Share {
+        let verdict: Verdict
+        let count: Int
+
+        init(_ verdict: Verdict, count: Int) {
+            self.verdict = verdict
+            self.count = count
+        }
+    }
+
+    private static func tally(_ shares: [Share], isEstimate: Bool) -> Tally {
+        var tally = Tally()
+        tally.isEstimate = isEstimate
+        var counts: [String: Int] = [:]
+        for share in shares where share.count > 0 {
+            tally.counted += share.count
+            switch share.verdict.course {
+            case .start: tally.phones.start += share.count
+            case .update: tally.phones.update += share.count
+            case .fallback:
+                tally.phones.fallback = (tally.phones.fallback ?? 0) + share.count
+                counts[share.verdict.reason.code, default: 0] += share.count
+            case .pending:
+                tally.phones.pending += share.count
+                counts[share.verdict.reason.code, default: 0] += share.count
+            case .none:
+                tally.phones.none += share.count
+                counts[share.verdict.reason.code, default: 0] += share.count
+            }
+        }
+        tally.reasons = reasons(counts)
+        return tally
+    }
+
+    /// What lanes count.
+    private enum Kind: CaseIterable {
+        case absent, open, live, over
+
+        func count(in counts: LaneCounts) -> Int {
+            switch self {
+            case .absent: counts.absent
+            case .open: counts.open
+            case .live: counts.live
+            case .over: counts.over
+            }
+        }
+
+        func contains(_ state: InstanceRecord.State) -> Bool {
+            var counts = LaneCounts()
+            counts.count(state, 1)
+            return count(in: counts) == 1
+        }
+
+        /// The phones of this kind, divided as the sample of it is; what rounding leaves over goes to the largest part.
+        /// A kind that the sample has none of is rare: it is taken for what is usual of it.
+        func share(_ total: Int, _ sample: [Verdict]) -> [Share] {
+            guard !sample.isEmpty else { return [Share(usual, count: total)] }
+            var parts: [String: (verdict: Verdict, count: Int)] = [:]
+            for verdict in sample {
+                parts["\(verdict.course) \(verdict.reason.code)", default: (verdict, 0)].count += 1
+            }
+            var shares = parts.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.map { part in
+                Share(part.value.verdict, count: part.value.count * total / sample.count)
+            }
+            let rest = total - shares.reduce(0) { $0 + $1.count }
+            if let first = shares.first { shares[0] = Share(first.verdict, count: first.count + rest) }
+            return shares
+        }
+
+        private var usual: Verdict {
+            switch self {
+            case .absent: Verdict(course: .pending, reason: .init(.init(.noPushToStartToken)))
+            case .open: Verdict(course: .pending, reason: .init(.init(.startUnconfirmed)))
+            case .live: Verdict(course: .update, reason: .init(.init(.newState)))
+            case .over: Verdict(course: .none, reason: .init(.init(.cardEnded)))
+            }
+        }
+    }
+}
+
+extension Outlook.Tally {
+    /// In words: "will start 812 of 1,040; 103 below iOS 17.2, 90 without token, 35 disabled".
+    func summary(total: Int) -> String {
+        guard total > 0 else { return "no phone: nothing to update" }
+        let about = isEstimate ? "about " : ""
+        var will: [String] = []
+        if phones.start > 0 { will.append("start \(about)\(Self.number(phones.start))") }
+        if phones.update > 0 { will.append("update \(about)\(Self.number(phones.update))") }
+        let head =
+            will.isEmpty
+            ? "nothing follows now on any of \(Self.number(total))"
+            : "will \(will.joined(separator: " and ")) of \(Self.number(total))"
+        let rest = reasons.prefix(6).map { "\(about)\(Self.number($0.count)) \(Self.words($0.reason))" }
+        let more = reasons.count > 6 ? ", …" : ""
+        return rest.isEmpty ? head : head + "; " + rest.joined(separator: ", ") + more
+    }
+
+    /// With a comma after each three digits.
+    static func number(_ value: Int) -> String {
+        let digits = Array(String(value))
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    private static func words(_ code: String) -> String {
+        switch LiveActivityCore.Reason.Code(rawValue: code) {
+        case .belowPushToStart: "below iOS 17.2"
+        case .noPushToStartToken: "without token"
+        case .pushToStartTokenDead: "with a dead start token"
+        case .activitiesDisabled: "disabled"
+        case .startUnconfirmed: "started and not confirmed"
+        case .startFateUnknown: "whose start is of unknown fate"
+        case .waitingForUpdateToken: "without update token"
+        case .updateTokenDead: "with a dead update token"
+        case .personDismissed: "dismissed by the person"
+        case .cardGone: "gone"
+        case .cardEnded: "ended"
+        case .upToDate: "up to date"
+        case .signedOut: "signed out"
+        case .leftAudience: "who left"
+        case .otherDeviceActive: "on another device of the person"
+        case .appOnly: "started by the app alone"
+        case .startNever: "not to be started"
+        case .noStartAlert: "without an alert to start with"
+        case .endedUnseen: "ended before they were shown"
+        case .startBudget: "over the budget of starts"
+        case .startGrace, .requesting: "whose app may be starting it"
+        default: code
+        }
+    }
+}

@@ -1,0 +1,323 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityStorage
+
+/// Erases a page of what nobody needs any more: tokens of what is over, activities that ended long ago, devices.
+///
+/// Runs in the writer's transaction. Each step finds its rows by an index, and takes no more than there is room for, so
+/// that a million rows go in a thousand small commits. What is half erased is found and gone on with by the next page,
+/// after a crash too.
+struct Erasure {
+    /// The app of activities that are being erased: their ids are free from then on, and nobody finds them.
+    static let app = "islet.erased"
+    /// Activities and devices that one page looks at: each costs some statements.
+    static let owners = 100
+    /// Devices of the walk that one page looks at.
+    static let walk = 1000
+
+    let sql: Statements
+    let limits: PruneLimits
+    let now: UnixTime
+    /// Rows that may still be erased.
+    private(set) var room: Int
+    private(set) var erased: [String: Int] = [:]
+
+    init(sql: Statements, limits: PruneLimits, now: UnixTime) {
+        self.sql = sql
+        self.limits = limits
+        self.now = now
+        room = limits.rows
+    }
+
+    mutating func run() throws {
+        try eraseTokensOfEnded()
+        try detachActivities()
+        try eraseActivities()
+        try eraseTokensOfSignedOut()
+        try eraseDevices()
+        try eraseDeadOwners()
+    }
+
+    private mutating func count(_ table: String, _ rows: Int) {
+        guard rows > 0 else { return }
+        erased[table, default: 0] += rows
+        room -= rows
+    }
+
+    private func before(_ age: Duration) -> Statements.Argument { .int((now - age).milliseconds) }
+
+    private func numbers(_ text: String, _ arguments: [Statements.Argument]) throws -> [Int64] {
+        var found: [Int64] = []
+        try sql.query(text, arguments) { found.append($0.int()) }
+        return found
+    }
+
+    // MARK: - Activities
+
+    private mutating func eraseTokensOfEnded() throws {
+        let ended = try numbers(
+            """
+            SELECT no FROM activity INDEXED BY activity_unswept
+            WHERE ended_at IS NOT NULL AND (swept_at IS NULL OR swept_at < ended_at) AND ended_at < ?
+            ORDER BY ended_at LIMIT ?
+            """, [before(limits.endedTokens), .int(Int64(Self.owners))])
+        for number in ended where room > 0 {
+            guard try eraseUpdateTokens(of: number) else { continue }
+            try sql.execute("UPDATE activity SET swept_at = ended_at WHERE no = ?", [.int(number)])
+        }
+        if ended.count == Self.owners { room = min(room, 0) }
+    }
+
+    /// `false` while there are more.
+    private mutating func eraseUpdateTokens(of activity: ActivityNumber) throws -> Bool {
+        var devices: [Int64] = []
+        var values: [String] = []
+        try sql.query(
+            "SELECT dk, value FROM update_token WHERE activity = ? ORDER BY dk LIMIT ?",
+            [.int(activity), .int(Int64(room))]
+        ) { row in
+            devices.append(row.int())
+            values.append(row.text())
+        }
+        guard !devices.isEmpty else { return true }
+        let isAll = devices.count < room
+        try free(values)
+        count(
+            "update_token",
+            try sql.execute(
+                "DELETE FROM update_token WHERE activity = ? AND dk IN (SELECT value FROM json_each(?))",
+                [.int(activity), .text(jsonList(devices))]))
+        return isAll
+    }
+
+    /// Values that are dead stay known as dead.
+    private mutating func free(_ values: [String]) throws {
+        guard !values.isEmpty else { return }
+        let freed = try sql.execute(
+            "DELETE FROM token_owner WHERE value IN (SELECT value FROM json_each(?)) AND dead_at IS NULL",
+            [.text(jsonTexts(values))])
+        if freed > 0 { erased["token_owner", default: 0] += freed }
+    }
+
+    /// Takes activities out of sight in one step; the greatest number stays, for it says which comes next.
+    private mutating func detachActivities() throws {
+        guard room > 0 else { return }
+        let old =
+            try numbers(
+                """
+                SELECT no FROM activity INDEXED BY activity_ended WHERE ended_at IS NOT NULL AND ended_at < ?
+                AND phase = 'ended' AND no < (SELECT max(no) FROM activity) ORDER BY ended_at LIMIT ?
+                """, [before(limits.ended), .int(Int64(Self.owners))])
+            + numbers(
+                """
+                SELECT no FROM activity INDEXED BY activity_running WHERE phase <> 'ended' AND run_started_at < ?
+                AND phase = 'announced' AND no < (SELECT max(no) FROM activity) ORDER BY run_started_at LIMIT ?
+                """, [before(limits.announced), .int(Int64(Self.owners))])
+        guard !old.isEmpty else { return }
+        let list = Statements.Argument.text(jsonList(old))
+        try sql.execute(
+            """
+            UPDATE activity SET app = ?, id = no, phase = 'ended', ended_at = NULL, wake_at = NULL
+            WHERE no IN (SELECT value FROM json_each(?))
+            """, [.text(Self.app), list])
+        for (table, column) in [("lane", "activity"), ("content", "activity"), ("audience", "activity")] {
+            count(
+                table,
+                try sql.execute("DELETE FROM \(table) WHERE \(column) IN (SELECT value FROM json_each(?))", [list]))
+        }
+    }
+
+    private mutating func eraseActivities() throws {
+        guard room > 0 else { return }
+        let detached = try numbers(
+            "SELECT no FROM activity WHERE app = ? ORDER BY id LIMIT ?", [.text(Self.app), .int(Int64(Self.owners))])
+        for number in detached where room > 0 {
+            guard try eraseRows(of: number) else { continue }
+            count("activity", try sql.execute("DELETE FROM activity WHERE no = ?", [.int(number)]))
+        }
+        if detached.count == Self.owners { room = min(room, 0) }
+    }
+
+    /// `false` while there are more.
+    private mutating func eraseRows(of activity: ActivityNumber) throws -> Bool {
+        guard try eraseUpdateTokens(of: activity), try erase("instance", "dk", of: activity) else { return false }
+        let members = try numbers(
+            "SELECT user FROM member WHERE activity = ? ORDER BY user LIMIT ?", [.int(activity), .int(Int64(room))])
+        let isAll = members.count < room
+        if !members.isEmpty {
+            let list = Statements.Argument.text(jsonList(members))
+            count(
+                "member",
+                try sql.execute(
+                    "DELETE FROM member WHERE activity = ? AND user IN (SELECT value FROM json_each(?))",
+                    [.int(activity), list]))
+            try eraseUsers(list)
+        }
+        guard isAll, try eraseHistory(of: activity) else { return false }
+        // A phone that was spoken of meanwhile may have made one again.
+        return try erase("lane", "from_dk", of: activity)
+    }
+
+    private mutating func erase(_ table: String, _ column: String, of activity: ActivityNumber) throws -> Bool {
+        guard room > 0 else { return false }
+        let before = room
+        let rows = try sql.execute(
+            """
+            DELETE FROM \(table) WHERE activity = ?1 AND \(column) IN
+                (SELECT \(column) FROM \(table) WHERE activity = ?1 ORDER BY \(column) LIMIT ?2)
+            """, [.int(activity), .int(Int64(room))])
+        count(table, rows)
+        return rows < before
+    }
+
+    private mutating func eraseHistory(of activity: ActivityNumber) throws -> Bool {
+        guard room > 0 else { return false }
+        var bytes: Int64 = 0
+        var sequences: [Int64] = []
+        try sql.query(
+            "SELECT seq, length(body) FROM history WHERE activity = ? ORDER BY seq LIMIT ?",
+            [.int(activity), .int(Int64(room))]
+        ) { row in
+            sequences.append(row.int())
+            bytes += row.int()
+        }
+        guard !sequences.isEmpty else { return true }
+        let isAll = sequences.count < room
+        count(
+            "history",
+            try sql.execute(
+                "DELETE FROM history WHERE activity = ? AND seq IN (SELECT value FROM json_each(?))",
+                [.int(activity), .text(jsonList(sequences))]))
+        try sql.execute("UPDATE meta SET value = max(0, value - ?) WHERE name = 'history_bytes'", [.int(bytes)])
+        return isAll
+    }
+
+    /// People of whom nothing is left but their name.
+    private mutating func eraseUsers(_ list: Statements.Argument) throws {
+        let rows = try sql.execute(
+            """
+            DELETE FROM user WHERE no IN (SELECT value FROM json_each(?)) AND no < (SELECT max(no) FROM user)
+            AND NOT EXISTS (SELECT 1 FROM member WHERE member.user = user.no)
+            AND NOT EXISTS (SELECT 1 FROM device WHERE device.user = user.no)
+            """, [list])
+        if rows > 0 { erased["user", default: 0] += rows }
+    }
+}
+
+// MARK: - Devices
+
+extension Erasure {
+    private mutating func eraseTokensOfSignedOut() throws {
+        guard room > 0 else { return }
+        let devices = try numbers(
+            """
+            SELECT dk FROM device INDEXED BY device_unswept
+            WHERE signed_out_at IS NOT NULL AND (swept_at IS NULL OR swept_at < signed_out_at) AND signed_out_at < ?
+            ORDER BY signed_out_at LIMIT ?
+            """, [before(limits.endedTokens), .int(Int64(Self.owners))])
+        for device in devices where room > 0 {
+            try eraseTokens(of: device)
+            try sql.execute("UPDATE device SET swept_at = signed_out_at WHERE dk = ?", [.int(device)])
+        }
+        if devices.count == Self.owners { room = min(room, 0) }
+    }
+
+    private mutating func eraseTokens(of device: DeviceKey) throws {
+        var values: [String] = []
+        for table in ["device_token", "update_token"] {
+            let which =
+                table == "device_token"
+                ? "dk = ?1"
+                : "(activity, dk) IN (SELECT activity, dk FROM instance INDEXED BY instance_by_device WHERE dk = ?1)"
+            try sql.query("SELECT value FROM \(table) WHERE \(which)", [.int(device)]) { values.append($0.text()) }
+            count(table, try sql.execute("DELETE FROM \(table) WHERE \(which)", [.int(device)]))
+        }
+        try free(values)
+    }
+
+    private mutating func eraseDevices() throws {
+        guard room > 0 else { return }
+        let signedOut = try numbers(
+            """
+            SELECT dk FROM device INDEXED BY device_signed_out WHERE signed_out_at IS NOT NULL AND signed_out_at < ?
+            ORDER BY signed_out_at LIMIT ?
+            """, [before(limits.signedOut), .int(Int64(Self.owners))])
+        for device in signedOut where room > 0 { try eraseDevice(device) }
+        if signedOut.count == Self.owners { room = min(room, 0) }
+        try walkDevices()
+    }
+
+    /// Goes through all devices a stretch at a time: an index of when each was heard of last would be written with
+    /// every call of a phone.
+    private mutating func walkDevices() throws {
+        guard room > 0 else { return }
+        let position = try sql.number("SELECT value FROM meta WHERE name = 'device_walk'") ?? -1
+        let oldest = (now - limits.silent).milliseconds
+        var last = position
+        var looked = 0
+        var silent: [DeviceKey] = []
+        try sql.query(
+            "SELECT dk, contact_at FROM device WHERE dk > ? ORDER BY dk LIMIT ?",
+            [.int(position), .int(Int64(Self.walk))]
+        ) { row in
+            last = row.int()
+            looked += 1
+            if row.int() < oldest { silent.append(last) }
+        }
+        for device in silent {
+            guard room > 0 else {
+                last = device - 1
+                break
+            }
+            try eraseDevice(device)
+        }
+        let next = looked < Self.walk && room > 0 ? -1 : last
+        guard next != position else { return }
+        try sql.execute("UPDATE meta SET value = ? WHERE name = 'device_walk'", [.int(next)])
+    }
+
+    /// All of it in one step: a device has as many rows as activities that it has seen since they were last erased.
+    private mutating func eraseDevice(_ device: DeviceKey) throws {
+        try eraseTokens(of: device)
+        var states: [(activity: Int64, state: Int64)] = []
+        try sql.query(
+            "SELECT activity, state FROM instance INDEXED BY instance_by_device WHERE dk = ?", [.int(device)]
+        ) { row in states.append((row.int(), row.int())) }
+        for (activity, raw) in states {
+            let state: InstanceRecord.State = try decodeCase(raw, "instance", "state")
+            var counts = LaneCounts()
+            counts.count(state, 1)
+            try sql.execute(
+                """
+                UPDATE lane SET absent = absent - ?, open = open - ?, live = live - ?, over = over - ?
+                WHERE activity = ? AND from_dk = (SELECT max(from_dk) FROM lane WHERE activity = ? AND from_dk <= ?)
+                """,
+                [counts.absent, counts.open, counts.live, counts.over].map { .int(Int64($0)) }
+                    + [.int(activity), .int(activity), .int(device)])
+        }
+        let pairs = Statements.Argument.text(jsonPairs(states.map { ($0.activity, device) }))
+        count(
+            "instance",
+            try sql.execute(
+                "DELETE FROM instance WHERE (activity, dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+                [pairs]))
+        for table in ["tombstone", "budget"] {
+            count(table, try sql.execute("DELETE FROM \(table) WHERE dk = ?", [.int(device)]))
+        }
+        let user = try sql.number("SELECT user FROM device WHERE dk = ?", [.int(device)])
+        count("device", try sql.execute("DELETE FROM device WHERE dk = ?", [.int(device)]))
+        if let user { try eraseUsers(.text(jsonList([user]))) }
+    }
+
+    private mutating func eraseDeadOwners() throws {
+        guard room > 0 else { return }
+        count(
+            "token_owner",
+            try sql.execute(
+                """
+                DELETE FROM token_owner WHERE value IN
+                    (SELECT value FROM token_owner INDEXED BY token_owner_dead
+                     WHERE dead_at IS NOT NULL AND dead_at < ? ORDER BY dead_at LIMIT ?)
+                """, [before(limits.deadTokens), .int(Int64(room))]))
+    }
+}

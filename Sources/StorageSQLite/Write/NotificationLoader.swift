@@ -1,0 +1,145 @@
+import APNSModel
+import LiveActivityCore
+
+/// Finds the ordinary notifications that have something to do, and the devices of each: see `DueNotifications`.
+struct NotificationLoader {
+    /// Devices up to which a notification's are fetched together with those of other small ones.
+    private static let small = 32
+
+    let sql: Statements
+
+    func load(_ due: DueNotifications, _ snapshot: inout Snapshot) throws {
+        var found: [NotificationRecord] = []
+        try sql.query(
+            "SELECT \(NotificationRecord.list) FROM notification WHERE next_at <= ? ORDER BY next_at, no LIMIT ?",
+            [.int(due.at.milliseconds), .int(Int64(due.notifications))]
+        ) { row in found.append(try NotificationRecord(&row)) }
+        guard !found.isEmpty else { return }
+        let small = try smallOnes(found)
+        var room = due.addressees
+        for notification in found where room > 0 {
+            let limit = min(room, due.addresseesOfOne)
+            let (rows, next) =
+                if notification.addressees <= Self.small {
+                    Self.due(of: notification, among: small[notification.number] ?? [], at: due.at)
+                } else {
+                    try large(notification, limit: limit + 1, at: due.at)
+                }
+            let page = rows.prefix(limit)
+            room -= page.count
+            snapshot.notifications[notification.number] = notification
+            snapshot.dueNotifications.append(notification.number)
+            for row in page { snapshot.addressees[row.key] = row }
+            snapshot.notificationPages[notification.number] = Snapshot.NotificationPage(
+                devices: page.map(\.device), isComplete: rows.count <= limit, nextDueAt: next)
+        }
+        try loadDevices(&snapshot)
+        try loadInstances(&snapshot)
+    }
+
+    func load(_ keys: Set<AddresseeKey>, _ snapshot: inout Snapshot) throws {
+        guard !keys.isEmpty else { return }
+        try sql.query(
+            "SELECT \(NotificationRecord.list) FROM notification WHERE no IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(Set(keys.map(\.notification)).sorted()))]
+        ) { row in
+            let record = try NotificationRecord(&row)
+            snapshot.notifications[record.number] = record
+        }
+        let pairs = keys.sorted().map { ($0.notification, $0.device) }
+        try sql.query(
+            """
+            SELECT \(AddresseeRecord.list(of: "a")) FROM json_each(?) j CROSS JOIN addressee a
+            ON a.notification = j.value ->> 0 AND a.dk = j.value ->> 1
+            """, [.text(jsonPairs(pairs))]
+        ) { row in
+            let record = try AddresseeRecord(&row)
+            snapshot.addressees[record.key] = record
+        }
+        try loadInstances(&snapshot)
+    }
+
+    // MARK: - Pages
+
+    private func smallOnes(_ found: [NotificationRecord]) throws -> [NotificationNumber: [AddresseeRecord]] {
+        let numbers = found.filter { $0.addressees <= Self.small }.map(\.number)
+        guard !numbers.isEmpty else { return [:] }
+        var rows: [NotificationNumber: [AddresseeRecord]] = [:]
+        try sql.query(
+            """
+            SELECT \(AddresseeRecord.list) FROM addressee
+            WHERE notification IN (SELECT value FROM json_each(?)) ORDER BY notification, dk
+            """, [.text(jsonList(numbers.sorted()))]
+        ) { row in
+            let record = try AddresseeRecord(&row)
+            rows[record.notification, default: []].append(record)
+        }
+        return rows
+    }
+
+    private static func due(
+        of notification: NotificationRecord, among rows: [AddresseeRecord], at now: UnixTime
+    ) -> (rows: [AddresseeRecord], next: UnixTime?) {
+        guard now < notification.expiresAt else { return (rows, nil) }
+        let due = rows.filter { row in row.dueAt.map { $0 <= now } ?? false }
+        return (due, rows.compactMap(\.dueAt).filter { $0 > now }.min())
+    }
+
+    private func large(
+        _ notification: NotificationRecord, limit: Int, at now: UnixTime
+    ) throws -> (rows: [AddresseeRecord], next: UnixTime?) {
+        var rows: [AddresseeRecord] = []
+        let number = Statements.Argument.int(notification.number)
+        guard now < notification.expiresAt else {
+            try sql.query(
+                "SELECT \(AddresseeRecord.list) FROM addressee WHERE notification = ? ORDER BY dk LIMIT ?",
+                [number, .int(Int64(limit))]
+            ) { row in rows.append(try AddresseeRecord(&row)) }
+            return (rows, nil)
+        }
+        try sql.query(
+            """
+            SELECT \(AddresseeRecord.list) FROM addressee WHERE notification = ? AND due_at <= ? ORDER BY dk LIMIT ?
+            """, [number, .int(now.milliseconds), .int(Int64(limit))]
+        ) { row in rows.append(try AddresseeRecord(&row)) }
+        let next = try sql.number(
+            "SELECT min(due_at) FROM addressee WHERE notification = ? AND due_at > ?", [number, .int(now.milliseconds)])
+        return (rows, next.map(UnixTime.init(milliseconds:)))
+    }
+
+    // MARK: - Phones
+
+    private func loadDevices(_ snapshot: inout Snapshot) throws {
+        let devices = Set(snapshot.addressees.keys.map(\.device))
+        guard !devices.isEmpty else { return }
+        let list = Statements.Argument.text(jsonList(devices.sorted()))
+        try sql.query(
+            "SELECT \(DeviceRecord.list) FROM device WHERE dk IN (SELECT value FROM json_each(?))", [list]
+        ) { row in
+            let record = try DeviceRecord(&row)
+            snapshot.devices[record.key] = record
+        }
+        try sql.query(
+            """
+            SELECT \(DeviceTokenRecord.list) FROM device_token
+            WHERE dk IN (SELECT value FROM json_each(?)) AND kind = 1
+            """, [list]
+        ) { row in
+            let record = try DeviceTokenRecord(&row)
+            snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
+        }
+    }
+
+    /// Those that were told by a notification instead of a card.
+    private func loadInstances(_ snapshot: inout Snapshot) throws {
+        var keys: Set<Snapshot.PhoneKey> = []
+        for key in snapshot.addressees.keys {
+            guard let fallback = snapshot.notifications[key.notification]?.fallback else { continue }
+            let phone = Snapshot.PhoneKey(fallback.activity, key.device)
+            if snapshot.instances[phone] == nil { keys.insert(phone) }
+        }
+        try SnapshotLoader.fetch(InstanceRecord.self, keys, sql) { record in
+            snapshot.instances[.init(record.activity, record.device)] = record
+        }
+    }
+}

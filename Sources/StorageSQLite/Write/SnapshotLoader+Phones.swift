@@ -1,0 +1,72 @@
+import APNSModel
+import LiveActivityCore
+
+extension SnapshotLoader {
+    mutating func fetchInstances(_ keys: Set<Snapshot.PhoneKey>) throws {
+        snapshot.instances.reserveCapacity(snapshot.instances.count + keys.count)
+        try Self.fetch(InstanceRecord.self, keys, sql) { record in
+            snapshot.instances[.init(record.activity, record.device)] = record
+        }
+    }
+
+    /// The instances of many devices of one activity: a flight took them one after another, so that a walk from the
+    /// first to the last meets few others. Where it meets too many, the rest is asked for one by one.
+    mutating func fetchNeighbours(_ devices: [DeviceKey], of activity: ActivityNumber) throws {
+        guard let first = devices.first, let last = devices.last else { return }
+        snapshot.instances.reserveCapacity(snapshot.instances.count + devices.count)
+        let most = devices.count * 2
+        var (met, next) = (0, 0)
+        try sql.query(
+            """
+            SELECT \(InstanceRecord.list) FROM instance
+            WHERE activity = ? AND dk BETWEEN ? AND ? ORDER BY dk LIMIT ?
+            """, [.int(activity), .int(first), .int(last), .int(Int64(most))]
+        ) { row in
+            met += 1
+            let device = row.peek(1)
+            while next < devices.count, devices[next] < device { next += 1 }
+            guard next < devices.count, devices[next] == device else { return }
+            next += 1
+            snapshot.instances[.init(activity, device)] = try InstanceRecord(&row)
+        }
+        guard met == most else { return }
+        try fetchInstances(Set(devices[next...].map { .init(activity, $0) }))
+    }
+
+    mutating func fetchUpdateTokens(_ keys: Set<Snapshot.PhoneKey>) throws {
+        try Self.fetch(UpdateTokenRecord.self, keys, sql) { record in
+            snapshot.updateTokens[.init(record.activity, record.device)] = record
+        }
+    }
+
+    /// Phones of one activity beyond which they are asked for by themselves.
+    static let manyPhones = 16
+
+    /// Rows by activity and device: those of an activity with many in a statement of their own, all others in one.
+    static func fetch<Row: StoredRow>(
+        _ type: Row.Type, _ keys: Set<Snapshot.PhoneKey>, _ sql: Statements, _ take: (Row) -> Void
+    ) throws {
+        guard !keys.isEmpty else { return }
+        var few: [Snapshot.PhoneKey] = []
+        for (activity, phones) in Dictionary(grouping: keys, by: \.activity) {
+            guard phones.count > manyPhones else {
+                few += phones
+                continue
+            }
+            try sql.query(
+                """
+                SELECT \(Row.list) FROM \(Row.table)
+                WHERE activity = ? AND dk IN (SELECT value FROM json_each(?))
+                """, [.int(activity), .text(jsonList(phones.map(\.device).sorted()))]
+            ) { row in take(try Row(&row)) }
+        }
+        guard !few.isEmpty else { return }
+        let pairs = "[" + few.sorted().map { "[\($0.activity),\($0.device)]" }.joined(separator: ",") + "]"
+        try sql.query(
+            """
+            SELECT \(Row.list(of: "t")) FROM json_each(?) j CROSS JOIN \(Row.table) t
+            ON t.activity = j.value ->> 0 AND t.dk = j.value ->> 1
+            """, [.text(pairs)]
+        ) { row in take(try Row(&row)) }
+    }
+}

@@ -1,0 +1,68 @@
+import APNSModel
+import EmbeddedIslet
+import Foundation
+import LiveActivityAPI
+import LiveActivityProviders
+
+extension SettingsBuilder {
+    /// The backends that compute an app's states; what is wrong with one is noted.
+    func backends(
+        _ activities: [ConfigurationFile.Activity], _ place: String, _ app: BundleID
+    ) -> [ServerParts.Backend] {
+        activities.enumerated().compactMap { number, activity in
+            guard let provider = activity.provider else { return nil }
+            let target = problems.noting { () throws(ConfigurationError) in
+                try self.target(provider, "\(place)/\(number)/provider")
+            }
+            return target.map { ServerParts.Backend(app: app, type: activity.type, target: $0) }
+        }
+    }
+
+    private func target(
+        _ given: ConfigurationFile.Provider, _ place: String
+    ) throws(ConfigurationError) -> HTTPProvider.Target {
+        let allowPrivate = given.allowPrivate ?? false
+        guard HTTPProvider.isAllowed(given.url, allowPrivate: allowPrivate) else {
+            throw problem(
+                "\(place)/url",
+                "it has to be an https URL with a host and no user"
+                    + (allowPrivate ? ", or an http one" : "; plain http needs `allowPrivate: true`"))
+        }
+        guard let secret = WebhookSecret(try secretText(given, place)) else {
+            throw problem(
+                place,
+                "the secret is not `\(WebhookSecret.prefix)` and \(WebhookSecret.sizes.lowerBound) to "
+                    + "\(WebhookSecret.sizes.upperBound) bytes in base64 (echo whsec_$(openssl rand -base64 32))")
+        }
+        let timeout = given.timeout?.duration ?? ConfigurationKey.Default.providerTimeout
+        guard (.milliseconds(100)...(.seconds(60))).contains(timeout) else {
+            throw problem("\(place)/timeout", "from 1s to 60s")
+        }
+        return HTTPProvider.Target(url: given.url, secret: secret, timeout: timeout, allowPrivate: allowPrivate)
+    }
+
+    /// Nothing of it is quoted.
+    private func secretText(_ given: ConfigurationFile.Provider, _ place: String) throws(ConfigurationError) -> String {
+        switch (given.secretFile, given.secretEnvironment) {
+        case (let path?, nil):
+            guard !path.hasPrefix(WebhookSecret.prefix) else {
+                throw problem("\(place)/secretFile", "give the path of a file with the secret, not the secret itself")
+            }
+            guard let data = FileManager.default.contents(atPath: resolve(path)) else {
+                throw problem("\(place)/secretFile", "`\(path)` cannot be read")
+            }
+            return String(decoding: data, as: UTF8.self)
+        case (nil, let name?):
+            guard Self.isVariable(name) else {
+                throw problem(
+                    "\(place)/secretEnvironment", "give the name of an environment variable, not the secret itself")
+            }
+            guard let text = environment[name], !text.isEmpty else {
+                throw problem("\(place)/secretEnvironment", "the environment variable \(name) is not set")
+            }
+            return text
+        default:
+            throw problem(place, "give the secret either as secretFile or as secretEnvironment")
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import APNSModel
+import Foundation
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityStorage
+import StorageSQLite
+
+/// Plays changes through the store, the claim and the reconciler of the server, with a clock of its own and an APNs
+/// that takes every push.
+struct ExplainRun {
+    /// Instants that one explanation looks at.
+    static let maximumSteps = 50_000
+
+    private let store: SQLiteStore
+    private let app: AppSettings
+    private let type: ActivityType
+    private let script: ExplainScript
+    private let began: UnixTime
+    private let activity = ActivityID(stored: "activity")
+    private var now: UnixTime
+    private var phones: [ExplainPhone]
+    private var claims: UInt64 = 0
+    private var lines: [ExplainLine] = []
+    /// What was said last of why a phone waits.
+    private var held: [String: LiveActivityCore.Reason] = [:]
+
+    init(store: SQLiteStore, app: AppSettings, type: ActivityType, script: ExplainScript, from began: UnixTime) {
+        self.store = store
+        self.app = app
+        self.type = type
+        self.script = script
+        self.began = began
+        now = began - .seconds(86_400)
+        phones = script.phones.map(ExplainPhone.init)
+    }
+
+    /// - Parameter rest: How long things go on after the last change.
+    mutating func run(timeZone: String?, frequent: Bool, rest: Duration) async throws -> [ExplainLine] {
+        for phone in phones { try await register(phone, timeZone, frequent) }
+        var changes = script.lines[...]
+        let end = began + (script.lines.last?.at.duration ?? .zero) + rest
+        now = began
+        for _ in 0..<Self.maximumSteps {
+            while let line = changes.first, began + line.at.duration <= now {
+                changes.removeFirst()
+                try await play(line)
+            }
+            for index in phones.indices { try await report(index) }
+            try await deliver()
+            try await explain()
+            let times = [
+                changes.first.map { began + $0.at.duration }, try await store.nextWakeAt(),
+                phones.filter(\.isOnline).compactMap(\.reportAt).min(),
+            ]
+            guard let next = times.compactMap({ $0 }).min(), next <= end else { return lines }
+            now = max(now + .milliseconds(1), next)
+        }
+        throw CommandError("nothing comes to rest within \(Self.maximumSteps) steps")
+    }
+
+    // MARK: - What happens
+
+    private func register(_ phone: ExplainPhone, _ timeZone: String?, _ frequent: Bool) async throws {
+        var body = RegisterDevice.Body(user: phone.user)
+        body.osVersion = OSVersion(18, 0)
+        body.activitiesEnabled = true
+        body.frequentPushesEnabled = frequent
+        body.environment = app.defaultEnvironment
+        body.timeZone = timeZone
+        let key = DeviceKey(truncatingIfNeeded: Digest.fnv1a(phone.name.utf8)) & .max
+        _ = try await commit(RegisterDevice(app: app, id: phone.device, body: body, now: now, freshKey: key))
+        let token = try PushToStartToken(hex: ExplainPhone.token("start \(phone.name)"))
+        _ = try await commit(
+            RegisterPushToStartToken(app: app, id: phone.device, type: type.name, token: token, now: now))
+    }
+
+    private mutating func play(_ line: ExplainScript.Line) async throws {
+        if let name = line.phone, let event = line.event, let index = phones.firstIndex(where: { $0.name == name }) {
+            let what = phones[index].live(through: event, at: now)
+            add(.phone, phone: name, what ?? "has no card, so that nothing happens")
+            return
+        }
+        if line.end == true { try await end(line) } else { try await set(line) }
+    }
+
+    private mutating func set(_ line: ExplainScript.Line) async throws {
+        var body = SetDesiredState.Body(state: line.state ?? [:])
+        body.users = phones.map(\.user)
+        body.devices = .all
+        body.alert = line.alert.map(Self.alert)
+        body.priority = line.priority.flatMap { .init(rawValue: $0.rawValue) } ?? .auto
+        body.relevance = line.relevance
+        body.staleAfter = line.staleAfter?.duration
+        body.reopen = line.reopen ?? false
+        let command = SetDesiredState(app: app.bundleID, id: activity, type: type, body: body, now: now)
+        switch try await store.commit(command) {
+        case .success(let reply):
+            let what = reply.changed ? "a state is set" : "the same state is set again"
+            add(.call, revision: reply.revision, "\(what)\(line.alert == nil ? "" : ", with an alert")")
+        case .failure(let refusal): add(.refused, "the state is refused: \(refusal)")
+        }
+    }
+
+    private mutating func end(_ line: ExplainScript.Line) async throws {
+        let command = EndActivity(
+            app: app, id: activity, state: line.state, alert: line.alert.map(Self.alert),
+            dismissal: .systemDefault, now: now)
+        switch try await store.commit(command) {
+        case .success(let reply): add(.call, revision: reply.revision, "the activity is ended")
+        case .failure(let refusal): add(.refused, "the end is refused: \(refusal)")
+        }
+    }
+
+    private mutating func report(_ index: Int) async throws {
+        guard phones[index].isOnline, let at = phones[index].reportAt, at <= now else { return }
+        let state = try await store.activity(app.bundleID, activity)
+        let reports = phones[index].report(of: type, activity, phase: state?.record.phase, at: now)
+        let device = phones[index].device
+        if reports.isEmpty {
+            let sequence = phones[index].nextInventory()
+            _ = try await commit(
+                ReportInventory(app: app, device: device, sequence: sequence, reports: [], now: now))
+        }
+        for report in reports {
+            _ = try await store.commit(ReportCard(app: app, device: device, report: report, now: now))
+            let token = report.token == nil ? "" : ", with its update token"
+            add(.phone, phone: phones[index].name, "reports its card as \(report.state.rawValue)\(token)")
+        }
+    }
+
+    // MARK: - What follows
+
+    private mutating func deliver() async throws {
+        for _ in 0..<Self.maximumSteps {
+            claims += 1
+            let reply = try await commit(
+                ClaimWork(now: now, node: 1, apps: [app.bundleID: app], seed: claims &* 0x9E37_79B9))
+            for eviction in reply.evictions { _ = try await commit(eviction) }
+            for flight in reply.flights {
+                for seat in flight.seats { sent(seat) }
+                let entries = flight.seats.map {
+                    SettleFlight.Entry(seat: $0, outcome: .answered(.success(PushAnswer(status: 200))), dice: 0.5)
+                }
+                _ = try await commit(SettleFlight(flight: flight, entries: entries, app: app, now: now))
+            }
+            if reply.flights.isEmpty, !reply.hasMore { return }
+        }
+    }
+
+    private mutating func sent(_ seat: Flight.Seat) {
+        guard let index = phones.firstIndex(where: { $0.device == seat.phone.device.id }) else { return }
+        phones[index].receive(seat.plan, timestamp: seat.timestamp, at: now)
+        held[phones[index].name] = nil
+        var line = ExplainLine(at: since(now), kind: .sent, phone: phones[index].name, text: seat.plan.reason.text)
+        line.push = seat.plan.kind.name
+        line.priority = seat.plan.priority.rawValue
+        line.revision = Int(seat.plan.revision)
+        line.timestamp = Int(seat.timestamp)
+        line.alert = seat.plan.carriesAlert || seat.plan.kind == .start
+        line.reason = seat.plan.reason.code.rawValue
+        lines.append(line)
+    }
+
+    /// Says once of each phone why it waits.
+    private mutating func explain() async throws {
+        guard let state = try await store.activity(app.bundleID, activity), let content = state.content else { return }
+        let desired = DesiredSituation(state.record, type, content)
+        for phone in try await store.phones(of: state.record.number, after: -1, limit: ExplainScript.maximumPhones) {
+            let decision = Reconciler.decide(desired, phone, now: now)
+            let (until, reason): (UnixTime?, LiveActivityCore.Reason)
+            switch decision {
+            case .wait(let time, let why): (until, reason) = (time, why)
+            case .fallBack(let why), .nothing(let why): (until, reason) = (nil, why)
+            case .send:
+                guard state.record.holdUntil > now else { continue }
+                add(
+                    .held, phone: phone.device.id.text, until: state.record.holdUntil, reason: "coalescing",
+                    "changes within \(Wording.duration(type.policy.coalescingWindow)) of a push go out together")
+                continue
+            }
+            let name = phone.device.id.text
+            guard reason.code != .upToDate, held[name] != reason else { continue }
+            held[name] = reason
+            add(.held, phone: name, until: until, reason: reason.code.rawValue, reason.text)
+        }
+    }
+
+    // MARK: - Saying it
+
+    private mutating func add(
+        _ kind: ExplainLine.Kind, phone: String? = nil, revision: Revision? = nil, until: UnixTime? = nil,
+        reason: String? = nil, _ text: String
+    ) {
+        lines.append(
+            ExplainLine(
+                at: since(now), kind: kind, phone: phone, revision: revision.map(Int.init),
+                until: until.map { since($0) }, reason: reason, text: text))
+    }
+
+    private func since(_ time: UnixTime) -> Double { Double((time - began).wholeMilliseconds) / 1000 }
+
+    private func commit<C: Command>(_ command: C) async throws -> C.Reply {
+        switch try await store.commit(command) {
+        case .success(let reply): return reply
+        case .failure(let refusal): throw CommandError("a step was refused: \(refusal)")
+        }
+    }
+
+    private static func alert(_ alert: Alert) -> SetDesiredState.AlertWish {
+        func text(_ text: AlertText) -> PushAlert.Text {
+            switch text {
+            case .text(let text): .text(text)
+            case .localized(let key, let arguments): .localized(key: key, arguments: arguments)
+            }
+        }
+        var wish = SetDesiredState.AlertWish(
+            PushAlert(title: text(alert.title), body: alert.body.map(text), sound: alert.sound))
+        wish.id = alert.id
+        wish.keep = alert.keep ?? false
+        wish.expiresAfter = alert.expiresAfter?.duration ?? wish.expiresAfter
+        return wish
+    }
+}

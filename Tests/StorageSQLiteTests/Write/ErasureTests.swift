@@ -1,0 +1,315 @@
+import APNSModel
+import GRDB
+import JSONText
+import LiveActivityCore
+import LiveActivityStorage
+import TestSupport
+import Testing
+
+@testable import StorageSQLite
+
+/// What is over goes, in small steps and without a trace; what runs is not touched.
+struct ErasureTests {
+    private static let day = Duration.seconds(86_400)
+
+    private static func number(_ store: SQLiteStore, _ text: String) async throws -> Int64 {
+        try await store.query { sql in try sql.number(text) ?? 0 }
+    }
+
+    /// An activity with so many phones, each with a card and an update token.
+    private static func fill(
+        _ store: SQLiteStore, _ name: String, phones: Int, from first: Int = 1, at now: UnixTime = Sample.now
+    ) async throws {
+        let app = Sample.app()
+        for index in first..<first + phones {
+            var body = RegisterDevice.Body(user: Sample.user("u\(index)"))
+            body.osVersion = OSVersion(18, 0)
+            _ = try await store.commit(
+                RegisterDevice(
+                    app: app, id: Sample.device("d\(index)"), body: body, now: now, freshKey: DeviceKey(index))
+            ).get()
+            var report = CardReport(localID: Sample.local("\(name)-\(index)"), type: Sample.type(), state: .active)
+            report.activity = Sample.activityID(name)
+            report.token = Sample.token("\(name)-\(index)")
+            _ = try await store.commit(
+                ReportCard(app: app, device: Sample.device("d\(index)"), report: report, now: now)
+            ).get()
+        }
+        var body = SetDesiredState.Body(state: Sample.state(1))
+        body.users = (first..<first + phones).map { Sample.user("u\($0)") }
+        _ = try await store.commit(
+            SetDesiredState(
+                app: app.bundleID, id: Sample.activityID(name), type: Sample.type(), body: body, now: now)
+        ).get()
+    }
+
+    private static func end(_ store: SQLiteStore, _ name: String, at now: UnixTime = Sample.now) async throws {
+        _ = try await store.commit(
+            EndActivity(
+                app: Sample.app(), id: Sample.activityID(name), state: nil, alert: nil, dismissal: .systemDefault,
+                now: now)
+        ).get()
+    }
+
+    /// Erases to the end; tells how many pages it took.
+    @discardableResult
+    private static func prune(
+        _ store: SQLiteStore, at now: UnixTime, rows: Int = 1000, _ change: (inout PruneLimits) -> Void = { _ in }
+    ) async throws -> Int {
+        var limits = PruneLimits()
+        limits.rows = rows
+        change(&limits)
+        for page in 1...10_000 where try await !store.prune(limits, at: now) { return page }
+        Issue.record("there is always more")
+        return 0
+    }
+
+    @Test func `F6: update tokens of an ended activity are erased after 12 hours, and only then`() async throws {
+        try await withStore { store in
+            try await Self.fill(store, "a", phones: 30)
+            try await Self.fill(store, "b", phones: 3, from: 100)
+            try await Self.end(store, "a")
+            try await Self.prune(store, at: Sample.now + .seconds(12 * 3600 - 1))
+            #expect(try await Self.number(store, "SELECT count(*) FROM update_token WHERE activity = 1") == 30)
+            let pages = try await Self.prune(store, at: Sample.now + .seconds(12 * 3600 + 1), rows: 7)
+            #expect(pages >= 4, "a page at a time")
+            #expect(try await Self.number(store, "SELECT count(*) FROM update_token WHERE activity = 1") == 0)
+            #expect(try await Self.number(store, "SELECT count(*) FROM update_token WHERE activity = 2") == 3)
+            #expect(try await Self.number(store, "SELECT count(*) FROM token_owner") == 3)
+            #expect(try await store.statistics().erased["update_token"] == 30)
+            // The phones' states stay until the activity goes.
+            #expect(try await Self.number(store, "SELECT count(*) FROM instance WHERE activity = 1") == 30)
+        }
+    }
+
+    @Test func `F6: an activity goes 30 days after its end, page by page, and its id is free`() async throws {
+        try await withStore { store in
+            try await Self.fill(store, "a", phones: 40)
+            try await Self.fill(store, "b", phones: 2, from: 100)
+            try await Self.end(store, "a")
+            let late = Sample.now + Self.day + Self.day
+            try await Self.prune(store, at: late)
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("a")) != nil)
+            let over = Sample.now + .seconds(30 * 86_400 + 1)
+            // One page takes it out of sight; the id means a new activity at once.
+            var limits = PruneLimits()
+            limits.rows = 5
+            #expect(try await store.prune(limits, at: over))
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("a")) == nil)
+            #expect(try await Self.number(store, "SELECT count(*) FROM instance WHERE activity = 1") > 0)
+            try await Self.fill(store, "a", phones: 1, from: 200, at: over)
+            let reborn = try #require(try await store.activity(Sample.bundleID, Sample.activityID("a")))
+            #expect(reborn.record.number == 3 && reborn.record.revision == 1 && reborn.phones == 1)
+            #expect(try await Self.prune(store, at: over, rows: 5) > 8)
+            for table in ["activity", "content", "lane", "audience", "member", "instance", "update_token", "history"] {
+                let column = table == "activity" ? "no" : "activity"
+                #expect(
+                    try await Self.number(store, "SELECT count(*) FROM \(table) WHERE \(column) = 1") == 0, "\(table)")
+            }
+            #expect(
+                try await Self.number(store, "SELECT value FROM meta WHERE name = 'history_bytes'")
+                    == Self.number(store, "SELECT sum(length(body)) FROM history"))
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("b"))?.phones == 2)
+        }
+    }
+
+    @Test func `the activity that came last stays, since the next number follows from it`() async throws {
+        try await withStore { store in
+            try await Self.fill(store, "a", phones: 1)
+            try await Self.end(store, "a")
+            let over = Sample.now + .seconds(60 * 86_400)
+            try await Self.prune(store, at: over)
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("a")) != nil)
+            try await Self.fill(store, "b", phones: 1, from: 5, at: over)
+            try await Self.prune(store, at: over)
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("a")) == nil)
+        }
+    }
+
+    @Test func `an activity that was opened anew is kept, and swept again after its next end`() async throws {
+        try await withStore { store in
+            try await Self.fill(store, "a", phones: 3)
+            try await Self.fill(store, "z", phones: 1, from: 50)
+            try await Self.end(store, "a")
+            try await Self.prune(store, at: Sample.now + Self.day)
+            let again = Sample.now + Self.day + Self.day
+            var body = SetDesiredState.Body(state: Sample.state(2))
+            body.reopen = true
+            _ = try await store.commit(
+                SetDesiredState(
+                    app: Sample.bundleID, id: Sample.activityID("a"), type: Sample.type(), body: body, now: again)
+            ).get()
+            try await Self.prune(store, at: again + .seconds(40 * 86_400))
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("a"))?.record.run == 2)
+            var report = CardReport(localID: Sample.local("new"), type: Sample.type(), state: .active)
+            report.activity = Sample.activityID("a")
+            report.token = Sample.token("new")
+            report.startedAt = again + .seconds(10)
+            _ = try await store.commit(
+                ReportCard(app: Sample.app(), device: Sample.device("d1"), report: report, now: again + .seconds(10))
+            ).get()
+            try await Self.end(store, "a", at: again + .seconds(20))
+            #expect(try await Self.number(store, "SELECT count(*) FROM update_token WHERE activity = 1") == 1)
+            try await Self.prune(store, at: again + Self.day)
+            #expect(try await Self.number(store, "SELECT count(*) FROM update_token WHERE activity = 1") == 0)
+        }
+    }
+
+    @Test func `F6: who signed out keeps tokens for 12 hours and a device for 30 days`() async throws {
+        try await withStore { store in
+            try await Self.fill(store, "a", phones: 3)
+            _ = try await store.commit(
+                RegisterPushToStartToken(
+                    app: Sample.app(), id: Sample.device("d1"), type: "order", token: Sample.token("start"),
+                    now: Sample.now)
+            ).get()
+            _ = try await store.commit(
+                SignOutDevice(app: Sample.bundleID, id: Sample.device("d1"), now: Sample.now)
+            ).get()
+            #expect(try await Self.number(store, "SELECT count(*) FROM update_token WHERE dk = 1") == 1)
+            try await Self.prune(store, at: Sample.now + .seconds(13 * 3600))
+            for table in ["update_token", "device_token"] {
+                #expect(try await Self.number(store, "SELECT count(*) FROM \(table) WHERE dk = 1") == 0, "\(table)")
+            }
+            #expect(try await Self.number(store, "SELECT count(*) FROM device") == 3)
+            try await Self.prune(store, at: Sample.now + .seconds(31 * 86_400))
+            for table in ["device", "instance", "budget", "tombstone"] {
+                #expect(try await Self.number(store, "SELECT count(*) FROM \(table) WHERE dk = 1") == 0, "\(table)")
+            }
+            let state = try #require(try await store.activity(Sample.bundleID, Sample.activityID("a")))
+            #expect(state.phones == 2 && state.counts.live == 2, "the lanes count it no more")
+        }
+    }
+
+    @Test func `devices that were not heard of are found by a walk, and people of whom nothing is left go with them`()
+        async throws
+    {
+        try await withStore { store in
+            try await Self.fill(store, "a", phones: 5)
+            let year = Sample.now + .seconds(366 * 86_400)
+            try await Self.fill(store, "b", phones: 2, from: 3, at: year - Self.day)
+            try await Self.end(store, "a")
+            try await Self.prune(store, at: year, rows: 3)
+            try await Self.prune(store, at: year, rows: 3)
+            let left = try await store.query { sql in
+                var keys: [Int64] = []
+                try sql.query("SELECT dk FROM device ORDER BY dk") { keys.append($0.int()) }
+                return keys
+            }
+            #expect(left == [3, 4])
+            #expect(try await Self.number(store, "SELECT count(*) FROM user WHERE id IN ('u1', 'u2')") == 0)
+            #expect(try await Self.number(store, "SELECT count(*) FROM user WHERE id IN ('u3', 'u4')") == 2)
+        }
+    }
+
+    @Test func `what only a phone has spoken of goes after two days, dead values are remembered for 90`() async throws {
+        try await withStore { store in
+            let app = Sample.app()
+            var body = RegisterDevice.Body(user: Sample.user("ann"))
+            body.osVersion = OSVersion(18, 0)
+            _ = try await store.commit(
+                RegisterDevice(app: app, id: Sample.device("d"), body: body, now: Sample.now, freshKey: 1)
+            ).get()
+            for token in ["one", "two"] {
+                var report = CardReport(localID: Sample.local("c"), type: Sample.type(), state: .active)
+                report.activity = Sample.activityID("early")
+                report.token = Sample.token(token)
+                _ = try await store.commit(
+                    ReportCard(app: app, device: Sample.device("d"), report: report, now: Sample.now)
+                ).get()
+            }
+            try await Self.fill(store, "z", phones: 1, from: 50)
+            try await Self.prune(store, at: Sample.now + Self.day)
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("early")) != nil)
+            try await Self.prune(store, at: Sample.now + .seconds(49 * 3600))
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("early")) == nil)
+            #expect(try await Self.number(store, "SELECT count(*) FROM token_owner WHERE dead_at IS NOT NULL") == 1)
+            try await Self.prune(store, at: Sample.now + .seconds(91 * 86_400))
+            #expect(try await Self.number(store, "SELECT count(*) FROM token_owner WHERE dead_at IS NOT NULL") == 0)
+        }
+    }
+
+    /// What a page leaves: no row without what it belongs to, and lanes that count what is there.
+    private static let orphans = [
+        "SELECT count(*) FROM instance WHERE activity NOT IN (SELECT no FROM activity)",
+        "SELECT count(*) FROM update_token WHERE activity NOT IN (SELECT no FROM activity)",
+        "SELECT count(*) FROM lane WHERE activity NOT IN (SELECT no FROM activity)",
+        "SELECT count(*) FROM member WHERE activity NOT IN (SELECT no FROM activity)",
+        "SELECT count(*) FROM content WHERE activity NOT IN (SELECT no FROM activity)",
+        "SELECT count(*) FROM instance WHERE dk NOT IN (SELECT dk FROM device)",
+        "SELECT count(*) FROM device_token WHERE dk NOT IN (SELECT dk FROM device)",
+        "SELECT count(*) FROM device WHERE user NOT IN (SELECT no FROM user)",
+        "SELECT count(*) FROM member WHERE user NOT IN (SELECT no FROM user)",
+        """
+        SELECT count(*) FROM lane JOIN activity ON no = activity WHERE app <> 'islet.erased'
+        AND absent + open + live + over <>
+            (SELECT count(*) FROM instance i WHERE i.activity = lane.activity AND dk >= from_dk AND dk < to_dk)
+        """,
+    ]
+
+    @Test(arguments: UInt64(1)...20)
+    func `whatever was lived, erasing leaves whole things alone and no orphans, and life goes on`(
+        seed: UInt64
+    ) async throws {
+        try await withStore { store in
+            var life = RandomLife(seed: seed, Pair(store))
+            try await life.live(groups: 20)
+            var dice = SeededDice(seed: seed)
+            var now = life.now
+            for _ in 0..<6 {
+                now = now + .seconds(dice.roll(20 * 86_400))
+                var limits = PruneLimits()
+                limits.rows = 1 + dice.roll(8)
+                limits.ended = .seconds(86_400 * dice.roll(20))
+                limits.signedOut = .seconds(86_400 * dice.roll(20))
+                limits.silent = .seconds(86_400 * (5 + dice.roll(60)))
+                for _ in 0..<dice.roll(30) where try await store.prune(limits, at: now) {}
+                for orphans in Self.orphans {
+                    #expect(try await Self.number(store, orphans) == 0, "seed \(seed): \(orphans)")
+                }
+                let app = Sample.app()
+                let claim = ClaimWork(now: now, node: 99, apps: [app.bundleID: app], seed: dice.next())
+                for flight in try await store.commit(claim).get().flights {
+                    let entries = flight.seats.map {
+                        SettleFlight.Entry(seat: $0, outcome: .answered(.success(PushAnswer(status: 200))), dice: 0.5)
+                    }
+                    _ = try await store.commit(SettleFlight(flight: flight, entries: entries, app: app, now: now)).get()
+                }
+            }
+        }
+    }
+
+    @Test func `clean-up finds its rows by an index`() async throws {
+        try await withStore { store in
+            let recorder = StatementRecorder()
+            try await recorder.listen(to: store)
+            try await Self.fill(store, "a", phones: 5)
+            try await Self.fill(store, "b", phones: 5, from: 20)
+            try await Self.end(store, "a")
+            for device in ["d1", "d2"] {
+                _ = try await store.commit(
+                    SignOutDevice(app: Sample.bundleID, id: Sample.device(device), now: Sample.now)
+                ).get()
+            }
+            _ = try await store.running(since: Sample.now, after: nil, limit: 10)
+            try await Self.prune(store, at: Sample.now + .seconds(400 * 86_400), rows: 3)
+            let plans = try await store.pool.read { db in
+                try recorder.texts.filter { $0.hasPrefix("SELECT") || $0.hasPrefix("DELETE") || $0.hasPrefix("UPDATE") }
+                    .map { text -> (String, [String]) in
+                        let plan = try Row.fetchAll(
+                            db, sql: "EXPLAIN QUERY PLAN \(text.replacing(/\?[0-9]*/, with: "1"))")
+                        return (text, plan.map { $0["detail"] as String })
+                    }
+            }
+            #expect(plans.count > 30)
+            for (text, plan) in plans {
+                // A list of keys, or the oldest first by the index that is in that order.
+                let fine = ["json_each", "VIRTUAL TABLE", "CONSTANT", "sqlite_master", "USING INDEX history_by_age"]
+                let scans = plan.filter { step in
+                    step.hasPrefix("SCAN") && !fine.contains { step.contains($0) }
+                }
+                #expect(scans.isEmpty, "\(text): \(scans)")
+            }
+        }
+    }
+}
