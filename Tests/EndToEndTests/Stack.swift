@@ -12,6 +12,7 @@ import LiveActivityStorage
 import Logging
 import ServiceLifecycle
 import StorageSQLite
+import Synchronization
 
 @testable import islet
 
@@ -118,14 +119,27 @@ struct Stack: Sendable {
             }
             let client = try APNSClient(routes: routes)
             let services = try services(options, store, client, routes) { await address.fulfil($0) }
-            group.addTask { try await services.run() }
+            let isOver = Mutex(false)
+            group.addTask {
+                defer { isOver.withLock { $0 = true } }
+                try await services.run()
+            }
             let islet = await address.value
             let stack = Stack(
                 simulator: simulator, client: client, store: store,
                 islet: JSONCaller(islet) { apiKey.text }, address: islet, key: apiKey.text, directory: directory,
                 app: options.app)
             defer { group.cancelAll() }
-            try await body(stack)
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(stack))
+            } catch {
+                result = .failure(error)
+            }
+            // In order first: of a connection that a phone makes at this moment NIO demands that somebody takes it.
+            await services.triggerGracefulShutdown()
+            try? await Waiting.until("the server has stopped", within: .seconds(2)) { isOver.withLock(\.self) }
+            try result.get()
         }
     }
 

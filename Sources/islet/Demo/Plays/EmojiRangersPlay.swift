@@ -2,6 +2,7 @@ public import APNSSimulator
 import BackendCalls
 public import EmojiRangers
 import JSONText
+import LiveActivityAPI
 
 extension AdventureAttributes: SimulatedActivityAttributes {}
 
@@ -97,6 +98,9 @@ struct EmojiRangersPlay: Play {
     }
 
     private func explain(_ guild: Guild, _ cave: Adventure, _ stage: PlayStage) async throws {
+        try await stage.device("alice", of: "adventure-\(cave.id)", "the card is over") {
+            ["ending", "ended"].contains($0.state)
+        }
         stage.line("\nWhat was sent to alice's phone, and what APNs answered:")
         let deliveries = try await guild.deliveries(of: cave, on: "alice")
         for delivery in deliveries {
