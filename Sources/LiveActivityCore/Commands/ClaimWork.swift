@@ -298,6 +298,9 @@ package struct ClaimWork: Command {
             room.count(into: &phone)
             var lookAt: UnixTime?
             switch Reconciler.decide(desired, phone, now: now) {
+            case .send(let plan) where !isLap && activity.holds(plan, at: now):
+                lookAt = activity.holdUntil
+                found.waitsUntil = min(found.waitsUntil ?? activity.holdUntil, activity.holdUntil)
             case .send(let plan):
                 let route = PushRoute(activity.app, phone.environment(of: plan.kind))
                 if case .hold(let closure) = room.gate.admit(plan, to: route) {
