@@ -22,6 +22,25 @@ let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
 let hummingbird = product("Hummingbird", "hummingbird")
 let httpClient = product("AsyncHTTPClient", "async-http-client")
 
+// Where there is no ActivityKit, the client's edge is compiled and tested against a hand-written one.
+#if os(Linux)
+    let standIn: [Target.Dependency] = ["ActivityKitStandIn"]
+    let standInTargets: [Target] = [
+        .target(name: "ActivityKitStandIn", path: "Tests/ActivityKitStandIn", swiftSettings: settings),
+        .testTarget(
+            name: "LiveActivityClientTests",
+            dependencies: [
+                "ActivityKitStandIn", "LiveActivityClient", "LiveActivityRegistration", "LiveActivityAPI", "JSONText",
+                "TestSupport",
+            ],
+            swiftSettings: settings
+        ),
+    ]
+#else
+    let standIn: [Target.Dependency] = []
+    let standInTargets: [Target] = []
+#endif
+
 let package = Package(
     name: "islet",
     platforms: [.macOS(.v15), .iOS(.v16)],
@@ -30,6 +49,7 @@ let package = Package(
         .library(name: "APNSClient", targets: ["APNSModel", "APNSClient"]),
         .library(name: "EmbeddedIslet", targets: ["EmbeddedIslet", "LiveActivityProviders"]),
         .library(name: "APNSSimulator", targets: ["APNSSimulator"]),
+        .library(name: "LiveActivityClient", targets: ["LiveActivityClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -68,6 +88,13 @@ let package = Package(
         ),
         .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: settings),
         .target(name: "LiveActivityAPI", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(
+            name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
+        .target(
+            name: "LiveActivityClient",
+            dependencies: ["LiveActivityRegistration", "LiveActivityAPI", "JSONText"] + standIn,
+            swiftSettings: settings
+        ),
         .target(name: "LiveActivityStorage", dependencies: ["LiveActivityCore", "APNSModel"], swiftSettings: settings),
         .target(
             name: "StorageSQLite",
@@ -306,5 +333,5 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "TidyTests", swiftSettings: settings),
-    ]
+    ] + standInTargets
 )

@@ -8,6 +8,12 @@ enum Arrows {
         "APNSModel": ["JSONText"],
         "LiveActivityCore": ["APNSModel", "JSONText"],
         "LiveActivityAPI": ["JSONText"],
+        "LiveActivityRegistration": ["LiveActivityAPI", "JSONText"],
+        "LiveActivityClient": [
+            "LiveActivityRegistration", "LiveActivityAPI", "JSONText",
+            "ActivityKit", "ActivityKitStandIn", "Foundation", "FoundationNetworking", "Network", "Security", "UIKit",
+            "UserNotifications",
+        ],
         "LiveActivityStorage": ["LiveActivityCore", "APNSModel"],
         "StorageSQLite": [
             "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB", "GRDBSQLite",

@@ -26,7 +26,7 @@ struct CodeRule: CustomStringConvertible, Sendable {
 }
 
 extension CodeRule {
-    private static let pureTargets = ["JSONText", "APNSModel", "LiveActivityCore"]
+    private static let pureTargets = ["JSONText", "APNSModel", "LiveActivityCore", "LiveActivityRegistration"]
     @Sendable private static func isPure(_ source: Source) -> Bool {
         pureTargets.contains { source.isUnder("Sources/\($0)") }
     }

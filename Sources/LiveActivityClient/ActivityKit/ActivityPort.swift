@@ -1,0 +1,185 @@
+#if canImport(ActivityKit) && !os(macOS)
+    internal import ActivityKit
+#elseif canImport(ActivityKitStandIn)
+    internal import ActivityKitStandIn
+#endif
+
+#if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+    internal import Foundation
+    internal import JSONText
+    internal import LiveActivityAPI
+    internal import LiveActivityRegistration
+
+    /// The edge to ActivityKit, for one attributes type. It decides nothing: it reads, tells and does as it is told.
+    ///
+    /// An `Activity` is looked up by its id wherever it is needed, and never handed from one task to another.
+    @available(iOS 16.1, *)
+    struct ActivityPort<Attributes: ActivityAttributes & SendableMetatype>: CardPort {
+        let type: String
+        let rules: RegistrationMachine.TypeRules
+
+        // MARK: - Reading
+
+        func cards() -> [SeenCard] { Activity<Attributes>.activities.map(seen) }
+
+        func startToken() -> TokenText? {
+            guard #available(iOS 17.2, *) else { return nil }
+            return Activity<Attributes>.pushToStartToken.flatMap(Self.text)
+        }
+
+        private func card(_ localID: String) -> Activity<Attributes>? {
+            Activity<Attributes>.activities.first { $0.id == localID }
+        }
+
+        private func seen(_ card: Activity<Attributes>) -> SeenCard {
+            var seen = SeenCard(localID: card.id, type: type, state: Self.state(card.activityState))
+            seen.activity = (card.attributes as? any IdentifiedActivityAttributes)?.liveActivityID
+            seen.attributes = Self.object(card.attributes)
+            if #available(iOS 16.2, *) { seen.content = Self.object(card.content.state) }
+            seen.token = card.pushToken.flatMap(Self.text)
+            return seen
+        }
+
+        // MARK: - Listening
+
+        /// Every sequence is listened to from the launch on: a wake in the background lasts seconds.
+        func observe(_ tell: @escaping @Sendable (CardNews) -> Void) async {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await followStartTokens(tell) }
+                // First the sequence, then the list: what starts in between is in one of them.
+                let updates = Activity<Attributes>.activityUpdates
+                var followed: Set<String> = []
+                for card in Activity<Attributes>.activities where followed.insert(card.id).inserted {
+                    let localID = card.id
+                    group.addTask { await follow(localID, tell) }
+                }
+                for await card in updates where followed.insert(card.id).inserted {
+                    let localID = card.id
+                    tell(.card(seen(card)))
+                    group.addTask { await follow(localID, tell) }
+                }
+            }
+        }
+
+        private func followStartTokens(_ tell: @Sendable (CardNews) -> Void) async {
+            guard #available(iOS 17.2, *) else { return }
+            let tokens = Activity<Attributes>.pushToStartTokenUpdates
+            // The sequence need not repeat what there is, and the property was read before anybody listened.
+            if let token = startToken() { tell(.startToken(token)) }
+            for await token in tokens {
+                if let text = Self.text(token) { tell(.startToken(text)) }
+            }
+        }
+
+        /// What changes between the first look and the moment at which somebody listens is read once more.
+        private func follow(_ localID: String, _ tell: @escaping @Sendable (CardNews) -> Void) async {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    guard let card = card(localID) else { return }
+                    let states = card.activityStateUpdates
+                    tell(.card(seen(card)))
+                    for await state in states {
+                        // The state of the sequence: a card that was dismissed may not be listed any more.
+                        var seen = seen(card)
+                        seen.state = Self.state(state)
+                        tell(.card(seen))
+                    }
+                }
+                group.addTask {
+                    guard let card = card(localID) else { return }
+                    let tokens = card.pushTokenUpdates
+                    tell(.card(seen(card)))
+                    for await token in tokens {
+                        var seen = seen(card)
+                        seen.token = Self.text(token) ?? seen.token
+                        tell(.card(seen))
+                    }
+                }
+                group.addTask {
+                    guard #available(iOS 16.2, *), let card = card(localID) else { return }
+                    let contents = card.contentUpdates
+                    tell(.card(seen(card)))
+                    for await _ in contents { tell(.card(seen(card))) }
+                }
+            }
+        }
+
+        // MARK: - Doing
+
+        func start(_ order: CardOrder) throws -> SeenCard {
+            guard #available(iOS 16.2, *) else { throw ClientFault.needsNewerSystem }
+            let attributes = try JSONDecoder().decode(Attributes.self, from: Self.data(order.attributes))
+            let state = try JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(order.content))
+            let content = ActivityContent(state: state, staleDate: order.staleAt.map(Self.date))
+            let card = try Activity.request(attributes: attributes, content: content, pushType: .token)
+            var seen = seen(card)
+            seen.activity = seen.activity ?? order.activity
+            return seen
+        }
+
+        func update(_ localID: String, content: JSONObject, staleAt: Instant?, timestamp: Int?) async -> SeenCard? {
+            guard #available(iOS 16.2, *), let card = card(localID) else { return nil }
+            guard let state = try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(content)) else {
+                // A newer app's state: this one goes on showing what it can read.
+                return seen(card)
+            }
+            let content = ActivityContent(state: state, staleDate: staleAt.map(Self.date))
+            if #available(iOS 17.2, *), let timestamp {
+                await card.update(content, alertConfiguration: nil, timestamp: Self.date(timestamp))
+            } else {
+                await card.update(content)
+            }
+            return seen(card)
+        }
+
+        func end(_ localID: String, content: JSONObject?, isImmediate: Bool, timestamp: Int?) async -> SeenCard? {
+            guard #available(iOS 16.2, *), let card = card(localID) else { return nil }
+            let state = content.flatMap {
+                try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data($0))
+            }
+            let last = state.map { ActivityContent(state: $0, staleDate: nil) }
+            let policy: ActivityUIDismissalPolicy = isImmediate ? .immediate : .default
+            if #available(iOS 17.2, *), let timestamp {
+                await card.end(last, dismissalPolicy: policy, timestamp: Self.date(timestamp))
+            } else {
+                await card.end(last, dismissalPolicy: policy)
+            }
+            var seen = seen(card)
+            if seen.state.isRunning { seen.state = .ended }
+            return seen
+        }
+
+        // MARK: - Forms
+
+        private static func state(_ state: ActivityState) -> InstanceRequest.State {
+            switch state {
+            case .active: return .active
+            case .ended: return .ended
+            case .dismissed: return .dismissed
+            default:
+                if #available(iOS 16.2, *), state == .stale { return .stale }
+                // `pending` of iOS 26, or what a later one adds: a card that is there.
+                return .pending
+            }
+        }
+
+        /// As a default `JSONEncoder` writes it, which is what iOS decodes.
+        private static func object(_ value: some Encodable) -> JSONObject? {
+            guard let data = try? JSONEncoder().encode(value) else { return nil }
+            return (try? JSONValue(parsing: Array(data)))?.object
+        }
+
+        private static func data(_ object: JSONObject) -> Data { Data(JSONValue.object(object).bytes) }
+
+        private static func text(_ token: Data) -> TokenText? {
+            TokenText(
+                token.map { byte in
+                    let digits = String(byte, radix: 16)
+                    return digits.count == 1 ? "0" + digits : digits
+                }.joined())
+        }
+
+        private static func date(_ instant: Instant) -> Date { Date(timeIntervalSince1970: instant.seconds) }
+        private static func date(_ seconds: Int) -> Date { Date(timeIntervalSince1970: Double(seconds)) }
+    }
+#endif

@@ -1,0 +1,175 @@
+package import Foundation
+package import LiveActivityAPI
+internal import LiveActivityRegistration
+
+#if canImport(ActivityKit) && !os(macOS)
+    internal import ActivityKit
+#elseif canImport(ActivityKitStandIn)
+    internal import ActivityKitStandIn
+#endif
+#if canImport(UIKit)
+    internal import UIKit
+#endif
+#if canImport(UserNotifications)
+    internal import UserNotifications
+#endif
+#if canImport(Network)
+    internal import Network
+#endif
+
+/// The phone that the app runs on.
+struct DevicePhone: PhonePort {
+    let environment: DeviceRequest.Environment?
+    private let authorization = Locked<DeviceRequest.NotificationAuthorization?>(nil)
+
+    init(environment: DeviceRequest.Environment?) {
+        self.environment = environment ?? APNSEnvironmentFinder.environment()
+    }
+
+    func facts() -> DeviceRequest {
+        var facts = DeviceRequest(user: "")
+        facts.platform = .ios
+        facts.timeZone = TimeZone.current.identifier
+        facts.locale = Locale.current.identifier.split(separator: "@").first.map {
+            $0.replacingOccurrences(of: "_", with: "-")
+        }
+        let version = ProcessInfo.processInfo.operatingSystemVersion
+        facts.osVersion = "\(version.majorVersion).\(version.minorVersion)"
+        facts.appVersion = Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
+        facts.build = Bundle.main.infoDictionary?["CFBundleVersion"] as? String
+        facts.model = Self.model
+        facts.environment = environment
+        facts.notificationAuthorization = authorization.withLock(\.self)
+        (facts.activitiesEnabled, facts.frequentPushesEnabled) = Self.switches
+        return facts
+    }
+
+    private static var switches: (activities: Bool?, frequent: Bool?) {
+        #if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+            if #available(iOS 16.1, *) {
+                let info = ActivityAuthorizationInfo()
+                if #available(iOS 16.2, *) { return (info.areActivitiesEnabled, info.frequentPushesEnabled) }
+                return (info.areActivitiesEnabled, nil)
+            }
+        #endif
+        return (false, nil)
+    }
+
+    /// Such as `iPhone17,1`; in Apple's simulator what it simulates.
+    private static var model: String? {
+        if let simulated = ProcessInfo.processInfo.environment["SIMULATOR_MODEL_IDENTIFIER"] { return simulated }
+        #if canImport(Darwin)
+            var name = utsname()
+            guard uname(&name) == 0 else { return nil }
+            return withUnsafeBytes(of: &name.machine) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+        #else
+            return nil
+        #endif
+    }
+
+    // MARK: - Listening
+
+    func observe(_ tell: @escaping @Sendable (PhoneNews) -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            #if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+                group.addTask {
+                    guard #available(iOS 16.1, *) else { return }
+                    let updates = ActivityAuthorizationInfo().activityEnablementUpdates
+                    tell(.factsChanged)
+                    for await _ in updates { tell(.factsChanged) }
+                }
+                group.addTask {
+                    guard #available(iOS 16.2, *) else { return }
+                    let updates = ActivityAuthorizationInfo().frequentPushEnablementUpdates
+                    tell(.factsChanged)
+                    for await _ in updates { tell(.factsChanged) }
+                }
+            #endif
+            #if canImport(Network)
+                group.addTask { await self.followNetwork(tell) }
+            #endif
+            #if canImport(UIKit)
+                group.addTask {
+                    await self.follow(UIApplication.didEnterBackgroundNotification) { tell(.foreground(false)) }
+                }
+                group.addTask {
+                    await self.readAuthorization(tell)
+                    await self.follow(UIApplication.didBecomeActiveNotification) {
+                        tell(.foreground(true))
+                        await self.readAuthorization(tell)
+                    }
+                }
+                group.addTask { await self.follow(.NSSystemClockDidChange) { tell(.clockChanged) } }
+                group.addTask { await self.follow(.NSSystemTimeZoneDidChange) { tell(.factsChanged) } }
+                group.addTask { await self.follow(NSLocale.currentLocaleDidChangeNotification) { tell(.factsChanged) } }
+            #endif
+        }
+    }
+
+    #if canImport(Network)
+        private func followNetwork(_ tell: @escaping @Sendable (PhoneNews) -> Void) async {
+            let (reachable, input) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
+            let monitor = NWPathMonitor()
+            monitor.pathUpdateHandler = { input.yield($0.status == .satisfied) }
+            monitor.start(queue: DispatchQueue(label: "islet-client-network"))
+            defer { monitor.cancel() }
+            for await isReachable in reachable where isReachable { tell(.networkBack) }
+        }
+    #endif
+
+    #if canImport(UIKit)
+        private func follow(_ name: Notification.Name, _ body: @Sendable () async -> Void) async {
+            for await _ in NotificationCenter.default.notifications(named: name).map({ _ in () }) { await body() }
+        }
+
+        private func readAuthorization(_ tell: @Sendable (PhoneNews) -> Void) async {
+            let status = await UNUserNotificationCenter.current().notificationSettings().authorizationStatus
+            let known: DeviceRequest.NotificationAuthorization? =
+                switch status {
+                case .notDetermined: .notDetermined
+                case .denied: .denied
+                case .authorized: .authorized
+                case .provisional: .provisional
+                case .ephemeral: .ephemeral
+                @unknown default: nil
+                }
+            let isNew = authorization.withLock { held in
+                defer { held = known }
+                return held != known
+            }
+            if isNew { tell(.factsChanged) }
+        }
+    #endif
+}
+
+/// Which of Apple's services the app's tokens belong to.
+package enum APNSEnvironmentFinder {
+    /// Apple's simulator and development builds use the sandbox; the store strips the profile.
+    static func environment() -> DeviceRequest.Environment {
+        #if targetEnvironment(simulator)
+            return .sandbox
+        #else
+            guard let url = Bundle.main.url(forResource: "embedded", withExtension: "mobileprovision"),
+                let profile = try? Data(contentsOf: url)
+            else { return .production }
+            return environment(ofProfile: profile) ?? .production
+        #endif
+    }
+
+    /// The value of `aps-environment` in a provisioning profile: a property list inside a signed envelope.
+    package static func environment(ofProfile profile: Data) -> DeviceRequest.Environment? {
+        guard let start = profile.range(of: Data("<?xml".utf8)),
+            let end = profile.range(of: Data("</plist>".utf8), in: start.lowerBound..<profile.endIndex),
+            let list = try? PropertyListSerialization.propertyList(
+                from: profile[start.lowerBound..<end.upperBound], format: nil) as? [String: Any],
+            let entitlements = list["Entitlements"] as? [String: Any]
+        else { return nil }
+        switch entitlements["aps-environment"] as? String {
+        case "development": return .sandbox
+        case "production": return .production
+        default: return nil
+        }
+    }
+}

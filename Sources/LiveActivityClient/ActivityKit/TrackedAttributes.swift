@@ -1,0 +1,47 @@
+#if canImport(ActivityKit) && !os(macOS)
+    public import ActivityKit
+#elseif canImport(ActivityKitStandIn)
+    public import ActivityKitStandIn
+#endif
+
+#if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+    /// Attributes that say which activity a card shows: the id that the backend chose, such as an order's number.
+    ///
+    /// By it the client knows two cards of one activity, and which card an answer of the server is about. Name the same
+    /// attribute as `activityIDAttribute` in the server's configuration.
+    ///
+    /// ```swift
+    /// extension OrderTrackingAttributes: IdentifiedActivityAttributes {
+    ///     var liveActivityID: String? { orderId }
+    /// }
+    /// ```
+    @available(iOS 16.1, *)
+    public protocol IdentifiedActivityAttributes: ActivityAttributes {
+        /// The activity's id; `nil` where the attributes do not say it.
+        var liveActivityID: String? { get }
+    }
+
+    /// Attributes with a place for the server's own tag, where none of their own is the activity's id.
+    @available(iOS 16.1, *)
+    public protocol IsletAttributes: IdentifiedActivityAttributes {
+        /// Filled by the server. The app leaves it `nil`, or names the activity that it starts.
+        var islet: IsletTag? { get }
+    }
+
+    @available(iOS 16.1, *)
+    extension IsletAttributes {
+        /// The activity that the tag names.
+        public var liveActivityID: String? { islet?.activity }
+    }
+#endif
+
+/// What the server writes into the attributes of a card that it starts.
+public struct IsletTag: Codable, Hashable, Sendable {
+    /// The activity's id.
+    public var activity: String
+
+    /// The tag of this activity.
+    public init(activity: String) {
+        self.activity = activity
+    }
+}

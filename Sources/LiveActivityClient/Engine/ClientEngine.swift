@@ -1,0 +1,377 @@
+internal import Foundation
+internal import JSONText
+package import LiveActivityAPI
+package import LiveActivityRegistration
+
+/// The shell around the registration machine: keeps it behind a lock, writes its memory down before anything follows
+/// from it, and performs its actions: cards one after the other, beside them one call at a time.
+package final class ClientEngine: Sendable {
+    package struct Parts: Sendable {
+        package var transport: any ClientTransport
+        package var memory: any ClientStorage
+        package var identity: any ClientStorage
+        package var clock: any ClientClock
+        package var phone: any PhonePort
+        package var credentials: @Sendable (_ refused: String?) async throws -> String
+        package var limits = RegistrationMachine.Limits()
+        package var dice: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+        package init(
+            transport: any ClientTransport, memory: any ClientStorage, identity: any ClientStorage,
+            clock: any ClientClock, phone: any PhonePort,
+            credentials: @escaping @Sendable (_ refused: String?) async throws -> String
+        ) {
+            self.transport = transport
+            self.memory = memory
+            self.identity = identity
+            self.clock = clock
+            self.phone = phone
+            self.credentials = credentials
+        }
+    }
+
+    private struct State: Sendable {
+        /// `nil` until the memory could be read: before the first unlock after a restart it cannot.
+        var machine: RegistrationMachine?
+        var identity: ClientIdentity?
+        var early: [@Sendable (inout RegistrationMachine, PhoneMoment) -> Void] = []
+        var ports: [String: any CardPort] = [:]
+        var isRunning = false
+    }
+
+    /// Things that are said before the memory can be read; the app says few of them.
+    private static let earlyLimit = 256
+    /// How often an unreadable memory is tried again, in milliseconds.
+    private static let openingPause = 2_000
+    /// What a slow reader of the events may miss is the oldest of so many.
+    private static let eventLimit = 256
+
+    private let parts: Parts
+    private let state = Locked(State())
+    private let bell = Bell()
+    private let (work, workInput) = AsyncStream.makeStream(of: PhoneAction.self)
+    private let (calls, callInput) = AsyncStream.makeStream(of: PhoneCall.self)
+    private let listeners = Locked<[Int: AsyncStream<ClientEvent>.Continuation]>([:])
+
+    package init(_ parts: Parts) {
+        self.parts = parts
+    }
+
+    package func add(_ port: any CardPort) {
+        state.withLock { $0.ports[port.type] = port }
+    }
+
+    private func port(_ type: String) -> (any CardPort)? { state.withLock { $0.ports[type] } }
+
+    // MARK: - Saying something to the machine
+
+    /// Says something to the machine; before its memory could be read, as soon as it is.
+    package func say(_ body: @escaping @Sendable (inout RegistrationMachine, PhoneMoment) -> Void) {
+        _ = tell(orElse: body) { body(&$0, $1) }
+    }
+
+    /// - Returns: `nil` while the memory cannot be read.
+    package func ask<Value>(_ body: (inout RegistrationMachine, PhoneMoment) -> Value) -> Value? {
+        tell(orElse: nil, body)
+    }
+
+    private func tell<Value>(
+        orElse later: (@Sendable (inout RegistrationMachine, PhoneMoment) -> Void)?,
+        _ body: (inout RegistrationMachine, PhoneMoment) -> Value
+    ) -> Value? {
+        let (value, hasMoved) = state.withLock { state -> (Value?, Bool) in
+            guard var machine = state.machine else {
+                if let later, state.early.count < Self.earlyLimit { state.early.append(later) }
+                return (nil, false)
+            }
+            let due = machine.nextWake
+            let value = body(&machine, moment)
+            let actions = machine.takeActions()
+            state.machine = machine
+            // Under the lock, so that actions are queued in the order in which they were decided.
+            perform(actions, machine.memory)
+            return (value, machine.nextWake != due)
+        }
+        if hasMoved { bell.ring() }
+        return value
+    }
+
+    private var moment: PhoneMoment { PhoneMoment(wall: parts.clock.wall, steady: parts.clock.steady) }
+
+    private func perform(_ actions: [PhoneAction], _ memory: RegistrationMemory) {
+        for action in actions {
+            switch action {
+            case .save:
+                // A memory that cannot be written costs a repetition after the next launch, nothing else.
+                if let bytes = (try? JSONValue(encoding: memory))?.bytes { try? parts.memory.save(Data(bytes)) }
+            case .tell(let note): publish(ClientEvent(note))
+            case .send(let call): callInput.yield(call)
+            case .start, .update, .end: workInput.yield(action)
+            }
+        }
+    }
+
+    // MARK: - Events
+
+    package var events: AsyncStream<ClientEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ClientEvent.self, bufferingPolicy: .bufferingNewest(Self.eventLimit))
+        let number = listeners.withLock { listeners -> Int in
+            let number = (listeners.keys.max() ?? 0) + 1
+            listeners[number] = continuation
+            return number
+        }
+        continuation.onTermination = { [weak self] _ in self?.listeners.withLock { $0[number] = nil } }
+        return stream
+    }
+
+    private func publish(_ event: ClientEvent) {
+        for listener in listeners.withLock({ Array($0.values) }) { listener.yield(event) }
+    }
+
+    // MARK: - Running
+
+    /// Follows the phone and its cards, and talks to the server, until the task is cancelled.
+    package func run() async {
+        let isFirst = state.withLock { state -> Bool in
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard isFirst, await open() else { return }
+        let ports = state.withLock { Array($0.ports.values) }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.keepTime() }
+            group.addTask { for await action in self.work { await self.carryOut(action) } }
+            group.addTask { for await call in self.calls { await self.carry(call) } }
+            group.addTask { await self.parts.phone.observe { self.take($0) } }
+            for port in ports { group.addTask { await port.observe { self.take($0, of: port.type) } } }
+            look()
+            await group.waitForAll()
+        }
+    }
+
+    /// Looks at everything: a sequence may have skipped what was there before it was listened to.
+    package func look() {
+        let facts = parts.phone.facts()
+        let ports = state.withLock { Array($0.ports.values) }
+        let cards = ports.flatMap { $0.cards() }
+        let tokens = ports.map { ($0.type, $0.startToken()) }
+        say { machine, now in
+            machine.see(facts, now)
+            for (type, token) in tokens { machine.see(startToken: token, for: type, now) }
+            machine.see(all: cards, now)
+        }
+    }
+
+    /// A token of ordinary notifications, which only the app's delegate hears of.
+    package func noteDeviceToken(_ token: TokenText) {
+        var facts = parts.phone.facts()
+        facts.deviceToken = token
+        let seen = facts
+        say { $0.see(seen, $1) }
+    }
+
+    /// Returns when the server has confirmed everything, or after so many milliseconds.
+    package func waitUntilSettled(atMost milliseconds: Int) async {
+        let events = events
+        let deadline = parts.clock.steady + milliseconds
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await self.parts.clock.sleep(until: deadline) }
+            group.addTask {
+                if self.ask({ machine, _ in machine.isSettled }) == true { return }
+                for await _ in events where self.ask({ machine, _ in machine.isSettled }) == true { return }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func take(_ news: PhoneNews) {
+        switch news {
+        case .factsChanged:
+            let facts = parts.phone.facts()
+            say { $0.see(facts, $1) }
+        case .foreground(let isForeground):
+            say { $0.setForeground(isForeground, $1) }
+            if isForeground { look() }
+        case .networkBack: say { $0.retryNow($1) }
+        case .clockChanged: say { machine, _ in machine.clockChanged() }
+        }
+    }
+
+    private func take(_ news: CardNews, of type: String) {
+        switch news {
+        case .startToken(let token): say { $0.see(startToken: token, for: type, $1) }
+        case .card(let card):
+            // A card that vanishes because a switch was turned was not swiped away: the switches come first.
+            let facts = card.state == .dismissed ? parts.phone.facts() : nil
+            say { machine, now in
+                if let facts { machine.see(facts, now) }
+                machine.see(card, now)
+            }
+        }
+    }
+
+    // MARK: - Opening
+
+    private func open() async -> Bool {
+        while !Task.isCancelled {
+            if let (identity, memory) = try? recall() {
+                begin(identity, memory)
+                return true
+            }
+            do { try await parts.clock.sleep(until: parts.clock.steady + Self.openingPause) } catch { return false }
+        }
+        return false
+    }
+
+    private func begin(_ identity: ClientIdentity, _ memory: RegistrationMemory) {
+        let early = state.withLock { state in
+            state.identity = identity
+            state.machine = RegistrationMachine(
+                memory, types: state.ports.mapValues(\.rules), limits: parts.limits)
+            defer { state.early = [] }
+            return state.early
+        }
+        for body in early { say(body) }
+    }
+
+    /// The identity is this device's alone; a memory that came from another phone, or none, is a new installation.
+    private func recall() throws -> (ClientIdentity, RegistrationMemory) {
+        let identity = try parts.identity.load().flatMap(ClientIdentity.init)
+        let bytes = try parts.memory.load()
+        if let identity, let bytes,
+            let memory = try? JSONValue(parsing: Array(bytes)).decode(RegistrationMemory.self),
+            memory.device == identity.device
+        {
+            return (identity, memory)
+        }
+        let fresh = ClientIdentity(device: UUID().uuidString)
+        try parts.identity.save(fresh.data)
+        let memory = RegistrationMemory(device: fresh.device)
+        try parts.memory.save(Data(JSONValue(encoding: memory).bytes))
+        return (fresh, memory)
+    }
+
+    // MARK: - Performing
+
+    private func keepTime() async {
+        while !Task.isCancelled {
+            let due = state.withLock { $0.machine?.nextWake }
+            if let due, due <= parts.clock.steady {
+                say { $0.tick($1) }
+                // What is due and cannot be done waits for something to happen.
+                if state.withLock({ $0.machine?.nextWake }) == due { await bell.wait() }
+                continue
+            }
+            guard let due else {
+                await bell.wait()
+                continue
+            }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await self.parts.clock.sleep(until: due) }
+                group.addTask { await self.bell.wait() }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    private func carryOut(_ action: PhoneAction) async {
+        switch action {
+        case .start(let number, let order):
+            do {
+                guard let port = port(order.type) else { throw ClientFault.unknownType }
+                let card = try port.start(order)
+                say { $0.started(number, card, $1) }
+            } catch {
+                let reason = "\(error)"
+                say { $0.notStarted(number, reason, $1) }
+            }
+        case .update(let localID, let content, let staleAt, let timestamp):
+            await onCard(localID) {
+                await $0.update(localID, content: content, staleAt: staleAt, timestamp: timestamp)
+            }
+        case .end(let localID, let content, let isImmediate, let timestamp):
+            await onCard(localID) {
+                await $0.end(localID, content: content, isImmediate: isImmediate, timestamp: timestamp)
+            }
+        case .save, .send, .tell: break
+        }
+    }
+
+    /// The card belongs to one of the types; the others have none of that id.
+    private func onCard(_ localID: String, _ body: (any CardPort) async -> SeenCard?) async {
+        for port in state.withLock({ Array($0.ports.values) }) {
+            if let card = await body(port) {
+                say { $0.see(card, $1) }
+                return
+            }
+        }
+        say { $0.lost(localID, $1) }
+    }
+
+    private func carry(_ call: PhoneCall) async {
+        var answer: PhoneAnswer?
+        let known = state.withLock { $0.identity?.credential }
+        if let credential = await credential(known, refused: nil) {
+            answer = await send(call, credential)
+            if answer?.status == 401, let fresh = await self.credential(nil, refused: credential) {
+                answer = await send(call, fresh)
+            }
+        }
+        let (result, dice) = (answer, parts.dice())
+        say { $0.answered(call.number, result, dice: dice, $1) }
+    }
+
+    private func credential(_ known: String?, refused: String?) async -> String? {
+        if let known { return known }
+        guard let fresh = try? await parts.credentials(refused) else { return nil }
+        remember(fresh)
+        return fresh
+    }
+
+    /// Kept for the call that signs out: the person's own may be gone by then.
+    private func remember(_ credential: String?) {
+        state.withLock { state in
+            state.identity?.credential = credential
+            if let identity = state.identity { try? parts.identity.save(identity.data) }
+        }
+    }
+
+    /// Another person signs in: the credential of the one before is used no longer.
+    package func forgetCredential() { remember(nil) }
+
+    private func send(_ call: PhoneCall, _ credential: String) async -> PhoneAnswer? {
+        let request = ClientRequest(
+            method: call.method.rawValue, path: call.path, body: call.body.map { Data($0) }, credential: credential)
+        guard let response = try? await parts.transport.send(request) else { return nil }
+        return PhoneAnswer(
+            status: response.status, body: Array(response.body),
+            date: response.date.map { Int($0.timeIntervalSince1970.rounded(.down)) })
+    }
+}
+
+enum ClientFault: Error {
+    /// Nobody tracks cards of that type.
+    case unknownType
+    /// Starting and changing cards needs iOS 16.2.
+    case needsNewerSystem
+    /// Attributes and states are JSON objects.
+    case notAnObject
+}
+
+/// Which installation this is, and what lets it speak: for this device only.
+struct ClientIdentity: Sendable, Codable {
+    let device: String
+    var credential: String?
+
+    init(device: String) { self.device = device }
+
+    init?(_ data: Data) {
+        guard let identity = try? JSONValue(parsing: Array(data)).decode(ClientIdentity.self) else { return nil }
+        self = identity
+    }
+
+    var data: Data { Data((try? JSONValue(encoding: self))?.bytes ?? []) }
+}

@@ -1,0 +1,158 @@
+internal import JSONText
+internal import LiveActivityAPI
+
+extension RegistrationMachine {
+    /// Whether something is to be said to the server.
+    var hasPending: Bool { nextPurpose != nil }
+
+    /// Sends what is most urgent, unless a call is under way or a pause is not over.
+    mutating func pump(_ now: PhoneMoment) {
+        guard inFlight == nil, nextAttempt <= now.steady, mayLeave(now), let purpose = nextPurpose,
+            let (method, path, body) = words(of: purpose, now)
+        else { return }
+        calls += 1
+        inFlight = InFlight(
+            number: calls, purpose: purpose, epoch: epoch, round: round, sentAt: now.steady,
+            contents: memory.cards.mapValues(\.content))
+        act(.send(PhoneCall(number: calls, method: method, path: path, body: body)))
+        noteSending(purpose)
+    }
+
+    /// A person who leaves sees the cards go before anything else happens.
+    private func mayLeave(_ now: PhoneMoment) -> Bool {
+        guard memory.user == nil, let leftAt else { return true }
+        return ending.isEmpty || now.steady - leftAt >= limits.endingPatience
+    }
+
+    private var nextPurpose: InFlight.Purpose? {
+        guard memory.user != nil else { return memory.isLeaving && knowsCards ? .signOut : nil }
+        guard knowsFacts else { return nil }
+        let device = deviceRequest
+        if memory.confirmed != device { return .device(device) }
+        if let over = pendingCard(where: { !$0.isRunning && !$0.isDuplicate }) { return over }
+        if memory.owesInventory, knowsCards {
+            return .inventory(memory.cards.filter(\.value.isRunning).mapValues(\.version))
+        }
+        if let order = orders.first(where: { !$0.isStarting && $0.announcedAt == nil }) {
+            return .announcement(order: order.number)
+        }
+        if let token = pendingStartToken { return token }
+        // The card that stays first: so the end of the other is news of a card that was replaced.
+        return pendingCard(where: \.isRunning) ?? pendingCard { !$0.isRunning }
+    }
+
+    private var deviceRequest: DeviceRequest {
+        var request = memory.facts
+        request.user = memory.user ?? ""
+        if let token = request.deviceToken, memory.deadTokens.contains(token) { request.deviceToken = nil }
+        return request
+    }
+
+    /// Only a token that there is, and only where the person allows Live Activities.
+    private var pendingStartToken: InFlight.Purpose? {
+        guard memory.facts.activitiesEnabled == true else { return nil }
+        for (type, token) in memory.startTokens.sorted(by: { $0.key < $1.key })
+        where rules[type] != nil && memory.confirmedStartTokens[type] != token && !memory.deadTokens.contains(token) {
+            return .startToken(type: type, token)
+        }
+        return nil
+    }
+
+    private func pendingCard(where isMeant: (CardMemory) -> Bool) -> InFlight.Purpose? {
+        let pending = memory.cards.filter { $0.value.isPending && isMeant($0.value) }
+        return pending.min { $0.value.number < $1.value.number }.map { .card($0.key, version: $0.value.version) }
+    }
+
+    // MARK: - Words
+
+    private mutating func words(
+        of purpose: InFlight.Purpose, _ now: PhoneMoment
+    ) -> (PhoneCall.Method, String, [UInt8]?)? {
+        let device = "/v1/devices/" + Self.segment(memory.device)
+        switch purpose {
+        case .signOut: return (.delete, device, nil)
+        case .device(let request): return (.put, device, Self.body(request))
+        case .startToken(let type, let token):
+            let body = Self.body(PushToStartTokenRequest(token: token))
+            return (.put, device + "/push-to-start-tokens/" + Self.segment(type), body)
+        case .announcement(let number):
+            guard let index = orders.firstIndex(where: { $0.number == number }) else { return nil }
+            orders[index].announcedAt = now.steady
+            let path = device + "/instances/" + Self.segment("starting-\(number)")
+            return (.put, path, Self.body(Self.announcement(of: orders[index].card)))
+        case .inventory:
+            let running = memory.cards.filter(\.value.isRunning).sorted { $0.value.number < $1.value.number }
+            change { $0.sequence += 1 }
+            let items = running.prefix(Self.inventoryLimit).map {
+                InventoryItem(localID: $0.key, instance: Self.report(of: $0.value))
+            }
+            return (
+                .put, device + "/instances", Self.body(InventoryRequest(sequence: memory.sequence, instances: items))
+            )
+        case .card(let localID, _):
+            guard let card = memory.cards[localID] else { return nil }
+            return (.put, device + "/instances/" + Self.segment(localID), Self.body(Self.report(of: card)))
+        }
+    }
+
+    /// What an inventory may list; iOS itself keeps far fewer.
+    private static let inventoryLimit = 100
+
+    private static func announcement(of card: CardOrder) -> InstanceRequest {
+        var request = InstanceRequest(type: card.type, state: .requesting)
+        request.activity = card.activity
+        request.attributes = card.attributes
+        return request
+    }
+
+    static func report(of card: CardMemory) -> InstanceRequest {
+        var request = InstanceRequest(type: card.type, state: card.state)
+        request.activity = card.activity
+        request.attributes = card.attributes
+        request.startedAt = card.startedAt
+        guard card.isRunning else { return request }
+        request.token = card.token
+        request.contentState = card.content
+        request.lastTimestamp = card.lastTimestamp.flatMap { Instant(milliseconds: $0 * 1_000) }
+        request.basedOn = card.ahead?.basedOn
+        return request
+    }
+
+    private static func body(_ value: some Encodable) -> [UInt8]? { (try? JSONValue(encoding: value))?.bytes }
+
+    /// Percent-encodes all but the unreserved characters (RFC 3986 section 2.3).
+    private static func segment(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += digits.utf8.count == 1 ? "%0" + digits : "%" + digits
+            }
+        }
+        return encoded
+    }
+
+    private mutating func noteSending(_ purpose: InFlight.Purpose) {
+        switch purpose {
+        case .device(let request):
+            if let token = request.deviceToken { tell(PhoneNote(.tokenSent, detail: "device \(token)")) }
+        case .startToken(let type, let token):
+            tell(PhoneNote(.tokenSent, type: type, detail: "push-to-start \(token)"))
+        case .card(let localID, _): noteToken(of: localID)
+        case .inventory(let versions): for localID in versions.keys { noteToken(of: localID) }
+        case .signOut, .announcement: break
+        }
+    }
+
+    private mutating func noteToken(of localID: String) {
+        guard let card = memory.cards[localID], let token = card.token else { return }
+        tell(
+            PhoneNote(
+                .tokenSent, type: card.type, activity: card.activity, localID: localID, detail: "update \(token)"))
+    }
+}

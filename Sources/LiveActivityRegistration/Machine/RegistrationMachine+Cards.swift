@@ -1,0 +1,170 @@
+internal import JSONText
+internal import LiveActivityAPI
+
+extension RegistrationMachine {
+    // MARK: - What ActivityKit says
+
+    /// Every card of the app that there is: what is not listed is not there any more.
+    package mutating func see(all cards: [SeenCard], _ now: PhoneMoment) {
+        knowsCards = true
+        let listed = Set(cards.map(\.localID))
+        for (localID, card) in memory.cards where card.isRunning && !listed.contains(localID) {
+            close(localID, .gone)
+        }
+        for card in cards { take(card, now) }
+        collapseDuplicates(now)
+        pump(now)
+    }
+
+    /// One card as it is now.
+    package mutating func see(_ card: SeenCard, _ now: PhoneMoment) {
+        take(card, now)
+        collapseDuplicates(now)
+        pump(now)
+    }
+
+    /// A card that was to be changed is not there.
+    package mutating func lost(_ localID: String, _ now: PhoneMoment) {
+        ending.remove(localID)
+        echoing.remove(localID)
+        if memory.cards[localID]?.isRunning == true { close(localID, .gone) }
+        pump(now)
+    }
+
+    private mutating func take(_ seen: SeenCard, _ now: PhoneMoment) {
+        if !seen.state.isRunning { ending.remove(seen.localID) }
+        let known = memory.cards[seen.localID]
+        let isOver = memory.over.contains(seen.localID) || known.map { !$0.isRunning } == true
+        guard memory.user != nil, !isOver else {
+            // Nobody is there to see it, or it was ended before: a card that is over never comes back.
+            if seen.state.isRunning { end(seen.localID, content: nil, isImmediate: true, timestamp: nil) }
+            if memory.user == nil, !isOver { change { $0.bury(seen.localID) } }
+            return
+        }
+        guard known != nil else { return meet(seen, now) }
+        follow(seen, now)
+    }
+
+    /// A card that was not known before: a push started it, or the app of an earlier time.
+    private mutating func meet(_ seen: SeenCard, _ now: PhoneMoment) {
+        guard seen.state.isRunning else { return change { $0.bury(seen.localID) } }
+        change { memory in
+            let number = memory.count()
+            memory.cards[seen.localID] = CardMemory(
+                type: seen.type, activity: seen.activity, attributes: seen.attributes, content: seen.content,
+                token: seen.token, state: seen.state, number: number, seenAt: now.wall)
+        }
+        witnessed.insert(seen.localID)
+        tell(PhoneNote(.cardSeen, type: seen.type, activity: seen.activity, localID: seen.localID))
+        if let token = seen.token { obtained(token, of: seen) }
+        // A card in place of one that is to be started makes that start needless.
+        orders.removeAll { !$0.isStarting && $0.card.type == seen.type && Self.isSame($0.card.activity, seen.activity) }
+        nextAttempt = Int.min
+    }
+
+    private mutating func follow(_ seen: SeenCard, _ now: PhoneMoment) {
+        guard seen.state.isRunning else { return finish(seen, now) }
+        witnessed.insert(seen.localID)
+        let isNewToken = seen.token != nil && seen.token != memory.cards[seen.localID]?.token
+        let isEcho = seen.content != nil && echoing.remove(seen.localID) != nil
+        change(seen.localID) { card in
+            let old = card
+            card.state = seen.state
+            card.token = seen.token ?? card.token
+            card.activity = card.activity ?? seen.activity
+            if let content = seen.content, content != card.content {
+                card.content = content
+                // The app's own words, as iOS writes them: not another state.
+                if !isEcho {
+                    card.revision = nil
+                    card.ahead = nil
+                }
+            }
+            if card != old { card.version += 1 }
+        }
+        if isNewToken, let token = seen.token { obtained(token, of: seen) }
+    }
+
+    /// The card runs no longer.
+    private mutating func finish(_ seen: SeenCard, _ now: PhoneMoment) {
+        guard let card = memory.cards[seen.localID] else { return }
+        guard seen.state == .dismissed else { return close(seen.localID, seen.state) }
+        let bySwitch = switchedAt.map { now.steady - $0 < limits.settlingAfterSwitch } ?? false
+        let isYoung = now.wall - card.seenAt < limits.cardLife
+        let isWanted = card.activity.map { !endedActivities.contains($0) } ?? true
+        // Only what this process saw running, with no other cause at hand, was swiped away by the person.
+        let isPersons = witnessed.contains(seen.localID) && !bySwitch && isYoung && isWanted
+        close(seen.localID, isPersons ? .dismissed : .gone)
+    }
+
+    private mutating func close(_ localID: String, _ state: InstanceRequest.State) {
+        guard let card = memory.cards[localID] else { return }
+        if state == .dismissed || state == .gone {
+            let code: PhoneNote.Code = state == .dismissed ? .cardDismissed : .cardGone
+            tell(PhoneNote(code, type: card.type, activity: card.activity, localID: localID))
+        }
+        change(localID) { card in
+            card.state = state
+            card.token = nil
+            card.version += 1
+        }
+        witnessed.remove(localID)
+        nextAttempt = Int.min
+    }
+
+    private mutating func obtained(_ token: TokenText, of seen: SeenCard) {
+        nextAttempt = Int.min
+        tell(
+            PhoneNote(
+                .tokenObtained, type: seen.type, activity: seen.activity, localID: seen.localID,
+                detail: "update \(token)"))
+    }
+
+    static func isSame(_ one: String?, _ other: String?) -> Bool {
+        guard let one, let other else { return false }
+        return one == other
+    }
+
+    // MARK: - Duplicates
+
+    /// Of several cards of one activity one stays: with a token before without, then the app's own, then the newest.
+    mutating func collapseDuplicates(_ now: PhoneMoment) {
+        let running = memory.cards.filter { $0.value.isRunning && $0.value.activity != nil }
+        let groups = Dictionary(grouping: running) { "\($0.value.type)\u{0}\($0.value.activity ?? "")" }
+        for group in groups.values where group.count > 1 {
+            let ranked = group.sorted { Self.isBetter($0.value, $1.value) }
+            if let kept = renewal(of: ranked, now) {
+                for (localID, _) in ranked where !kept.contains(localID) { endDuplicate(localID) }
+            } else {
+                for (localID, _) in ranked.dropFirst() { endDuplicate(localID) }
+            }
+        }
+    }
+
+    /// What stays where the newest card is the renewal of one that iOS will end soon; `nil`: it is none.
+    private func renewal(of group: [(key: String, value: CardMemory)], _ now: PhoneMoment) -> [String]? {
+        guard let newest = group.max(by: { $0.value.number < $1.value.number }),
+            let oldest = group.min(by: { $0.value.number < $1.value.number }),
+            !newest.value.isOwn, now.wall - oldest.value.seenAt >= limits.renewalAge
+        else { return nil }
+        return newest.value.token != nil ? [newest.key] : [newest.key, oldest.key]
+    }
+
+    private static func isBetter(_ one: CardMemory, _ other: CardMemory) -> Bool {
+        if (one.token != nil) != (other.token != nil) { return one.token != nil }
+        if one.isOwn != other.isOwn { return one.isOwn }
+        return one.number > other.number
+    }
+
+    private mutating func endDuplicate(_ localID: String) {
+        guard let card = memory.cards[localID] else { return }
+        end(localID, content: nil, isImmediate: true, timestamp: nil)
+        change(localID) { card in
+            card.state = .ended
+            card.isDuplicate = true
+            card.token = nil
+            card.version += 1
+        }
+        tell(PhoneNote(.duplicateEnded, type: card.type, activity: card.activity, localID: localID))
+    }
+}

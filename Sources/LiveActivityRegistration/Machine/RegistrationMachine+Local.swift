@@ -1,0 +1,165 @@
+package import JSONText
+package import LiveActivityAPI
+
+extension RegistrationMachine {
+    // MARK: - What the app does itself
+
+    /// The app wants a card: the server is told first, so that it does not start another.
+    ///
+    /// - Returns: The number of the order; `nil` when a card of that activity is there or on its way.
+    package mutating func start(_ card: CardOrder, _ now: PhoneMoment) -> Int? {
+        guard !isShown(card) else {
+            tell(PhoneNote(.cardNotStarted, type: card.type, activity: card.activity, detail: "already-there"))
+            return nil
+        }
+        change { _ = $0.count() }
+        let order = Order(number: memory.counter, card: card, deadline: now.steady + limits.patience)
+        orders.append(order)
+        nextAttempt = Int.min
+        if memory.user == nil { begin(order.number, isConfirmed: false, now) }
+        pump(now)
+        return order.number
+    }
+
+    private func isShown(_ card: CardOrder) -> Bool {
+        memory.cards.values.contains {
+            $0.isRunning && $0.type == card.type && Self.isSame($0.activity, card.activity)
+        } || orders.contains { $0.card.type == card.type && Self.isSame($0.card.activity, card.activity) }
+    }
+
+    /// The card was made.
+    package mutating func started(_ order: Int, _ seen: SeenCard, _ now: PhoneMoment) {
+        orders.removeAll { $0.number == order }
+        guard memory.user != nil else { return see(seen, now) }
+        let startedAt = offset.flatMap { Instant(milliseconds: now.wall + $0) }
+        if memory.cards[seen.localID] == nil {
+            change { memory in
+                let number = memory.count()
+                memory.cards[seen.localID] = CardMemory(
+                    type: seen.type, activity: seen.activity, attributes: seen.attributes, content: seen.content,
+                    token: nil, state: seen.state, number: number, seenAt: now.wall)
+            }
+        }
+        change(seen.localID) { card in
+            card.isOwn = true
+            card.startedAt = startedAt
+            card.version += 1
+        }
+        witnessed.insert(seen.localID)
+        tell(PhoneNote(.cardStarted, type: seen.type, activity: seen.activity, localID: seen.localID))
+        see(seen, now)
+    }
+
+    /// The card could not be made.
+    package mutating func notStarted(_ order: Int, _ reason: String, _ now: PhoneMoment) {
+        guard let index = orders.firstIndex(where: { $0.number == order }) else { return }
+        let card = orders.remove(at: index).card
+        if let activity = card.activity { failedWishes.insert(activity) }
+        tell(PhoneNote(.cardNotStarted, type: card.type, activity: card.activity, detail: reason))
+        pump(now)
+    }
+
+    /// The app changes a card itself; the server hears what it was based on.
+    ///
+    /// - Returns: False when no such card runs.
+    package mutating func update(
+        _ localID: String, content: JSONObject, staleAt: Instant? = nil, _ now: PhoneMoment
+    ) -> Bool {
+        guard let card = memory.cards[localID], card.isRunning else { return false }
+        let timestamp = newerTimestamp(than: card.lastTimestamp, now)
+        change(localID) { card in
+            // One change after the other is based on what the server said before the first.
+            card.ahead = CardMemory.LocalChange(basedOn: card.ahead?.basedOn ?? card.revision, at: now.wall)
+            card.revision = nil
+            card.content = content
+            card.staleAt = staleAt
+            card.lastTimestamp = timestamp ?? card.lastTimestamp
+            card.version += 1
+        }
+        echoing.insert(localID)
+        act(.update(localID: localID, content: content, staleAt: staleAt, timestamp: timestamp))
+        nextAttempt = Int.min
+        pump(now)
+        return true
+    }
+
+    /// The app ends a card itself.
+    ///
+    /// - Returns: False when no such card runs.
+    package mutating func end(_ localID: String, content: JSONObject?, isImmediate: Bool, _ now: PhoneMoment) -> Bool {
+        guard let card = memory.cards[localID], card.isRunning else { return false }
+        let timestamp = newerTimestamp(than: card.lastTimestamp, now)
+        end(localID, content: content, isImmediate: isImmediate, timestamp: timestamp)
+        change(localID) { card in
+            card.state = .ended
+            card.token = nil
+            card.version += 1
+        }
+        nextAttempt = Int.min
+        pump(now)
+        return true
+    }
+
+    /// A second later than now and than any before: what was pushed within this second counts as older.
+    private func newerTimestamp(than last: Int?, _ now: PhoneMoment) -> Int? {
+        serverSeconds(now).map { max($0 + 1, (last ?? 0) + 1) }
+    }
+
+    // MARK: - Starts
+
+    /// Makes the card of an order, unless it was overtaken.
+    mutating func begin(_ number: Int, isConfirmed: Bool, _ now: PhoneMoment) {
+        guard let index = orders.firstIndex(where: { $0.number == number }), !orders[index].isStarting else { return }
+        if orders[index].isWish, !isConfirmed {
+            // The server wants it, and will start it by a push where the app does not come to it.
+            orders.remove(at: index)
+            return
+        }
+        orders[index].isStarting = true
+        if !isConfirmed {
+            let card = orders[index].card
+            tell(PhoneNote(.cardStartedWithoutServer, type: card.type, activity: card.activity))
+        }
+        act(.start(order: number, orders[index].card))
+    }
+
+    /// The server has spoken after it heard of a start.
+    mutating func decide(
+        _ number: Int, sentAt: Int, _ desired: [DesiredStatesAnswer.DesiredState], _ now: PhoneMoment
+    ) {
+        guard let index = orders.firstIndex(where: { $0.number == number }), !orders[index].isStarting else { return }
+        let card = orders[index].card
+        guard now.steady - sentAt < limits.announcementLease else {
+            // The server's patience may be over before the card is there: it is told again.
+            orders[index].announcedAt = nil
+            orders[index].deadline = now.steady + limits.patience
+            return
+        }
+        let wish = desired.first { $0.type == card.type && Self.isSame($0.activity, card.activity) }
+        guard let wish else {
+            // The server does not speak of it: it is the app's own, unless the wish was taken back.
+            if orders[index].isWish { orders.remove(at: index) } else { begin(number, isConfirmed: true, now) }
+            return
+        }
+        guard wish.attributes != nil, wish.phase == "active" else {
+            orders.remove(at: index)
+            tell(PhoneNote(.cardLeftToServer, type: card.type, activity: card.activity, detail: wish.phase))
+            return
+        }
+        begin(number, isConfirmed: true, now)
+    }
+
+    /// Cards that the server would have on this phone, and that the app may make while it is on the screen.
+    mutating func consider(_ wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment) {
+        guard isForeground, memory.facts.activitiesEnabled == true, rules[wish.type]?.startsCards == true,
+            let attributes = wish.attributes, !failedWishes.contains(wish.activity)
+        else { return }
+        let card = CardOrder(
+            type: wish.type, activity: wish.activity, attributes: attributes, content: wish.state,
+            staleAt: wish.staleAt)
+        guard !isShown(card) else { return }
+        change { _ = $0.count() }
+        orders.append(
+            Order(number: memory.counter, card: card, deadline: now.steady + limits.announcementLease, isWish: true))
+    }
+}

@@ -1,0 +1,286 @@
+internal import JSONText
+package import LiveActivityAPI
+
+/// Everything that an app on a phone decides about its Live Activities: what to tell the server and when, what to do
+/// with the cards, and what an answer means.
+///
+/// Pure: the time and the dice are arguments, and what is to be done comes out as actions. Whoever keeps it feeds it
+/// with what iOS says and performs the actions in their order.
+package struct RegistrationMachine: Sendable {
+    package struct Limits: Sendable, Hashable {
+        /// How long a start waits for the server's word before it is done without.
+        package var patience = 3_000
+        /// How long after the app announced a start it may still do it: the server waits 120 s.
+        package var announcementLease = 60_000
+        package var firstPause = 1_000
+        package var longestPause = 300_000
+        /// How long a state that the app set itself stays against the server's older one.
+        package var aheadLease = 60_000
+        /// After a switch was turned, what vanishes was not swiped away.
+        package var settlingAfterSwitch = 60_000
+        /// How long the server is not told that a person left because cards are still being ended.
+        package var endingPatience = 10_000
+        /// iOS ends a card by itself after this time.
+        package var cardLife = 8 * 3_600_000
+        /// From this age on a second card is the server's renewal, and both stay until the new one has a token.
+        package var renewalAge = 7 * 3_600_000
+
+        package init() {}
+    }
+
+    /// How one type of card is treated.
+    package struct TypeRules: Sendable, Hashable {
+        /// Cards that the server would have shown are started by the app while it is on the screen.
+        package var startsCards = true
+        /// What the app showed last stays until the server has something new.
+        package var isAppAuthority = false
+
+        package init(startsCards: Bool = true, isAppAuthority: Bool = false) {
+            self.startsCards = startsCards
+            self.isAppAuthority = isAppAuthority
+        }
+    }
+
+    struct Order: Sendable {
+        let number: Int
+        let card: CardOrder
+        /// When the app gives up waiting for the server, on the steady clock; `nil`: it asked for nothing yet.
+        var deadline: Int
+        /// When the word to the server left, on the steady clock.
+        var announcedAt: Int?
+        /// The card is being made.
+        var isStarting = false
+        /// The server asked for it, not the app.
+        var isWish = false
+    }
+
+    /// What a call under way is about.
+    struct InFlight: Sendable {
+        enum Purpose: Sendable {
+            case signOut
+            case device(DeviceRequest)
+            case startToken(type: String, TokenText)
+            case announcement(order: Int)
+            case inventory([String: Int])
+            case card(String, version: Int)
+        }
+
+        let number: Int
+        let purpose: Purpose
+        let epoch: Int
+        let round: Int
+        let sentAt: Int
+        /// What each card held when it left: an answer does not overrule what came meanwhile.
+        let contents: [String: JSONObject?]
+    }
+
+    package private(set) var memory: RegistrationMemory
+    package let limits: Limits
+    var rules: [String: TypeRules]
+
+    // What lasts as long as the process.
+    var isForeground = false
+    var knowsFacts = false
+    var knowsCards = false
+    /// The server's clock less the phone's, in milliseconds; `nil` until an answer told.
+    var offset: Int?
+    var inFlight: InFlight?
+    var calls = 0
+    /// Grows with every change of person: answers of an earlier time are dropped.
+    var epoch = 0
+    /// Grows whenever everything is to be said again.
+    var round = 0
+    /// When the last person left, on the steady clock.
+    var leftAt: Int?
+    var failures = 0
+    var nextAttempt = Int.min
+    var orders: [Order] = []
+    /// Cards that were seen running by this process.
+    var witnessed: Set<String> = []
+    /// Cards whose end was asked for and not seen yet.
+    var ending: Set<String> = []
+    /// Cards that still echo an update by the app.
+    var echoing: Set<String> = []
+    /// What the server said last of each activity that is over.
+    var endedActivities: Set<String> = []
+    /// Wishes that could not be fulfilled: not again until the app comes back to the screen.
+    var failedWishes: Set<String> = []
+    var switchedAt: Int?
+    private var actions: [PhoneAction] = []
+    private var saved: RegistrationMemory
+
+    /// The machine of a process that was just launched.
+    package init(_ memory: RegistrationMemory, types: [String: TypeRules], limits: Limits = Limits()) {
+        self.memory = memory
+        saved = memory
+        rules = types
+        self.limits = limits
+        // What was confirmed is said again by a new process: tokens and the server's rows may have changed meanwhile.
+        forgetConfirmations()
+    }
+
+    /// What to do now, in order; the memory is written down first.
+    package mutating func takeActions() -> [PhoneAction] {
+        defer { actions = [] }
+        guard memory != saved else { return actions }
+        saved = memory
+        return [.save] + actions
+    }
+
+    /// When to call ``tick(_:)``, on the steady clock; `nil`: when something happens.
+    package var nextWake: Int? {
+        var due = orders.filter { !$0.isStarting }.map(\.deadline)
+        if inFlight == nil, hasPending {
+            let isEnding = memory.user == nil && !ending.isEmpty
+            due.append(max(nextAttempt, isEnding ? (leftAt ?? 0) + limits.endingPatience : Int.min))
+        }
+        return due.min()
+    }
+
+    /// Whether the server has confirmed all there is to say.
+    package var isSettled: Bool { inFlight == nil && !hasPending && orders.isEmpty }
+
+    // MARK: - What the shell says
+
+    /// Time has passed.
+    package mutating func tick(_ now: PhoneMoment) {
+        for order in orders where !order.isStarting && order.deadline <= now.steady {
+            begin(order.number, isConfirmed: false, now)
+        }
+        pump(now)
+    }
+
+    /// The app is on the screen, or no longer.
+    package mutating func setForeground(_ isForeground: Bool, _ now: PhoneMoment) {
+        let returns = isForeground && !self.isForeground
+        self.isForeground = isForeground
+        if returns {
+            failedWishes = []
+            ending = []
+            repeatEverything(now)
+        }
+        pump(now)
+    }
+
+    /// Something woke the app: a token, a start or a background push. Everything is said again.
+    package mutating func wake(_ now: PhoneMoment) {
+        repeatEverything(now)
+        pump(now)
+    }
+
+    /// The network is back: what waits for a pause goes at once.
+    package mutating func retryNow(_ now: PhoneMoment) {
+        nextAttempt = Int.min
+        pump(now)
+    }
+
+    /// Somebody set the phone's clock.
+    package mutating func clockChanged() { offset = nil }
+
+    /// The phone as it is now; an absent field is not known. The `user` means nothing.
+    package mutating func see(_ facts: DeviceRequest, _ now: PhoneMoment) {
+        var merged = facts
+        merged.user = ""
+        merged.deviceToken = facts.deviceToken ?? memory.facts.deviceToken
+        if let token = merged.deviceToken, token != memory.facts.deviceToken { obtained("device", token, now) }
+        let old = memory.facts
+        if knowsFacts || old.activitiesEnabled != nil,
+            old.activitiesEnabled != merged.activitiesEnabled
+                || old.frequentPushesEnabled != merged.frequentPushesEnabled
+        {
+            switchedAt = now.steady
+            nextAttempt = Int.min
+        }
+        memory.facts = merged
+        knowsFacts = true
+        pump(now)
+    }
+
+    /// The push-to-start token of a type; `nil` is not one, and changes nothing.
+    package mutating func see(startToken token: TokenText?, for type: String, _ now: PhoneMoment) {
+        guard let token else { return }
+        if memory.startTokens[type] != token {
+            memory.startTokens[type] = token
+            obtained("push-to-start", token, type: type, now)
+        }
+        pump(now)
+    }
+
+    /// A person is signed in. Another one than before sees nothing of what ran.
+    package mutating func signIn(_ user: String, _ now: PhoneMoment) {
+        if memory.user != user {
+            endEverything()
+            epoch += 1
+            memory.user = user
+            memory.isLeaving = false
+            forgetConfirmations()
+            nextAttempt = Int.min
+        }
+        pump(now)
+    }
+
+    /// Nobody is signed in any more: every card ends at once, then the server is told until it has confirmed.
+    package mutating func signOut(_ now: PhoneMoment) {
+        guard memory.user != nil else { return }
+        endEverything()
+        epoch += 1
+        leftAt = now.steady
+        memory.user = nil
+        memory.isLeaving = true
+        forgetConfirmations()
+        nextAttempt = Int.min
+        pump(now)
+    }
+
+    // MARK: - Parts
+
+    /// Everything is sent anew: an app that comes back cannot know what was lost meanwhile.
+    private mutating func repeatEverything(_ now: PhoneMoment) {
+        nextAttempt = Int.min
+        forgetConfirmations()
+    }
+
+    mutating func forgetConfirmations() {
+        round += 1
+        memory.confirmed = nil
+        memory.confirmedStartTokens = [:]
+        memory.owesInventory = true
+    }
+
+    private mutating func endEverything() {
+        for (localID, card) in memory.cards {
+            if card.isRunning { end(localID, content: nil, isImmediate: true, timestamp: nil) }
+            memory.bury(localID)
+        }
+        orders = []
+        endedActivities = []
+        failedWishes = []
+    }
+
+    mutating func end(_ localID: String, content: JSONObject?, isImmediate: Bool, timestamp: Int?) {
+        guard ending.insert(localID).inserted else { return }
+        act(.end(localID: localID, content: content, isImmediate: isImmediate, timestamp: timestamp))
+    }
+
+    private mutating func obtained(_ kind: String, _ token: TokenText, type: String? = nil, _ now: PhoneMoment) {
+        // Something new is tried at once, however long the pause after the last failure is.
+        nextAttempt = Int.min
+        tell(PhoneNote(.tokenObtained, type: type, detail: "\(kind) \(token)"))
+    }
+
+    mutating func act(_ action: PhoneAction) { actions.append(action) }
+    mutating func tell(_ note: PhoneNote) { actions.append(.tell(note)) }
+
+    mutating func change(_ body: (inout RegistrationMemory) -> Void) { body(&memory) }
+
+    mutating func change(_ localID: String, _ body: (inout CardMemory) -> Void) {
+        guard var card = memory.cards[localID] else { return }
+        body(&card)
+        memory.cards[localID] = card
+    }
+
+    /// Seconds since 1970 by the server's clock, where that is known.
+    func serverSeconds(_ now: PhoneMoment) -> Int? {
+        offset.map { (now.wall + $0) / 1_000 }
+    }
+}

@@ -1,0 +1,121 @@
+package import JSONText
+package import LiveActivityAPI
+
+/// A moment on a phone.
+package struct PhoneMoment: Sendable, Hashable {
+    /// Milliseconds since 1970 by the phone's clock, which people may set.
+    package var wall: Int
+    /// Milliseconds that only grow, from any beginning within one process.
+    package var steady: Int
+
+    package init(wall: Int, steady: Int) {
+        self.wall = wall
+        self.steady = steady
+    }
+}
+
+/// A card as ActivityKit tells of it.
+package struct SeenCard: Sendable, Hashable {
+    package var localID: String
+    package var type: String
+    /// The activity that its attributes name.
+    package var activity: String?
+    package var attributes: JSONObject?
+    package var content: JSONObject?
+    package var state: InstanceRequest.State
+    package var token: TokenText?
+
+    package init(localID: String, type: String, state: InstanceRequest.State = .active) {
+        self.localID = localID
+        self.type = type
+        self.state = state
+    }
+}
+
+/// A card that is to be started on this phone.
+package struct CardOrder: Sendable, Hashable {
+    package var type: String
+    package var activity: String?
+    package var attributes: JSONObject
+    package var content: JSONObject
+    package var staleAt: Instant?
+
+    package init(type: String, activity: String?, attributes: JSONObject, content: JSONObject, staleAt: Instant? = nil)
+    {
+        self.type = type
+        self.activity = activity
+        self.attributes = attributes
+        self.content = content
+        self.staleAt = staleAt
+    }
+}
+
+/// What the shell has to do, in this order, each before the next.
+package enum PhoneAction: Sendable, Hashable {
+    /// Writes the memory down; whatever follows counts on it.
+    case save
+    case start(order: Int, CardOrder)
+    /// - `timestamp`: seconds since 1970 by the server's clock; `nil`: not known, iOS takes its own.
+    case update(localID: String, content: JSONObject, staleAt: Instant?, timestamp: Int?)
+    case end(localID: String, content: JSONObject?, isImmediate: Bool, timestamp: Int?)
+    case send(PhoneCall)
+    case tell(PhoneNote)
+}
+
+/// An HTTP call to the server; there is never more than one under way.
+package struct PhoneCall: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    package enum Method: String, Sendable, Hashable { case put = "PUT", delete = "DELETE" }
+
+    package let number: Int
+    package let method: Method
+    /// From the server's root, percent-encoded.
+    package let path: String
+    /// JSON.
+    package let body: [UInt8]?
+
+    package var description: String { "\(method.rawValue) \(path)" }
+    /// Bodies hold tokens.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What the server said to a call.
+package struct PhoneAnswer: Sendable {
+    package var status: Int
+    package var body: [UInt8]
+    /// The header `Date`, in seconds since 1970.
+    package var date: Int?
+
+    package init(status: Int, body: [UInt8] = [], date: Int? = nil) {
+        self.status = status
+        self.body = body
+        self.date = date
+    }
+}
+
+/// Something that an app may want to know or to log; tokens are masked.
+package struct PhoneNote: Sendable, Hashable {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
+        case tokenObtained, tokenSent, tokenConfirmed, tokenDead
+        case deviceConfirmed, signedOut
+        case cardSeen, cardConfirmed, cardStarted, cardStartedWithoutServer, cardLeftToServer, cardNotStarted
+        case stateApplied, endApplied, duplicateEnded, cardDismissed, cardGone
+        case credentialsRefused, callRefused, serverUnreachable
+    }
+
+    package var code: Code
+    package var type: String?
+    package var activity: String?
+    package var localID: String?
+    /// What it is about in a word: the kind of a token and its first characters, the code of a refusal.
+    package var detail: String?
+
+    package init(
+        _ code: Code, type: String? = nil, activity: String? = nil, localID: String? = nil, detail: String? = nil
+    ) {
+        self.code = code
+        self.type = type
+        self.activity = activity
+        self.localID = localID
+        self.detail = detail
+    }
+}

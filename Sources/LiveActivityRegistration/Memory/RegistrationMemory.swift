@@ -1,0 +1,108 @@
+internal import JSONText
+package import LiveActivityAPI
+
+/// What a phone's app has to remember across launches: what it found, and what of it the server has confirmed.
+///
+/// Whatever is not confirmed is pending, so that nothing else has to be queued.
+package struct RegistrationMemory: Sendable, Hashable, Codable {
+    /// The id of this installation.
+    package let device: String
+    /// Who is signed in.
+    package internal(set) var user: String?
+    /// The server may not know yet that the last person left.
+    package internal(set) var isLeaving = false
+    /// The phone as it was seen last; its `user` means nothing.
+    var facts = DeviceRequest(user: "")
+    /// What the server has confirmed of it.
+    var confirmed: DeviceRequest?
+    var startTokens: [String: TokenText] = [:]
+    var confirmedStartTokens: [String: TokenText] = [:]
+    /// Values that the server knows to be dead: never sent again.
+    var deadTokens: [TokenText] = []
+    var cards: [String: CardMemory] = [:]
+    /// Cards that are over and reported, by local id: whatever comes of them is old news.
+    var over: [String] = []
+    /// The number of the last inventory.
+    var sequence = 0
+    var owesInventory = true
+    /// Numbers cards in the order in which they were seen, and the words before a start.
+    var counter = 0
+
+    /// The most cards that are remembered as over: iOS keeps an ended one for four hours.
+    static let overLimit = 128
+    static let deadLimit = 16
+
+    /// The memory of an app that was just installed.
+    package init(device: String) {
+        self.device = device
+    }
+
+    mutating func bury(_ localID: String) {
+        cards[localID] = nil
+        over.removeAll { $0 == localID }
+        over.append(localID)
+        if over.count > Self.overLimit { over.removeFirst() }
+    }
+
+    mutating func bury(dead token: TokenText) {
+        guard !deadTokens.contains(token) else { return }
+        deadTokens.append(token)
+        if deadTokens.count > Self.deadLimit { deadTokens.removeFirst() }
+    }
+
+    mutating func count() -> Int {
+        counter += 1
+        return counter
+    }
+}
+
+/// One card as the app remembers it.
+struct CardMemory: Sendable, Hashable, Codable {
+    var type: String
+    var activity: String?
+    var attributes: JSONObject?
+    var content: JSONObject?
+    var token: TokenText?
+    var state: InstanceRequest.State
+    /// The app started it, not a push.
+    var isOwn = false
+    /// Another card of the same activity stays in place of this one.
+    var isDuplicate = false
+    /// When the app started it, by the server's clock.
+    var startedAt: Instant?
+    /// Its place in the order in which cards were seen.
+    var number: Int
+    /// When it was first seen, in milliseconds since 1970 by the phone's clock.
+    var seenAt: Int
+    /// The newest timestamp of an update by the app, in seconds since 1970.
+    var lastTimestamp: Int?
+    /// The revision that it shows, where that is known.
+    var revision: Int?
+    /// When it was to look outdated, as the app last said.
+    var staleAt: Instant?
+    /// The app's own change of it, until the server's next state.
+    var ahead: LocalChange?
+    /// Grows with all that is to be reported.
+    var version = 1
+    var confirmedVersion = 0
+
+    struct LocalChange: Sendable, Hashable, Codable {
+        /// The revision that the card showed before, where that was known.
+        var basedOn: Int?
+        /// When, in milliseconds since 1970 by the phone's clock.
+        var at: Int
+    }
+
+    var isRunning: Bool { state.isRunning }
+    var isPending: Bool { version > confirmedVersion }
+}
+
+extension InstanceRequest.State {
+    /// Whether updates still change such a card.
+    package var isRunning: Bool {
+        switch self {
+        case .pending, .active, .stale: true
+        case .requesting, .ended, .dismissed, .gone: false
+        }
+    }
+}

@@ -1,0 +1,259 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+public import Foundation
+
+// What follows has Apple's names and shapes (ActivityKit, as documented for iOS 16.1 to 26), so that the client's edge
+// compiles and runs where there is no ActivityKit. It proves that the edge fits this reading of the documentation, not
+// that it fits Apple's SDK.
+
+public protocol ActivityAttributes: Decodable, Encodable {
+    associatedtype ContentState: Decodable, Encodable, Hashable
+}
+
+public enum ActivityState: Codable, Hashable, Sendable {
+    case active, ended, dismissed, stale, pending
+}
+
+public struct ActivityContent<State: Decodable & Encodable & Hashable>: CustomStringConvertible {
+    public var state: State
+    public var staleDate: Date?
+    public var relevanceScore: Double
+
+    public init(state: State, staleDate: Date?, relevanceScore: Double = 0) {
+        self.state = state
+        self.staleDate = staleDate
+        self.relevanceScore = relevanceScore
+    }
+
+    public var description: String { "ActivityContent" }
+}
+
+extension ActivityContent: Sendable where State: Sendable {}
+
+public struct ActivityUIDismissalPolicy: Equatable, Sendable {
+    let date: Date?
+    let isImmediate: Bool
+
+    public static let `default` = ActivityUIDismissalPolicy(date: nil, isImmediate: false)
+    public static let immediate = ActivityUIDismissalPolicy(date: nil, isImmediate: true)
+    public static func after(_ date: Date) -> ActivityUIDismissalPolicy { Self(date: date, isImmediate: false) }
+}
+
+public struct PushType: Equatable, Sendable {
+    init() {}
+
+    public static let token = PushType()
+}
+
+public struct AlertConfiguration: Sendable {
+    public struct AlertSound: Sendable {
+        public static let `default` = AlertSound()
+        public static func named(_ name: String) -> AlertSound { AlertSound() }
+    }
+}
+
+public enum ActivityAuthorizationError: Error, Equatable {
+    case attributesTooLarge, denied, globalMaximumExceeded, malformedActivityIdentifier, missingProcessIdentifier,
+        persistenceFailure, reconnectNotPermitted, targetMaximumExceeded, unentitled, unsupported, unsupportedTarget,
+        visibility
+}
+
+public final class ActivityAuthorizationInfo: Sendable {
+    private let phone = StandInPhone.current
+
+    public init() {}
+
+    public var areActivitiesEnabled: Bool { phone.activitiesEnabled }
+    public var activityEnablementUpdates: AsyncStream<Bool> { phone.enablement.values }
+    public var frequentPushesEnabled: Bool { phone.frequentPushes }
+    public var frequentPushEnablementUpdates: AsyncStream<Bool> { phone.frequency.values }
+}
+
+public final class Activity<Attributes: ActivityAttributes>: Identifiable, StandInCard, @unchecked Sendable {
+    public let id: String
+    public let attributes: Attributes
+    private let lock = NSLock()
+    private let phone: StandInPhone
+    private var current: ActivityContent<Attributes.ContentState>
+    private var state = ActivityState.active
+    private var token: Data?
+    private var newest: Date?
+    private let states = Broadcast<ActivityState>()
+    private let tokens = Broadcast<Data>()
+    private let contents = Broadcast<Void>()
+
+    init(attributes: Attributes, state: Attributes.ContentState, id: String, phone: StandInPhone) {
+        self.attributes = attributes
+        self.id = id
+        self.phone = phone
+        current = ActivityContent(state: state, staleDate: nil)
+    }
+
+    private func locked<Value>(_ body: (Activity) -> Value) -> Value {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(self)
+    }
+
+    // MARK: - Apple's
+
+    public static var activities: [Activity<Attributes>] { StandInPhone.current.all(Attributes.self) }
+
+    public struct ActivityUpdates: AsyncSequence {
+        public struct Iterator: AsyncIteratorProtocol {
+            var ids: AsyncStream<String>.Iterator
+            let phone: StandInPhone
+
+            @concurrent public mutating func next() async -> Activity<Attributes>? {
+                while let id = await ids.next() {
+                    if let card: Activity<Attributes> = phone.card(id) { return card }
+                }
+                return nil
+            }
+        }
+
+        let ids: AsyncStream<String>
+        let phone: StandInPhone
+
+        public func makeAsyncIterator() -> Iterator { Iterator(ids: ids.makeAsyncIterator(), phone: phone) }
+    }
+
+    public static var activityUpdates: ActivityUpdates {
+        let phone = StandInPhone.current
+        return ActivityUpdates(ids: phone.newCards.values, phone: phone)
+    }
+
+    public static var pushToStartToken: Data? {
+        StandInPhone.current.startToken(of: ObjectIdentifier(Attributes.self))
+    }
+
+    public struct PushToStartTokenUpdates: AsyncSequence {
+        public struct Iterator: AsyncIteratorProtocol {
+            var tokens: AsyncStream<StandInPhone.StartToken>.Iterator
+
+            @concurrent public mutating func next() async -> Data? {
+                while let token = await tokens.next() {
+                    if token.type == ObjectIdentifier(Attributes.self) { return token.token }
+                }
+                return nil
+            }
+        }
+
+        let tokens: AsyncStream<StandInPhone.StartToken>
+
+        public func makeAsyncIterator() -> Iterator { Iterator(tokens: tokens.makeAsyncIterator()) }
+    }
+
+    public static var pushToStartTokenUpdates: PushToStartTokenUpdates {
+        PushToStartTokenUpdates(tokens: StandInPhone.current.newStartTokens.values)
+    }
+
+    public static func request(
+        attributes: Attributes, content: ActivityContent<Attributes.ContentState>, pushType: PushType? = nil
+    ) throws -> Activity<Attributes> {
+        let phone = StandInPhone.current
+        let card = Activity(attributes: attributes, state: content.state, id: phone.nextID(), phone: phone)
+        card.current = content
+        try phone.admit(card)
+        return card
+    }
+
+    public var content: ActivityContent<Attributes.ContentState> { locked(\.current) }
+    public var activityState: ActivityState { locked(\.state) }
+    public var pushToken: Data? { locked(\.token) }
+    public var activityStateUpdates: AsyncStream<ActivityState> { states.values }
+    public var pushTokenUpdates: AsyncStream<Data> { tokens.values }
+    public struct ContentUpdates: AsyncSequence {
+        public struct Iterator: AsyncIteratorProtocol {
+            var changes: AsyncStream<Void>.Iterator
+            let card: Activity<Attributes>
+
+            @concurrent public mutating func next() async -> ActivityContent<Attributes.ContentState>? {
+                await changes.next().map { card.content }
+            }
+        }
+
+        let card: Activity<Attributes>
+        let changes: AsyncStream<Void>
+
+        public func makeAsyncIterator() -> Iterator { Iterator(changes: changes.makeAsyncIterator(), card: card) }
+    }
+
+    public var contentUpdates: ContentUpdates { ContentUpdates(card: self, changes: contents.values) }
+
+    public func update(_ content: ActivityContent<Attributes.ContentState>) async { change(content, at: nil) }
+
+    public func update(
+        _ content: ActivityContent<Attributes.ContentState>, alertConfiguration: AlertConfiguration? = nil,
+        timestamp: Date
+    ) async {
+        change(content, at: timestamp)
+    }
+
+    public func end(
+        _ content: ActivityContent<Attributes.ContentState>?, dismissalPolicy: ActivityUIDismissalPolicy = .default
+    ) async {
+        finish(content, dismissalPolicy)
+    }
+
+    public func end(
+        _ content: ActivityContent<Attributes.ContentState>?, dismissalPolicy: ActivityUIDismissalPolicy = .default,
+        timestamp: Date
+    ) async {
+        finish(content, dismissalPolicy)
+    }
+
+    // MARK: - What a person, iOS and pushes do
+
+    public func hand(token: Data) {
+        locked { $0.token = token }
+        tokens.send(token)
+    }
+
+    public func push(_ state: Attributes.ContentState, at timestamp: Date? = nil) {
+        change(ActivityContent(state: state, staleDate: nil), at: timestamp)
+    }
+
+    public func swipe() {
+        guard set(.dismissed) else { return }
+        leave()
+    }
+
+    /// The newest timestamp that was applied.
+    public var timestamp: Date? { locked(\.newest) }
+
+    private func change(_ content: ActivityContent<Attributes.ContentState>, at timestamp: Date?) {
+        let isTaken = locked { card -> Bool in
+            guard card.state == .active || card.state == .stale else { return false }
+            if let timestamp, let newest = card.newest, timestamp < newest { return false }
+            card.newest = timestamp ?? card.newest
+            card.current = content
+            card.state = .active
+            return true
+        }
+        if isTaken { contents.send(()) }
+    }
+
+    private func finish(_ content: ActivityContent<Attributes.ContentState>?, _ policy: ActivityUIDismissalPolicy) {
+        if let content { locked { $0.current = content } }
+        guard set(.ended) else { return }
+        guard policy.isImmediate else { return }
+        if set(.dismissed) { leave() }
+    }
+
+    private func set(_ state: ActivityState) -> Bool {
+        let isNew = locked { card -> Bool in
+            guard card.state != state, card.state != .dismissed else { return false }
+            card.state = state
+            return true
+        }
+        if isNew { states.send(state) }
+        return isNew
+    }
+
+    private func leave() {
+        states.finish()
+        tokens.finish()
+        contents.finish()
+        phone.remove(id)
+    }
+}

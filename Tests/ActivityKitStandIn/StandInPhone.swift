@@ -1,0 +1,155 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+public import Foundation
+
+/// The phone behind the stand-in: what ActivityKit's types talk to. Each test has its own, in a task-local value.
+public final class StandInPhone: @unchecked Sendable {
+    @TaskLocal public static var current = StandInPhone()
+
+    private let lock = NSLock()
+    private var cards: [String: any StandInCard] = [:]
+    private var order: [String] = []
+    private var startTokens: [ObjectIdentifier: Data] = [:]
+    private var isEnabled = true
+    private var hasFrequentPushes = false
+    private var isOnScreen = true
+    private var number = 0
+    /// What the next requests throw.
+    private var refusal: ActivityAuthorizationError?
+
+    let newCards = Broadcast<String>()
+    let enablement = Broadcast<Bool>()
+    let frequency = Broadcast<Bool>()
+    let newStartTokens = Broadcast<StartToken>()
+
+    struct StartToken: Sendable {
+        let type: ObjectIdentifier
+        let token: Data
+    }
+
+    public init() {}
+
+    func locked<Value>(_ body: (StandInPhone) -> Value) -> Value {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(self)
+    }
+
+    // MARK: - What a person and iOS do
+
+    /// Starts a card as a push does, with the token at once or later.
+    @discardableResult
+    public func pushStart<Attributes: ActivityAttributes>(
+        _ attributes: Attributes, _ state: Attributes.ContentState, token: Data? = nil
+    ) -> Activity<Attributes> {
+        let card = Activity(attributes: attributes, state: state, id: nextID(), phone: self)
+        locked { phone in
+            phone.cards[card.id] = card
+            phone.order.append(card.id)
+        }
+        if let token { card.hand(token: token) }
+        newCards.send(card.id)
+        return card
+    }
+
+    /// iOS hands out another push-to-start token, and tells whoever listens now.
+    public func setStartToken<Attributes: ActivityAttributes>(
+        _ token: Data?, for type: Attributes.Type, announces: Bool = true
+    ) {
+        locked { $0.startTokens[ObjectIdentifier(type)] = token }
+        if announces, let token { newStartTokens.send(StartToken(type: ObjectIdentifier(type), token: token)) }
+    }
+
+    public func setActivitiesEnabled(_ isOn: Bool) {
+        locked { $0.isEnabled = isOn }
+        enablement.send(isOn)
+    }
+
+    public func setFrequentPushes(_ isOn: Bool) {
+        locked { $0.hasFrequentPushes = isOn }
+        frequency.send(isOn)
+    }
+
+    public func setOnScreen(_ isOnScreen: Bool) { locked { $0.isOnScreen = isOnScreen } }
+
+    public func refuseRequests(with error: ActivityAuthorizationError?) { locked { $0.refusal = error } }
+
+    // MARK: - For the types
+
+    public var activitiesEnabled: Bool { locked(\.isEnabled) }
+    public var frequentPushes: Bool { locked(\.hasFrequentPushes) }
+
+    func startToken(of type: ObjectIdentifier) -> Data? { locked { $0.startTokens[type] } }
+
+    func all<Attributes>(_ type: Attributes.Type) -> [Activity<Attributes>] {
+        locked { phone in phone.order.compactMap { phone.cards[$0] as? Activity<Attributes> } }
+    }
+
+    func card<Attributes>(_ id: String) -> Activity<Attributes>? { locked { $0.cards[id] as? Activity<Attributes> } }
+
+    func nextID() -> String {
+        locked { phone in
+            phone.number += 1
+            return "card-\(phone.number)"
+        }
+    }
+
+    func admit<Attributes>(_ card: Activity<Attributes>) throws {
+        let refusal = locked { phone -> ActivityAuthorizationError? in
+            if let refusal = phone.refusal { return refusal }
+            guard phone.isEnabled else { return .denied }
+            guard phone.isOnScreen else { return .visibility }
+            phone.cards[card.id] = card
+            phone.order.append(card.id)
+            return nil
+        }
+        if let refusal { throw refusal }
+        newCards.send(card.id)
+    }
+
+    func remove(_ id: String) {
+        locked { phone in
+            phone.cards[id] = nil
+            phone.order.removeAll { $0 == id }
+        }
+    }
+}
+
+protocol StandInCard: AnyObject, Sendable {}
+
+/// A value for whoever listens now; who comes later has missed it, as with ActivityKit's sequences.
+final class Broadcast<Value: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var listeners: [Int: AsyncStream<Value>.Continuation] = [:]
+    private var number = 0
+
+    func send(_ value: Value) {
+        lock.lock()
+        let all = Array(listeners.values)
+        lock.unlock()
+        for listener in all { listener.yield(value) }
+    }
+
+    func finish() {
+        lock.lock()
+        let all = Array(listeners.values)
+        lock.unlock()
+        for listener in all { listener.finish() }
+    }
+
+    var values: AsyncStream<Value> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Value.self)
+        lock.lock()
+        number += 1
+        let own = number
+        listeners[own] = continuation
+        lock.unlock()
+        continuation.onTermination = { [weak self] _ in self?.forget(own) }
+        return stream
+    }
+
+    private func forget(_ number: Int) {
+        lock.lock()
+        listeners[number] = nil
+        lock.unlock()
+    }
+}

@@ -1,0 +1,179 @@
+import JSONText
+import LiveActivityAPI
+import LiveActivityRegistration
+import Testing
+
+struct CardTests {
+    @Test func `W1: each new update token replaces the one before, and a running card is adopted at launch`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle()
+        bench.run { $0.see(PhoneBench.card("c", token: 2), $1) }
+        #expect(PhoneBench.body(bench.sent.last)["token"]?.string == PhoneBench.token(2).text)
+        // A third one comes while the second is under way: the newest is what is said next.
+        bench.run { $0.see(PhoneBench.card("c", token: 3), $1) }
+        bench.settle()
+        #expect(PhoneBench.body(bench.sent.last)["token"]?.string == PhoneBench.token(3).text)
+        bench.kill()
+        bench.launch(cards: [PhoneBench.card("c", token: 3)])
+        bench.settle()
+        let inventory = bench.sent.first { $0.path.hasSuffix("/instances") }
+        #expect(PhoneBench.body(inventory)["sequence"]?.int == 2)
+        #expect("\(PhoneBench.body(inventory))".contains(PhoneBench.token(3).text))
+    }
+
+    @Test func `a card that ended is never registered again`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle()
+        var over = PhoneBench.card("c", token: 1)
+        over.state = .ended
+        bench.run { $0.see(over, $1) }
+        bench.settle()
+        let calls = bench.sent.count
+        bench.run { $0.see(PhoneBench.card("c", token: 2), $1) }
+        #expect(bench.sent.count == calls)
+        #expect(bench.ended == ["c"], "it shows although it is over: it is ended again")
+        bench.kill()
+        bench.launch(cards: [over])
+        #expect(bench.settle().allSatisfy { !$0.hasSuffix("/c") })
+    }
+
+    @Test func `a swipe that was seen is a dismissal`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle()
+        bench.run { $0.see(over(.dismissed), $1) }
+        #expect(PhoneBench.body(bench.sent.last)["state"]?.string == "dismissed")
+    }
+
+    @Test func `what nobody saw go, or a switch took, or eight hours, is gone`() {
+        var killed = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        killed.settle()
+        killed.kill()
+        killed.launch(cards: [])
+        #expect(Self.saysGone(&killed))
+
+        var switched = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        switched.settle()
+        switched.run { $0.see(PhoneBench.facts { $0.frequentPushesEnabled = false }, $1) }
+        switched.run { $0.see(over(.dismissed), $1) }
+        #expect(Self.saysGone(&switched))
+
+        var old = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        old.settle()
+        old.wait(8 * 3_600_000)
+        old.run { $0.see(over(.dismissed), $1) }
+        #expect(Self.saysGone(&old))
+
+        var wanted = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        wanted.settle(PhoneBench.wish(step: 1, revision: 2))
+        wanted.run { $0.setForeground(true, $1) }
+        wanted.settle(PhoneBench.wish(step: 2, revision: 3, phase: "ended"))
+        wanted.run { $0.see(over(.dismissed), $1) }
+        #expect(wanted.sent.allSatisfy { PhoneBench.body($0)["state"]?.string != "dismissed" })
+    }
+
+    private static func saysGone(_ bench: inout PhoneBench) -> Bool {
+        bench.settle()
+        return bench.sent.contains { $0.path.hasSuffix("/c") && PhoneBench.body($0)["state"]?.string == "gone" }
+    }
+
+    private func over(_ state: InstanceRequest.State) -> SeenCard {
+        var card = PhoneBench.card("c")
+        card.state = state
+        return card
+    }
+
+    @Test func `an inventory waits until the cards are known, and its sequence grows across launches`() {
+        var bench = PhoneBench()
+        bench.run { machine, now in
+            machine.signIn("ann", now)
+            machine.see(PhoneBench.facts(), now)
+        }
+        #expect(bench.settle().allSatisfy { !$0.hasSuffix("/instances") })
+        bench.run { $0.see(all: [], $1) }
+        bench.loseAnswer()
+        bench.kill()
+        bench.launch()
+        bench.settle()
+        #expect(PhoneBench.body(bench.sent.last)["sequence"]?.int == 2)
+    }
+
+    // MARK: - Duplicates
+
+    @Test func `of two cards the one with a token stays, then the app's own, then the newest`() {
+        var token = PhoneBench.ready(cards: [PhoneBench.card("old", token: 1), PhoneBench.card("new")])
+        #expect(token.ended == ["new"])
+        token.settle()
+        let end = token.sent.last { $0.path.hasSuffix("/new") }
+        #expect(PhoneBench.body(end)["state"]?.string == "ended", "not a dismissal")
+        #expect(token.notes.contains { $0.code == .duplicateEnded && $0.localID == "new" })
+
+        var own = PhoneBench.ready()
+        own.settle()
+        let order = own.run { $0.start(PhoneBench.order(), $1) }
+        own.answer(200)
+        own.run { $0.started(order ?? 0, PhoneBench.card("mine"), $1) }
+        own.run { $0.see(PhoneBench.card("pushed"), $1) }
+        #expect(own.ended == ["pushed"])
+
+        let newest = PhoneBench.ready(cards: [PhoneBench.card("old"), PhoneBench.card("new")])
+        #expect(newest.ended == ["old"])
+    }
+
+    @Test func `the server hears of the card that stays before the end of the other`() throws {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("old", token: 1)])
+        bench.settle()
+        bench.run { $0.see(PhoneBench.card("new", token: 2), $1) }
+        bench.settle()
+        let paths = bench.sent.map(\.path)
+        let stays = try #require(paths.lastIndex { $0.hasSuffix("/new") })
+        let goes = try #require(paths.lastIndex { $0.hasSuffix("/old") })
+        #expect(stays < goes)
+    }
+
+    @Test func `a renewal's two cards both stay until the new one has a token`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("old", token: 1)])
+        bench.settle()
+        bench.wait(7 * 3_600_000 + 900_000)
+        bench.run { $0.see(PhoneBench.card("new"), $1) }
+        #expect(bench.ended.isEmpty)
+        bench.run { $0.see(PhoneBench.card("new", token: 2), $1) }
+        #expect(bench.ended == ["old"])
+    }
+
+    // MARK: - What answers bring
+
+    @Test func `an answer brings a card without a token to the newest state, and ends it`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c")])
+        bench.settle(PhoneBench.wish(step: 4, revision: 4), date: 1_795_271_530)
+        guard case .update("c", let content, _, let timestamp)? = bench.cardActions.last else {
+            return #expect(Bool(false), "\(bench.cardActions)")
+        }
+        #expect(content["step"]?.int == 4 && timestamp == 1_795_271_530)
+        #expect(PhoneBench.body(bench.sent.last)["contentState"]?.object == ["step": 4], "what it holds is reported")
+        #expect(bench.cardActions.count == 1, "once")
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish(step: 5, revision: 5, phase: "ended"))
+        #expect(bench.ended == ["c"])
+    }
+
+    @Test func `an answer does not overrule what was pushed while it was under way`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle(PhoneBench.wish(step: 1, revision: 1))
+        bench.run { $0.wake($1) }
+        bench.run { $0.see(PhoneBench.card("c", token: 1, step: 7), $1) }
+        bench.answer(200, PhoneBench.wish(step: 2, revision: 2))
+        #expect(bench.cardActions.isEmpty)
+    }
+
+    @Test func `what the app cannot read stays as it is and is not asked for again and again`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c")])
+        bench.settle(PhoneBench.wish(step: 4, revision: 4))
+        for _ in 0..<5 {
+            // The card goes on showing what it can, in its own words.
+            bench.run { $0.see(PhoneBench.card("c", step: 1), $1) }
+            bench.settle(PhoneBench.wish(step: 4, revision: 4))
+        }
+        #expect(bench.cardActions.count <= 5)
+        #expect(bench.machine.isSettled)
+    }
+}

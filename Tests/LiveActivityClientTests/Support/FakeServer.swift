@@ -1,0 +1,94 @@
+import Foundation
+import JSONText
+import LiveActivityClient
+
+/// A server in a value: keeps what was said, answers with what it would have shown, and is away when told to.
+final class FakeServer: ClientTransport, @unchecked Sendable {
+    struct Call: Sendable {
+        let method: String
+        let path: String
+        let body: JSONObject
+        let credential: String
+    }
+
+    struct Away: Error {}
+
+    private let lock = NSLock()
+    private var calls: [Call] = []
+    private var isAway = false
+    private var wishes: [JSONValue] = []
+    private var refused: Set<String> = []
+    private var listeners: [AsyncStream<Void>.Continuation] = []
+
+    private func locked<Value>(_ body: (FakeServer) -> Value) -> Value {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(self)
+    }
+
+    var said: [Call] { locked(\.calls) }
+
+    func said(_ path: String) -> [Call] { said.filter { $0.path.hasSuffix(path) } }
+
+    func setAway(_ isAway: Bool) { locked { $0.isAway = isAway } }
+
+    func refuse(_ credential: String) { _ = locked { $0.refused.insert(credential) } }
+
+    /// What every phone should show from now on.
+    func want(_ wishes: JSONObject...) { locked { $0.wishes = wishes.map(JSONValue.object) } }
+
+    func send(_ request: ClientRequest) async throws -> ClientResponse {
+        let body = request.body.flatMap { try? JSONValue(parsing: Array($0)) }?.object ?? [:]
+        let (response, listeners) = locked { server -> (ClientResponse?, [AsyncStream<Void>.Continuation]) in
+            guard !server.isAway else { return (nil, server.listeners) }
+            guard !server.refused.contains(request.credential) else {
+                return (ClientResponse(status: 401, body: Data(#"{"code":"key_invalid"}"#.utf8)), server.listeners)
+            }
+            server.calls.append(
+                Call(method: request.method, path: request.path, body: body, credential: request.credential))
+            let answer = JSONValue.object(["activities": .array(server.wishes)])
+            return (ClientResponse(status: 200, date: Date(), body: Data(answer.bytes)), server.listeners)
+        }
+        for listener in listeners { listener.yield() }
+        guard let response else { throw Away() }
+        return response
+    }
+
+    /// Waits, without polling, until the calls are as wanted.
+    func wait(until isWanted: ([Call]) -> Bool) async throws {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        locked { $0.listeners.append(continuation) }
+        continuation.yield()
+        for await _ in stream where isWanted(said) { return }
+        throw CancellationError()
+    }
+}
+
+/// Storage in memory; it can be locked as a phone's is before the first unlock.
+final class FakeStorage: ClientStorage, @unchecked Sendable {
+    struct Locked: Error {}
+
+    private let lock = NSLock()
+    private var data: Data?
+    private var isLocked = false
+
+    func setLocked(_ isLocked: Bool) {
+        lock.lock()
+        self.isLocked = isLocked
+        lock.unlock()
+    }
+
+    func load() throws -> Data? {
+        lock.lock()
+        defer { lock.unlock() }
+        if isLocked { throw Locked() }
+        return data
+    }
+
+    func save(_ data: Data) throws {
+        lock.lock()
+        defer { lock.unlock() }
+        if isLocked { throw Locked() }
+        self.data = data
+    }
+}

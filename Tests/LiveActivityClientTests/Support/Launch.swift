@@ -1,0 +1,81 @@
+import ActivityKitStandIn
+import Foundation
+import JSONText
+import LiveActivityClient
+
+struct RideAttributes: IdentifiedActivityAttributes {
+    struct ContentState: Codable, Hashable, Sendable {
+        var step: Int
+        var note: String?
+    }
+
+    var rideID: String
+    var liveActivityID: String? { rideID }
+}
+
+/// One app on one phone: what stays when its process is killed.
+struct App: Sendable {
+    let phone: StandInPhone
+    let server: FakeServer
+    let memory = FakeStorage()
+    let identity: FakeStorage
+
+    init() {
+        (phone, server, identity) = (StandInPhone(), FakeServer(), FakeStorage())
+    }
+
+    /// The same app, removed and installed again.
+    init(like old: App) {
+        (phone, server, identity) = (StandInPhone(), old.server, old.identity)
+    }
+
+    /// Launches the app's process, does something, and kills it.
+    func launch<Value: Sendable>(
+        user: String? = "ann",
+        credentials: @escaping @Sendable (String?) async throws -> String = { _ in "secret" },
+        _ body: @escaping @Sendable (LiveActivityClient) async throws -> Value
+    ) async throws -> Value {
+        var configuration = LiveActivityClient.Configuration()
+        configuration.transport = server
+        configuration.memory = memory
+        configuration.identity = identity
+        configuration.environment = .sandbox
+        let made = configuration
+        guard let url = URL(string: "https://push.example.com") else { throw URLError(.badURL) }
+        return try await StandInPhone.$current.withValue(phone) {
+            let client = LiveActivityClient(server: url, configuration: made, credentials: credentials)
+            client.track(RideAttributes.self, as: "ride")
+            if let user { client.signIn(user: user) }
+            return try await withThrowingTaskGroup(of: Value?.self) { group in
+                group.addTask {
+                    await client.run()
+                    return nil
+                }
+                group.addTask { try await body(client) }
+                defer { group.cancelAll() }
+                while let value = try await group.next() {
+                    if let value { return value }
+                }
+                throw CancellationError()
+            }
+        }
+    }
+
+    static func token(_ number: UInt8) -> Data { Data(repeating: 0, count: 31) + [number] }
+
+    static func hex(_ number: UInt8) -> String {
+        token(number).map { $0 < 16 ? "0\($0)" : String($0, radix: 16) }.joined()
+    }
+}
+
+extension StandInPhone {
+    /// Waits until a card of this type is as wanted.
+    func wait<Attributes: ActivityAttributes>(
+        for type: Attributes.Type, until isWanted: ([Activity<Attributes>]) -> Bool
+    ) async throws {
+        while !isWanted(Activity<Attributes>.activities) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import JSONText
+import LiveActivityAPI
+import LiveActivityRegistration
+import Testing
+
+/// A machine with its memory on disk, its clock, and everything it asked for.
+struct PhoneBench {
+    static let types: [String: RegistrationMachine.TypeRules] = ["order": .init()]
+
+    var machine: RegistrationMachine
+    var now = PhoneMoment(wall: 1_795_271_520_000, steady: 0)
+    /// What a kill leaves.
+    var disk: RegistrationMemory
+    var sent: [PhoneCall] = []
+    var cardActions: [PhoneAction] = []
+    var notes: [PhoneNote] = []
+
+    init(_ rules: RegistrationMachine.TypeRules = .init()) {
+        disk = RegistrationMemory(device: "phone/1")
+        machine = RegistrationMachine(disk, types: ["order": rules])
+    }
+
+    /// A person is signed in, the phone and its cards are seen.
+    static func ready(_ rules: RegistrationMachine.TypeRules = .init(), cards: [SeenCard] = []) -> PhoneBench {
+        var bench = PhoneBench(rules)
+        bench.launch(cards: cards)
+        return bench
+    }
+
+    mutating func launch(cards: [SeenCard] = [], user: String? = "ann", facts: DeviceRequest? = nil) {
+        let facts = facts ?? Self.facts()
+        run { machine, now in
+            if let user { machine.signIn(user, now) }
+            machine.see(facts, now)
+            machine.see(all: cards, now)
+        }
+    }
+
+    static func facts(enabled: Bool? = true, _ change: (inout DeviceRequest) -> Void = { _ in }) -> DeviceRequest {
+        var facts = DeviceRequest(user: "")
+        facts.osVersion = "18.1"
+        facts.activitiesEnabled = enabled
+        facts.frequentPushesEnabled = true
+        change(&facts)
+        return facts
+    }
+
+    static func token(_ number: Int) -> TokenText {
+        let digits = String(number, radix: 16)
+        guard let token = TokenText(String(repeating: "0", count: 64 - digits.count) + digits) else {
+            preconditionFailure("no token")
+        }
+        return token
+    }
+
+    static func card(_ localID: String, _ activity: String? = "a", token: Int? = nil, step: Int = 1) -> SeenCard {
+        var card = SeenCard(localID: localID, type: "order")
+        card.activity = activity
+        card.attributes = activity.map { ["id": .string($0)] } ?? [:]
+        card.content = ["step": .number(JSONNumber(step))]
+        card.token = token.map(Self.token)
+        return card
+    }
+
+    static func order(_ activity: String = "a", step: Int = 1) -> CardOrder {
+        CardOrder(
+            type: "order", activity: activity, attributes: ["id": .string(activity)],
+            content: ["step": .number(JSONNumber(step))])
+    }
+
+    @discardableResult
+    mutating func run<Value>(_ body: (inout RegistrationMachine, PhoneMoment) -> Value) -> Value {
+        let value = body(&machine, now)
+        for action in machine.takeActions() {
+            switch action {
+            case .save: disk = machine.memory
+            case .send(let call): sent.append(call)
+            case .tell(let note): notes.append(note)
+            case .start, .update, .end: cardActions.append(action)
+            }
+        }
+        return value
+    }
+
+    /// The process dies: what was not written down is forgotten.
+    mutating func kill() {
+        machine = RegistrationMachine(disk, types: Self.types)
+        sent = []
+        cardActions = []
+        now.steady = 0
+    }
+
+    mutating func wait(_ milliseconds: Int) {
+        now.wall += milliseconds
+        now.steady += milliseconds
+        run { $0.tick($1) }
+    }
+
+    // MARK: - The server
+
+    /// Answers the call under way.
+    mutating func answer(_ status: Int = 200, _ body: String = #"{"activities":[]}"#, date: Int? = nil) {
+        guard let call = sent.last else { return }
+        run {
+            $0.answered(
+                call.number, PhoneAnswer(status: status, body: Array(body.utf8), date: date), dice: 0.5, $1)
+        }
+    }
+
+    mutating func loseAnswer() {
+        guard let call = sent.last else { return }
+        run { $0.answered(call.number, nil, dice: 0.5, $1) }
+    }
+
+    /// Answers everything there is to say, the same to each call; returns what was said.
+    @discardableResult
+    mutating func settle(_ body: String = #"{"activities":[]}"#, date: Int? = nil) -> [String] {
+        var said: [String] = []
+        for _ in 0..<50 {
+            guard let call = sent.last, !said.contains("\(call.number) \(call)") else { break }
+            said.append("\(call.number) \(call)")
+            answer(200, body, date: date)
+        }
+        return said.map { String($0.drop { $0 != " " }.dropFirst()) }
+    }
+
+    static func wish(
+        _ activity: String = "a", step: Int, revision: Int, phase: String = "active", starts: Bool = false
+    ) -> String {
+        let attributes = starts ? #""attributes":{"id":"\#(activity)"},"# : ""
+        return """
+            {"activities":[{"activity":"\(activity)","type":"order",\(attributes)"state":{"step":\(step)},\
+            "revision":\(revision),"phase":"\(phase)","hint":"of a newer server"}]}
+            """
+    }
+
+    /// The JSON of a call's body.
+    static func body(_ call: PhoneCall?) -> JSONObject {
+        call?.body.flatMap { try? JSONValue(parsing: $0) }?.object ?? [:]
+    }
+
+    var ended: [String] {
+        cardActions.compactMap { if case .end(let localID, _, _, _) = $0 { localID } else { nil } }
+    }
+}
