@@ -257,6 +257,16 @@ let package = Package(
         .testTarget(
             name: "LiveActivityCoreTests",
             dependencies: ["LiveActivityCore", "APNSModel", "JSONText", "TestSupport"], swiftSettings: settings),
+        // An app's source as it is, warnings about it included.
+        .testTarget(
+            name: "ContractCorpusTests",
+            dependencies: [
+                "EmojiRangers", "FocusTimer", "JSONText", "LiveActivityCore", "NextUp", "OrderTracking", "Pager",
+                "TestSupport",
+            ],
+            exclude: ["Contracts"],
+            swiftSettings: Array(settings.dropLast())
+        ),
         .testTarget(
             name: "LiveActivityAPITests", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
         .testTarget(

@@ -8,7 +8,10 @@ struct Repository {
     /// Read at the first use. Empty when it cannot be found, which has a test of its own.
     static let here = Repository(containing: #filePath)
 
-    private static let tops = ["Sources", "Examples", "Tests", "script", ".ci", "docs", "Snippets", "Benchmarks"]
+    private static let tops = [
+        "Sources", "Examples", "Tests", "script", ".ci", "docs", "Snippets", "Benchmarks", "Tools/Sources",
+        "Tools/Tests", "Tools/Plugins",
+    ]
 
     init(containing path: String) {
         var folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent()

@@ -75,6 +75,9 @@ enum Arrows {
             "ServiceLifecycle", "UnixSignals", "Yams",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
+        // The package of tools.
+        "SourceContract": ["JSONText", "SwiftParser", "SwiftSyntax"],
+        "islet-contract": ["SourceContract", "JSONText", "ArgumentParser", "Foundation"],
     ]
 
     /// Folders of targets that do not lie in `Sources/<target>`.
@@ -90,6 +93,7 @@ enum Arrows {
     static func target(of path: String) -> String? {
         if let known = elsewhere.first(where: { path.hasPrefix($0.key) }) { return known.value }
         let parts = path.split(separator: "/")
+        if parts.count > 3, parts[0] == "Tools" { return String(parts[2]) }
         return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
     }
 
@@ -98,7 +102,7 @@ enum Arrows {
             + #"import[ \t]+(?:(?:struct|class|enum|protocol|typealias|func|let|var|actor)[ \t]+)?(\w+)"#)
 
     static func check(_ source: Source) -> [Finding] {
-        guard source.isSwift, source.isUnder("Sources", "Examples") else { return [] }
+        guard source.isSwift, source.isUnder("Sources", "Examples", "Tools/Sources") else { return [] }
         guard let target = target(of: source.path), let allowed = table[target] else {
             return [
                 Finding(

@@ -28,12 +28,15 @@ struct CodeRule: CustomStringConvertible, Sendable {
 extension CodeRule {
     private static let pureTargets = ["JSONText", "APNSModel", "LiveActivityCore", "LiveActivityRegistration"]
     @Sendable private static func isPure(_ source: Source) -> Bool {
-        pureTargets.contains { source.isUnder("Sources/\($0)") }
+        pureTargets.contains { source.isUnder("Sources/\($0)") } || source.isUnder("Tools/Sources/SourceContract")
     }
-    @Sendable private static func isProduct(_ source: Source) -> Bool { source.isUnder("Sources", "Examples") }
+    @Sendable private static func isProduct(_ source: Source) -> Bool {
+        source.isUnder("Sources", "Examples", "Tools/Sources")
+    }
     /// A command's own top: there only may work be started and words be printed.
     @Sendable private static func isLibrary(_ source: Source) -> Bool {
-        isProduct(source) && !source.isUnder("Sources/islet") && !source.folders.contains("Command")
+        isProduct(source) && !source.isUnder("Sources/islet", "Tools/Sources/islet-contract")
+            && !source.folders.contains("Command")
     }
 
     static let clock = CodeRule(

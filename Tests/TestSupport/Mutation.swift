@@ -1,14 +1,13 @@
-import JSONText
-import TestSupport
+package import JSONText
 
 /// Turns JSON that fits into JSON that nearly does.
-struct Mutation {
-    var dice: SeededDice
+package struct Mutation {
+    package var dice: SeededDice
 
-    init(seed: UInt64) { dice = SeededDice(seed: seed) }
+    package init(seed: UInt64) { dice = SeededDice(seed: seed) }
 
     /// Between no change and three.
-    mutating func mutated(_ value: JSONValue) -> JSONValue {
+    package mutating func mutated(_ value: JSONValue) -> JSONValue {
         (0..<dice.roll(4)).reduce(value) { value, _ in mutatedOnce(value) }
     }
 

@@ -1,0 +1,4 @@
+/// As ActivityKit has it.
+protocol ActivityAttributes: Codable {
+    associatedtype ContentState: Codable, Hashable
+}

@@ -1,0 +1,47 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+// A package of its own, so that the server's build does not carry swift-syntax.
+let package = Package(
+    name: "islet-tools",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "islet-contract", targets: ["islet-contract"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", .upToNextMajor(from: "603.0.1")),
+    ],
+    targets: [
+        // The server's own, by a link.
+        .target(name: "JSONText", swiftSettings: settings),
+        .target(
+            name: "SourceContract",
+            dependencies: [
+                "JSONText", .product(name: "SwiftParser", package: "swift-syntax"),
+                .product(name: "SwiftSyntax", package: "swift-syntax"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "islet-contract",
+            dependencies: [
+                "SourceContract", "JSONText", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SourceContractTests",
+            dependencies: ["SourceContract", "JSONText"],
+            swiftSettings: settings
+        ),
+    ]
+)

@@ -1,0 +1,49 @@
+package import JSONText
+
+/// A difference between two contracts on which something breaks.
+package struct ContractChange: Sendable, Hashable, CustomStringConvertible {
+    package enum Victim: String, Sendable, Hashable {
+        /// Builds of the app that are out there are sent states and attributes of the new contract.
+        case olderBuilds = "older app builds"
+        /// Cards that run while the app is updated hold states and attributes of the old contract.
+        case runningActivities = "running activities"
+    }
+
+    package let victim: Victim
+    /// The place: `/contentState/eta`.
+    package let pointer: JSONPointer
+    package let problem: String
+
+    package var description: String { "\(pointer): breaks \(victim.rawValue): \(problem)" }
+}
+
+/// Compares two contracts of one activity type.
+package enum ContractComparison {
+    /// What breaks when an app with the new contract takes the place of one with the old.
+    package static func changes(from old: JSONValue, to new: JSONValue) -> [ContractChange] {
+        var changes: [ContractChange] = []
+        let names = (old.object?["attributesType"], new.object?["attributesType"])
+        if names.0 != names.1 {
+            let problem =
+                "it was \(names.0?.text ?? "missing"); a push names the type, and each app knows its own alone"
+            for victim in [ContractChange.Victim.olderBuilds, .runningActivities] {
+                changes.append(
+                    ContractChange(victim: victim, pointer: JSONPointer(tokens: ["attributesType"]), problem: problem))
+            }
+        }
+        for part in ["attributes", "contentState"] {
+            guard let before = old.object?[part], let after = new.object?[part] else { continue }
+            let readers = [
+                (ContractChange.Victim.olderBuilds, SchemaReading(reader: before, writer: after, isNewWriter: true)),
+                (.runningActivities, SchemaReading(reader: after, writer: before, isNewWriter: false)),
+            ]
+            for (victim, reading) in readers {
+                var reading = reading
+                changes += reading.problems(at: part).map {
+                    ContractChange(victim: victim, pointer: $0.pointer, problem: $0.words)
+                }
+            }
+        }
+        return changes
+    }
+}

@@ -1,0 +1,108 @@
+import JSONText
+
+/// What a schema of a contract says, behind references and apart from `null`.
+struct Form {
+    let schema: JSONObject
+    let takesNull: Bool
+    let takesAnything: Bool
+
+    init(_ value: JSONValue, in top: JSONValue) {
+        var value = value
+        var takesNull = false
+        // Contracts have no circles of references alone; those of other hands are cut.
+        for _ in 0..<16 {
+            if let reference = value.object?["$ref"]?.string {
+                value = (try? JSONPointer(String(reference.dropFirst()))).flatMap { top[$0] } ?? true
+            } else if let branches = value.object?["anyOf"]?.array {
+                let others = branches.filter { $0 != ["type": "null"] }
+                guard others.count == 1, others.count < branches.count else { break }
+                takesNull = true
+                value = others[0]
+            } else {
+                break
+            }
+        }
+        schema = value.object ?? [:]
+        takesAnything = value == true || value == [:]
+        let types = schema["type"]?.array?.compactMap(\.string) ?? []
+        self.takesNull = takesNull || types.contains("null") || takesAnything
+    }
+
+    /// JSON's type; integers are numbers.
+    var kind: String? {
+        let types = (schema["type"]?.array?.compactMap(\.string) ?? [schema["type"]?.string].compactMap { $0 })
+            .filter { $0 != "null" }
+        guard types.count == 1 else { return nil }
+        return types[0] == "integer" ? "number" : types[0]
+    }
+
+    var swift: JSONValue? { schema["x-swift"] }
+    var swiftName: String? { swift?.string ?? swift?.object?["type"]?.string }
+    var isEnum: Bool { swiftName == "Enum" }
+    var isRange: Bool { swiftName == "Range" || swiftName == "ClosedRange" }
+    var properties: JSONObject { schema["properties"]?.object ?? [:] }
+    var required: [String] { schema["required"]?.array?.compactMap(\.string) ?? [] }
+    var prefix: [JSONValue]? { schema["prefixItems"]?.array }
+
+    /// What a dictionary's values are.
+    var items: JSONValue? {
+        guard let items = schema["additionalProperties"], items.bool == nil else { return nil }
+        return items
+    }
+
+    var pairs: (key: JSONValue, value: JSONValue)? {
+        guard let hint = swift?.object, let key = hint["key"], let value = hint["value"] else { return nil }
+        return (key, value)
+    }
+
+    var words: String { swiftName ?? schema["type"]?.string ?? "something else" }
+
+    // MARK: - Scalars
+
+    private static let integers = [
+        "Int8": -7...7, "Int16": -15...15, "Int32": -31...31, "Int64": -63...63, "Int": -63...63, "UInt8": 0...8,
+        "UInt16": 0...16, "UInt32": 0...32, "UInt64": 0...64, "UInt": 0...64,
+    ]
+    private static let floating: Set<String> = ["Double", "TimeInterval", "CGFloat", "Float", "Decimal"]
+
+    /// Whether a scalar of this type is decoded from what one of another type is written as, and means the same.
+    func takesWhat(_ other: Form) -> Bool {
+        guard let kind, kind == other.kind else { return kind == nil && schema == other.schema }
+        let (name, written) = (swiftName ?? kind, other.swiftName ?? kind)
+        if name == written { return true }
+        if let range = Self.integers[name] {
+            guard let others = Self.integers[written] else { return false }
+            return range.lowerBound <= others.lowerBound && others.upperBound <= range.upperBound
+        }
+        if Self.floating.contains(name) {
+            let isSingle = name == "Float" && written != "Float"
+            return Self.integers[written] != nil || (Self.floating.contains(written) && !isSingle)
+        }
+        // Any text is a String; not every text is a UUID.
+        return name == "String" || name == "string" || name == "number" && written != "Date"
+    }
+
+    /// Bounds that a hand has added.
+    func tighterBounds(than other: Form) -> [(String, Bool)] {
+        guard Self.integers[swiftName ?? ""] == nil else { return [] }
+        let keywords = [
+            "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "const",
+        ]
+        return keywords.map { ($0, schema[$0] != nil && schema[$0] != other.schema[$0]) }
+    }
+}
+
+extension JSONObject {
+    /// Whether something in it is said elsewhere.
+    var hasReferences: Bool { JSONValue.object(self).hasReferences }
+}
+
+extension JSONValue {
+    var hasReferences: Bool {
+        switch self {
+        case .object(let object): object["$ref"] != nil || object.contains { $0.value.hasReferences }
+        case .array(let elements): elements.contains(where: \.hasReferences)
+        case .null, .bool, .number, .string: false
+        }
+    }
+}

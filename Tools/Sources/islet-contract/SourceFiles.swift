@@ -1,0 +1,58 @@
+import Foundation
+import JSONText
+import SourceContract
+
+/// Reads what the command line names.
+enum SourceFiles {
+    /// Larger files are not read.
+    static let maximumBytes = 8 << 20
+    static let maximumFiles = 10_000
+
+    /// The files, and those of folders with everything beneath them, in the order of their names.
+    static func read(_ paths: [String]) throws(FileProblem) -> [Source] {
+        var sources: [Source] = []
+        for path in paths.flatMap(files) {
+            sources.append(Source(name: path, text: String(decoding: try bytes(path), as: UTF8.self)))
+        }
+        guard !sources.isEmpty else { throw FileProblem("there is no Swift file in \(paths.joined(separator: ", "))") }
+        guard sources.count <= maximumFiles else {
+            throw FileProblem("these are more than \(maximumFiles) files: name those that declare the types")
+        }
+        return sources
+    }
+
+    private static func files(_ path: String) -> [String] {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+            return [path]
+        }
+        let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+        let found = all.filter { $0.hasSuffix(".swift") && !$0.split(separator: "/").contains { $0.hasPrefix(".") } }
+        return found.sorted().map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }
+    }
+
+    static func json(_ path: String) throws(FileProblem) -> JSONValue {
+        let contents = try bytes(path)
+        do throws(JSONSyntaxError) {
+            return try JSONValue(
+                parsing: contents, limits: JSONLimits(bytes: maximumBytes, depth: JSONLimits.deepest))
+        } catch {
+            throw FileProblem("\(path): \(error)")
+        }
+    }
+
+    private static func bytes(_ path: String) throws(FileProblem) -> Data {
+        guard let handle = FileHandle(forReadingAtPath: path),
+            let data = try? handle.read(upToCount: maximumBytes + 1)
+        else { throw FileProblem("\(path) cannot be read, or is empty") }
+        guard data.count <= maximumBytes else { throw FileProblem("\(path) has more than \(maximumBytes) bytes") }
+        return data
+    }
+}
+
+/// Why a file is of no use.
+struct FileProblem: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

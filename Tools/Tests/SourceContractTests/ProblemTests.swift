@@ -1,0 +1,204 @@
+import JSONText
+import SourceContract
+import Testing
+
+/// What cannot be told from the source is said, with its place and what to do.
+struct ProblemTests {
+    struct Case: CustomTestStringConvertible {
+        let state: String
+        /// The line, within the state, and the column of the first problem, and words of its message.
+        let line: Int
+        let column: Int
+        let words: String
+        var testDescription: String { words }
+
+        init(_ line: Int, _ column: Int, _ words: String, _ state: String) {
+            (self.state, self.line, self.column, self.words) = (state, line, column, words)
+        }
+    }
+
+    /// Members of a content state.
+    private static let members = [
+        Case(1, 12, "no type `Money` is known", "var price: Money"),
+        Case(1, 12, "--schema Money=FILE", "var price: Money"),
+        Case(1, 11, "no type `Money` is known", "var all: [Money?]"),
+        Case(1, 12, "no type `Missing.Inner`", "var price: Missing.Inner"),
+        Case(1, 8, "a tuple is not Codable", "var a: (Int, Int)"),
+        Case(1, 8, "a function is not Codable", "var a: () -> Void"),
+        Case(1, 8, "stands for any type that conforms", "var a: any Codable"),
+        Case(1, 8, "`Any` is not Codable", "var a: Any"),
+        Case(1, 8, "`Character` is not Codable", "var a: Character"),
+        Case(1, 8, "`Dictionary` has 2 generic parameters", "var a: Dictionary"),
+        Case(1, 1, "`a` has the property wrapper `@Clamped`", "@Clamped var a: Int"),
+        Case(1, 5, "the type of `a` cannot be told", "var a = compute()"),
+        Case(1, 5, "write it: `a: TYPE = …`", "var a = [1, \"a\"].count"),
+        Case(1, 5, "the type of `a` cannot be told", "var a = []"),
+        Case(1, 5, "the type of `a` cannot be told", "var a = { 5 }()"),
+        Case(1, 5, "several properties in one pattern", "var (a, b) = (1, 2)"),
+        Case(2, 1, "`init(from:)` of its own", "var a: Int\ninit(from decoder: any Decoder) throws { a = 5 }"),
+        Case(2, 1, "`#if` that cannot be decided", "var b: Int\n#if DEBUG\nvar a: Int\n#endif"),
+        Case(2, 1, "CodingKeys are not the compiler's", "var a: Int\nstruct CodingKeys: CodingKey {}"),
+        Case(2, 40, "has nothing named `b`", "var a: Int\nenum CodingKeys: String, CodingKey { case a, b }"),
+        Case(
+            1, 5, "is left out of CodingKeys and has no default",
+            "var a: Int\nvar b = 1\nenum CodingKeys: CodingKey { case b }"),
+        Case(2, 24, "the raw value of `a`", "var a: Int\nenum CodingKeys: String, CodingKey { case a = \"\\(1)\" }"),
+    ]
+
+    @Test(arguments: members) func `what is no guess is an error with its place`(_ given: Case) throws {
+        let before = "struct A: ActivityAttributes {\nstruct ContentState: Codable {\n"
+        let problems = try #require(refusal(before + given.state + "\n}\n}"))
+        let first = try #require(problems.all.first)
+        #expect(first.description.contains(given.words), "\(problems)")
+        #expect(first.place.file == "A.swift")
+        if given.column > 0 { #expect(first.place.line == given.line + 2, "\(problems)") }
+    }
+
+    @Test(arguments: members.filter { $0.line == 1 }) func `columns are those of the compiler`(_ given: Case) throws {
+        let before = "struct A: ActivityAttributes {\nstruct ContentState: Codable {\n"
+        let problems = try #require(refusal(before + given.state + "\n}\n}"))
+        #expect(problems.all.first?.place.column == given.column, "\(problems)")
+    }
+
+    private static let files: [(words: String, source: String)] = [
+        ("no type conforms to `ActivityAttributes`", "struct A: Codable {}"),
+        ("several types conform", "struct A: ActivityAttributes {}\nstruct B: ActivityAttributes {}"),
+        ("`A` has no `ContentState`", "struct A: ActivityAttributes {}"),
+        ("is generic", "struct A<T>: ActivityAttributes { struct ContentState: Codable {} }"),
+        ("this is not Swift", "struct A: ActivityAttributes { struct ContentState: Codable { var a: } }"),
+        ("decoded from a raw value", "struct A: ActivityAttributes { enum ContentState: String, Codable { case a } }"),
+        ("decoded from `[Int]`", "struct A: ActivityAttributes { typealias ContentState = [Int] }"),
+        ("is not seen to be `Codable`", "struct A: ActivityAttributes { struct ContentState {} }"),
+        (
+            "`ContentState` has `init(from:)` from `P`",
+            """
+            protocol P: Decodable {}
+            extension P { init(from decoder: Decoder) throws { fatalError() } }
+            struct A: ActivityAttributes { struct ContentState: Codable, P { var a: Int } }
+            """
+        ),
+        (
+            "this changes how every type is decoded",
+            """
+            extension KeyedDecodingContainer {
+                func decode(_ type: Int.Type, forKey key: Key) throws -> Int { 5 }
+            }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: Int } }
+            """
+        ),
+        (
+            "`@Observable` may be a macro",
+            "struct A: ActivityAttributes { @Observable class ContentState: Codable { var a: Int } }"
+        ),
+        (
+            "leads back to itself",
+            "typealias X = X\nstruct A: ActivityAttributes { struct ContentState: Codable { var a: X } }"
+        ),
+        (
+            "contains itself with ever other arguments",
+            """
+            struct N<T: Codable>: Codable { var next: [N<[T]>] }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: N<Int> } }
+            """
+        ),
+        (
+            "is declared several times",
+            """
+            struct X: Codable {}
+            struct X: Codable {}
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: X } }
+            """
+        ),
+        (
+            "is `CodingKeyRepresentable`",
+            """
+            enum K: String, Codable, CodingKeyRepresentable { case a }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: [K: Int] } }
+            """
+        ),
+        (
+            "the case `a` is there twice",
+            "struct A: ActivityAttributes { enum ContentState: Codable { case a(Int), a(x: Int) } }"
+        ),
+        ("has no case that could be decoded", "struct A: ActivityAttributes { enum ContentState: Codable {} }"),
+        (
+            "the raw value of `E`",
+            """
+            enum E: String, Codable { case a; init?(rawValue: String) { self = .a } }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: E } }
+            """
+        ),
+        (
+            "the actor `E`",
+            "actor E: Codable {}\nstruct A: ActivityAttributes { struct ContentState: Codable { var a: E } }"
+        ),
+        (
+            "`#if` that cannot be decided",
+            """
+            #if BETA
+            struct X: Codable { var a: Int }
+            #else
+            struct X: Codable { var a: String }
+            #endif
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: X } }
+            """
+        ),
+    ]
+
+    @Test(arguments: files) func `what is no contract at all is an error too`(words: String, source: String) throws {
+        let problems = try #require(refusal(source))
+        #expect(problems.description.contains(words), "\(problems)")
+    }
+
+    @Test func `all problems are told at once`() throws {
+        let source = """
+            struct A: ActivityAttributes {
+                struct ContentState: Codable {
+                    var a: Money
+                    var b: (Int, Int)
+                }
+                var c: Other
+            }
+            """
+        let lines = try #require(refusal(source)).all.map { "\($0.place)" }
+        #expect(lines == ["A.swift:6:12", "A.swift:3:16", "A.swift:4:16"])
+    }
+
+    @Test func `a schema from the caller stands where the source does not tell`() throws {
+        let source = """
+            struct A: ActivityAttributes {
+                struct ContentState: Codable { var a: Money; var b: Own }
+                struct Own: Codable { init(from decoder: any Decoder) throws {} }
+            }
+            struct Money: Codable { init(from decoder: any Decoder) throws {} }
+            """
+        let schemas: [String: JSONValue] = ["Money": ["type": "number"], "A.Own": ["type": "string"]]
+        let document = try AppSource([Source(name: "A.swift", text: source)]).contract(schemas: schemas).document
+        let definitions = document.object?["contentState"]?.object?["$defs"]
+        #expect(definitions == ["Money": ["type": "number"], "Own": ["type": "string"]])
+    }
+
+    @Test func `what may be otherwise than it looks is a warning`() throws {
+        let source = """
+            enum Place {
+                struct A: ActivityAttributes {
+                    struct ContentState: Codable, Strange {
+                        var a: Int
+                        func encode(to encoder: any Encoder) throws {}
+                    }
+                }
+            }
+            """
+        let result = try AppSource([Source(name: "A.swift", text: source)]).contract()
+        #expect(result.warnings.map { "\($0.place)" } == ["A.swift:2:5", "A.swift:3:39", "A.swift:5:13"])
+    }
+
+    private func refusal(_ source: String) -> SourceProblems? {
+        do throws(SourceProblems) {
+            _ = try AppSource([Source(name: "A.swift", text: source)]).contract()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
