@@ -14,7 +14,7 @@ enum Arrows {
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
         "APNSClient": nio.union([
-            "APNSModel", "JSONText", "Crypto", "Logging",
+            "APNSModel", "JSONText", "Crypto", "Logging", "NIOHTTP2",
             "Synchronization", "Glibc", "Musl", "Darwin",
         ]),
         "LiveActivityDelivery": [
@@ -58,6 +58,8 @@ enum Arrows {
             "NextUp", "EmbeddedIslet", "APNSClient", "APNSModel", "ArgumentParser", "Hummingbird", "Logging",
             "ServiceLifecycle", "UnixSignals", "Foundation",
         ],
+        "Pushing": ["APNSClient", "APNSModel", "JSONText", "Hummingbird", "ServiceLifecycle", "Logging"],
+        "push-once": ["APNSClient", "APNSModel", "ArgumentParser", "Foundation"],
         "islet": [
             "EmbeddedIslet", "LiveActivityProviders", "NextUp", "APNSClient", "APNSModel", "APNSSimulator",
             "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
@@ -79,6 +81,7 @@ enum Arrows {
         "Examples/FocusTimer/Functions/": "FocusTimer", "Examples/FocusTimer/Command/": "focus-timer",
         "Examples/Pager/Backend/": "Pager", "Examples/Pager/Command/": "pager-desk",
         "Examples/NextUp/Focus/": "NextUp", "Examples/NextUp/Command/": "next-up",
+        "Examples/Pushing/Articles/": "Pushing", "Examples/Pushing/Command/": "push-once",
     ]
 
     static func target(of path: String) -> String? {
