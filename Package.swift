@@ -46,7 +46,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v16)],
     products: [
         .executable(name: "islet", targets: ["islet"]),
-        .library(name: "APNSClient", targets: ["APNSModel", "APNSClient"]),
+        .library(name: "APNSClient", targets: ["APNSModel", "APNSClient", "JSONText"]),
         .library(name: "EmbeddedIslet", targets: ["EmbeddedIslet", "LiveActivityProviders"]),
         .library(name: "APNSSimulator", targets: ["APNSSimulator"]),
         .library(name: "LiveActivityClient", targets: ["LiveActivityClient"]),
@@ -73,7 +73,7 @@ let package = Package(
         .target(name: "APNSModel", dependencies: ["JSONText"], swiftSettings: settings),
         .target(
             name: "APNSClient",
-            dependencies: ["APNSModel", "JSONText", crypto, logging] + nio,
+            dependencies: ["APNSModel", "JSONText", crypto, logging, product("NIOHTTP2", "swift-nio-http2")] + nio,
             swiftSettings: settings
         ),
         .target(
@@ -211,6 +211,18 @@ let package = Package(
             path: "Examples/NextUp/Command",
             swiftSettings: settings
         ),
+        .target(
+            name: "Pushing",
+            dependencies: ["APNSClient", "APNSModel", "JSONText", hummingbird, lifecycle, logging],
+            path: "Examples/Pushing/Articles",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "push-once",
+            dependencies: ["APNSClient", "APNSModel", product("ArgumentParser", "swift-argument-parser")],
+            path: "Examples/Pushing/Command",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "islet",
             dependencies: [
@@ -242,7 +254,7 @@ let package = Package(
         .testTarget(
             name: "APNSClientTests",
             dependencies: [
-                "APNSClient", "APNSModel", "HTTP2TestServer", "JSONText", crypto, logging,
+                "APNSClient", "APNSModel", "APNSSimulator", "HTTP2TestServer", "JSONText", crypto, logging,
                 product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             swiftSettings: settings

@@ -16,6 +16,12 @@ public final class APNSSimulator: Sendable {
         public var host = "127.0.0.1"
         /// One port for each environment that is served; 0 takes a free one.
         public var ports: [APNSEnvironment: Int] = [.sandbox: 0]
+        /// One port for the channel management of each environment; a free one for each of `ports` when `nil`.
+        public var managementPorts: [APNSEnvironment: Int]?
+        /// The apps with the Broadcast Capability; every app when `nil`.
+        public var broadcastApps: Set<BundleID>?
+        /// How many broadcast channels an app may have in an environment.
+        public var channelsPerApp = 10_000
         /// The port of the control API; 0 takes a free one, `nil` serves none.
         public var controlPort: Int?
         /// Host names its certificate is for, besides `localhost`, `127.0.0.1` and `::1`.
@@ -59,6 +65,8 @@ public final class APNSSimulator: Sendable {
         public let host: String
         /// The port of each environment.
         public let ports: [APNSEnvironment: Int]
+        /// The port of each environment's channel management.
+        public let managementPorts: [APNSEnvironment: Int]
         /// The port of the control API, if it is served.
         public let controlPort: Int?
         /// The certificate that a client has to trust, as PEM text.
@@ -100,6 +108,8 @@ public final class APNSSimulator: Sendable {
         limits.received = max(1, configuration.rememberedPushes)
         limits.reports = configuration.reportLimits
         limits.hasBackend = backend != nil
+        limits.broadcastApps = configuration.broadcastApps
+        limits.channelsPerApp = configuration.channelsPerApp
         limits.usesWireSpelling = !configuration.spellsAsDocumented
         var world = World(seed: configuration.seed, limits: limits)
         for key in configuration.keys { world.directory.keys[key.keyID] = key }
@@ -143,23 +153,41 @@ public final class APNSSimulator: Sendable {
         }
     }
 
-    private func listen(_ listeners: inout [any Channel]) async throws -> [APNSEnvironment: Int] {
+    /// The ports of pushes and of channel management.
+    private struct Ports {
+        var push: [APNSEnvironment: Int] = [:]
+        var management: [APNSEnvironment: Int] = [:]
+    }
+
+    private func listen(_ listeners: inout [any Channel]) async throws -> Ports {
         let server = FrontServer(engine: engine, tls: try authority.serverContext(), connections: connections)
-        var ports: [APNSEnvironment: Int] = [:]
+        var ports = Ports()
         for (environment, port) in configuration.ports {
-            let channel = try await server.bind(
-                host: configuration.host, port: port,
-                settings: FrontConnection.Settings(
-                    environment: environment, streams: max(1, configuration.streams),
-                    punishesErrors: configuration.dropsStreamsAfterErrors))
+            let channel = try await bind(server, environment, port, isManagement: false)
             listeners.append(channel)
-            ports[environment] = channel.localAddress?.port
+            ports.push[environment] = channel.localAddress?.port
         }
-        bound.withLock { $0 = ports }
+        for (environment, port) in configuration.managementPorts ?? configuration.ports.mapValues({ _ in 0 }) {
+            let channel = try await bind(server, environment, port, isManagement: true)
+            listeners.append(channel)
+            ports.management[environment] = channel.localAddress?.port
+        }
+        let push = ports.push
+        bound.withLock { $0 = push }
         return ports
     }
 
-    private func serve(_ ports: [APNSEnvironment: Int]) async throws {
+    private func bind(
+        _ server: FrontServer, _ environment: APNSEnvironment, _ port: Int, isManagement: Bool
+    ) async throws -> any Channel {
+        try await server.bind(
+            host: configuration.host, port: port,
+            settings: FrontConnection.Settings(
+                environment: environment, streams: max(1, configuration.streams),
+                punishesErrors: configuration.dropsStreamsAfterErrors, isManagement: isManagement))
+    }
+
+    private func serve(_ ports: Ports) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.engine.keepTime(every: Self.tick) }
             group.addTask {
@@ -182,9 +210,12 @@ public final class APNSSimulator: Sendable {
     /// The ports it listens on, once it does.
     var boundPorts: [APNSEnvironment: Int]? { bound.withLock { $0 } }
 
-    private func announce(_ ports: [APNSEnvironment: Int], controlPort: Int?) {
+    private func announce(_ ports: Ports, controlPort: Int?) {
         startup.settle(
-            .success(Addresses(host: configuration.host, ports: ports, controlPort: controlPort, caPEM: caPEM)))
+            .success(
+                Addresses(
+                    host: configuration.host, ports: ports.push, managementPorts: ports.management,
+                    controlPort: controlPort, caPEM: caPEM)))
     }
 
     private func close(_ listeners: [any Channel]) async {

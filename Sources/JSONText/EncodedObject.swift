@@ -13,6 +13,17 @@ public struct EncodedObject: Sendable, Hashable {
         bytes = JSONValue.object(object).bytes
     }
 
+    /// The object that an `Encodable` value writes, dates as Swift's own `JSONEncoder` writes them by default: what an
+    /// app's `Codable` content state decodes.
+    ///
+    /// Throws ``JSONEncodingError`` for what is not an object, and for a number that is not finite.
+    public init(encoding value: some Encodable) throws(JSONEncodingError) {
+        guard case .object(let object) = try JSONValue(encoding: value) else {
+            throw JSONEncodingError(pointer: .root, detail: "it does not write an object")
+        }
+        self.init(object)
+    }
+
     /// An object that was written here and kept: `nil` for bytes that cannot be one. Not parsed again.
     package init?(stored bytes: [UInt8]) {
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "{"), bytes.last == UInt8(ascii: "}") else { return nil }

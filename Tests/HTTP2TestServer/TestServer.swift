@@ -105,11 +105,12 @@ package final class TestServer: Sendable {
     /// - Parameters:
     ///   - streamWindow: How much of a request's body may come in before the client has to wait.
     ///   - receiveBuffer: The size of the sockets' receive buffers, in bytes; the system's own when `nil`.
+    ///   - authority: Who vouches for it; one of its own when `nil`.
     package static func run(
         streams: Int = 1_000, streamWindow: Int = 65_535, receiveBuffer: Int? = nil, protocols: [String] = ["h2"],
-        script: @escaping Script, body: (TestServer) async throws -> Void
+        authority: TestAuthority? = nil, script: @escaping Script, body: (TestServer) async throws -> Void
     ) async throws {
-        let server = TestServer(try TestAuthority(), script)
+        let server = TestServer(try authority ?? TestAuthority(), script)
         let tls = try NIOSSLContext(configuration: server.authority.makeServerConfiguration(protocols: protocols))
         let settings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: streams),

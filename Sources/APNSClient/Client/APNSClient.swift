@@ -18,7 +18,7 @@ import Synchronization
 /// High priority pushes leave before low ones that wait, but for a share that `Options` leaves to these. Pushes of one
 /// priority leave in the order in which they were submitted; APNs promises no order.
 public final class APNSClient: PushSender, Sendable {
-    private struct RouteKey: Hashable {
+    struct RouteKey: Hashable {
         let bundleID: BundleID
         let environment: APNSEnvironment
     }
@@ -31,24 +31,32 @@ public final class APNSClient: PushSender, Sendable {
 
     private let routes: [RouteKey: ConnectionPool]
     private let pools: [ConnectionPool]
-    private let options: Options
+    let broadcastRoutes: [RouteKey: BroadcastRoute]
+    private let callPools: [CallPool]
+    let options: Options
+    let time: TimeSource
+    private let observer: (any APNSClientObserver)?
     private let stopSignal = AsyncStream<Never>.makeStream()
     private let isRunning = Mutex(false)
 
     /// - Parameters:
     ///   - time: The clocks; tests give their own.
     ///   - logger: Gets `debug` messages about connections, never a token, key or payload. Without one, nothing.
+    ///   - observer: Hears what the client does; nobody when `nil`.
     ///   - dice: From 0 up to 1, for waits.
     /// - Throws: `APNSClientError`: two routes for one app and environment, trust roots that cannot be read, an option
     ///   outside its range.
     public init(
         routes: [Route], time: TimeSource = APNSClient.liveTime, options: Options = Options(),
         logger: Logger = Logger(label: "APNSClient", factory: { _ in SwiftLogNoOpLogHandler() }),
+        observer: (any APNSClientObserver)? = nil,
         dice: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) throws(APNSClientError) {
         try options.validate()
         var byRoute: [RouteKey: ConnectionPool] = [:]
         var byKey: [PoolKey: ConnectionPool] = [:]
+        var broadcasts: [RouteKey: BroadcastRoute] = [:]
+        var calls = CallPools(options: options, time: time, dice: dice)
         for route in routes {
             let routeKey = RouteKey(bundleID: route.bundleID, environment: route.environment)
             guard byRoute[routeKey] == nil else {
@@ -60,23 +68,29 @@ public final class APNSClient: PushSender, Sendable {
             if let known = byKey[poolKey] {
                 pool = known
             } else {
-                pool = try Self.makePool(route, time, options, logger, dice)
+                pool = try Self.makePool(route, time, options, logger, observer, dice)
             }
             byKey[poolKey] = pool
             byRoute[routeKey] = pool
+            broadcasts[routeKey] = calls.route(for: route)
         }
         self.routes = byRoute
         pools = byKey.values.sorted { $0.status.endpoint.description < $1.status.endpoint.description }
+        broadcastRoutes = broadcasts
+        callPools = calls.all
         self.options = options
+        self.time = time
+        self.observer = observer
     }
 
     deinit {
         for pool in pools { pool.stop(within: .zero) }
+        for pool in callPools { pool.stop(within: .zero) }
     }
 
     private static func makePool(
         _ route: Route, _ time: TimeSource, _ options: Options, _ logger: Logger,
-        _ dice: @escaping @Sendable () -> Double
+        _ observer: (any APNSClientObserver)?, _ dice: @escaping @Sendable () -> Double
     ) throws(APNSClientError) -> ConnectionPool {
         let limits = ConnectionLimits(
             concurrentStreams: options.maximumConcurrentStreams, settingsTimeout: options.connectTimeout,
@@ -84,14 +98,16 @@ public final class APNSClient: PushSender, Sendable {
             pingTimeout: options.keepAliveTimeout)
         let context = ConnectionContext(
             endpoint: route.endpoint, security: try TransportSecurity(route.trustRoots, host: route.endpoint.host),
-            signer: ProviderTokenSigner(route.key), time: time, limits: limits, connectTimeout: options.connectTimeout,
+            signer: ProviderTokenSigner(route.key), time: time, limits: limits, proxy: options.proxy,
+            connectTimeout: options.connectTimeout,
             writeTimeout: options.writeTimeout, logger: logger, dice: dice)
         let machine = PoolMachine(
             .init(
                 connections: options.maximumConnections, idleLifetime: options.idleConnectionLifetime,
                 queue: .init(waiting: options.maximumQueuedPushes, lowPriorityTurn: options.lowPriorityTurn)),
             backoff: Backoff(first: options.reconnectDelay, longest: options.maximumReconnectDelay))
-        return ConnectionPool(machine, key: route.key, context, on: MultiThreadedEventLoopGroup.singleton)
+        return ConnectionPool(
+            machine, key: route.key, context, on: MultiThreadedEventLoopGroup.singleton, observer: observer)
     }
 
     // MARK: Sending
@@ -116,7 +132,8 @@ public final class APNSClient: PushSender, Sendable {
         var runKey: RouteKey?
         var runPool: ConnectionPool?
         for (index, push) in pushes.enumerated() {
-            let pending = PendingPush(push, index: index, completion: completion)
+            let trace = observer.map { PushTrace(push.request, $0, time) }
+            let pending = PendingPush(push, index: index, trace: trace, completion: completion)
             let key = RouteKey(bundleID: push.request.topic.bundleID, environment: push.request.environment)
             if key != runKey {
                 if let runPool, !run.isEmpty { runPool.submit(run) }
@@ -158,7 +175,9 @@ public final class APNSClient: PushSender, Sendable {
     /// more than once; it returns when everything is closed.
     public func shutdown(within grace: Duration) async {
         for pool in pools { pool.stop(within: grace) }
+        for pool in callPools { pool.stop(within: grace) }
         for pool in pools { await pool.stopped() }
+        for pool in callPools { await pool.stopped() }
         stopSignal.continuation.finish()
     }
 

@@ -9,6 +9,10 @@ public struct APNSClientError: Error, Sendable, Hashable, CustomStringConvertibl
         public static let invalidEndpoint = Self(description: "invalidEndpoint")
         /// The trust roots are missing, or are not PEM certificates.
         public static let invalidTrustRoots = Self(description: "invalidTrustRoots")
+        /// The proxy cannot be one.
+        public static let invalidProxy = Self(description: "invalidProxy")
+        /// The text is no bundle id.
+        public static let invalidBundleID = Self(description: "invalidBundleID")
         /// Two routes name the same app and environment.
         public static let duplicateRoute = Self(description: "duplicateRoute")
         /// An option is outside its range.

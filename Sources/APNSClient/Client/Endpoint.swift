@@ -5,6 +5,8 @@ extension APNSClient {
     public struct Endpoint: Sendable, Hashable, CustomStringConvertible {
         /// Apple's port, with 2197 as its alternative.
         public static let standardPort = 443
+        /// Apple's other port, for networks whose firewalls watch 443: the same service.
+        public static let alternativePort = 2197
 
         /// A DNS name or an address, without brackets.
         public let host: String
@@ -53,16 +55,35 @@ extension APNSClient {
             try self.init(host: String(host), port: port)
         }
 
-        private init(apple host: String) {
+        private init(apple host: String, port: Int = standardPort) {
             self.host = host
-            port = Self.standardPort
+            self.port = port
         }
 
-        /// Apple's endpoint for an environment.
-        public static func apple(_ environment: APNSEnvironment) -> Self {
+        /// Apple's endpoint for an environment (Apple, "Sending notification requests to APNs").
+        ///
+        /// - Parameter usesAlternativePort: Whether to connect to port 2197 instead of 443.
+        public static func apple(_ environment: APNSEnvironment, usesAlternativePort: Bool = false) -> Self {
+            let port = usesAlternativePort ? alternativePort : standardPort
+            return switch environment {
+            case .production: Self(apple: "api.push.apple.com", port: port)
+            case .sandbox: Self(apple: "api.sandbox.push.apple.com", port: port)
+            }
+        }
+
+        /// Where some of Apple's pages send broadcasts to.
+        static func appleBroadcast(_ environment: APNSEnvironment) -> Self {
             switch environment {
-            case .production: Self(apple: "api.push.apple.com")
-            case .sandbox: Self(apple: "api.sandbox.push.apple.com")
+            case .production: Self(apple: "api-broadcast.push.apple.com")
+            case .sandbox: Self(apple: "api-broadcast.sandbox.push.apple.com")
+            }
+        }
+
+        /// Where channels are managed (Apple, "Sending channel management requests to APNs").
+        static func appleManagement(_ environment: APNSEnvironment) -> Self {
+            switch environment {
+            case .production: Self(apple: "api-manage-broadcast.push.apple.com", port: 2196)
+            case .sandbox: Self(apple: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
             }
         }
 
@@ -71,6 +92,9 @@ extension APNSClient {
 
         /// The pseudo-header `:authority`.
         var authority: String { port == Self.standardPort ? bracketedHost : "\(bracketedHost):\(port)" }
+
+        /// What CONNECT names: always with the port.
+        var hostAndPort: String { "\(bracketedHost):\(port)" }
 
         private var bracketedHost: String { host.contains(":") ? "[\(host)]" : host }
     }

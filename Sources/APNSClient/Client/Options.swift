@@ -33,6 +33,9 @@ extension APNSClient {
         /// How long `run()` waits for open answers when it is stopped.
         public var shutdownGrace = Duration.seconds(10)
 
+        /// The HTTP proxy that all connections go through; none when `nil`. Environment variables are not looked at.
+        public var proxy: Proxy?
+
         /// The defaults.
         public init() {}
 

@@ -15,19 +15,25 @@ extension APNSClient {
         public var endpoint: Endpoint
         /// Whom the connection trusts.
         public var trustRoots: TrustRoots
+        /// Where broadcasts go, and where channels are managed. Made for connections of their own, when they are used.
+        public var broadcast: BroadcastEndpoints
 
         /// - Parameters:
         ///   - endpoint: Apple's for the environment, unless a simulator or a proxy is meant.
         ///   - trustRoots: The operating system's, unless the endpoint has a certificate of its own authority.
+        ///   - broadcast: Apple's for the environment, with `endpoint` to send to if one is given.
         public init(
             bundleID: BundleID, environment: APNSEnvironment, key: ProviderKey, endpoint: Endpoint? = nil,
-            trustRoots: TrustRoots = .system
+            trustRoots: TrustRoots = .system, broadcast: BroadcastEndpoints? = nil
         ) {
             self.bundleID = bundleID
             self.environment = environment
             self.key = key
             self.endpoint = endpoint ?? .apple(environment)
             self.trustRoots = trustRoots
+            var standard = BroadcastEndpoints.apple(environment)
+            if let endpoint { (standard.send, standard.sendFallback) = (endpoint, nil) }
+            self.broadcast = broadcast ?? standard
         }
     }
 
@@ -53,6 +59,8 @@ extension APNSClient {
         public let clockSkew: Duration?
         /// Why the last connection failed or ended; `nil` once a later one stands.
         public let lastError: String?
+        /// The same for programs: what a proxy said, for instance.
+        public let lastEnd: ConnectionEndReason?
         /// The connections that stand, the oldest first, with those that only finish their streams.
         public let connections: [ConnectionStatus]
     }

@@ -19,17 +19,24 @@ final class Connection: Sendable {
     ) -> Connection {
         let connection = Connection(ConnectionHandler(id: id, context, owner: owner), eventLoop)
         let handler = connection.handler
+        let limit = TimeAmount.nanoseconds(context.connectTimeout.wholeNanoseconds)
         ClientBootstrap(group: eventLoop)
-            .connectTimeout(.nanoseconds(context.connectTimeout.wholeNanoseconds))
+            .connectTimeout(limit)
             .channelOption(.socketOption(.so_keepalive), value: 1)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers(
-                        context.security.makeHandler(), handler.value)
+                    let pipeline = channel.pipeline.syncOperations
+                    if let proxy = context.proxy {
+                        try pipeline.addHandler(ProxyHandler(proxy, to: context.endpoint, limit: limit))
+                    }
+                    try context.security.addHandlers(to: pipeline)
+                    try pipeline.addHandler(handler.value)
                 }
             }
-            .connect(host: context.endpoint.host, port: context.endpoint.port)
+            .connect(
+                host: context.proxy?.host ?? context.endpoint.host, port: context.proxy?.port ?? context.endpoint.port
+            )
             .whenFailure { error in handler.value.connectFailed(error) }
         return connection
     }

@@ -8,6 +8,7 @@ struct ConnectionContext: Sendable {
     let signer: ProviderTokenSigner
     let time: TimeSource
     let limits: ConnectionLimits
+    let proxy: APNSClient.Proxy?
     let connectTimeout: Duration
     let writeTimeout: Duration
     let logger: Logger
@@ -23,5 +24,6 @@ protocol ConnectionOwner: AnyObject, Sendable {
     func connectionIsReady(_ connection: PoolMachine.ConnectionID)
     func connectionRetires(_ connection: PoolMachine.ConnectionID, wasUseful: Bool)
     func connectionEnded(_ connection: PoolMachine.ConnectionID, _ end: ConnectionEnd, wasUseful: Bool)
+    func connectionRenewedToken(_ connection: PoolMachine.ConnectionID, issuedAt: UnixTime)
     func connectionReports(_ connection: PoolMachine.ConnectionID, _ status: APNSClient.ConnectionStatus)
 }

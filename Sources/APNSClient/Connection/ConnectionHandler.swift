@@ -115,7 +115,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context channelContext: ChannelHandlerContext, error: any Error) {
-        if case NIOSSLError.uncleanShutdown = error, case .serving = stage {
+        if let error = error as? APNSClient.ProxyError {
+            close(.proxy(error))
+        } else if case NIOSSLError.uncleanShutdown = error, case .serving = stage {
             close(.closedByPeer)
         } else if case .serving = stage {
             close(.failed("the connection to \(context.endpoint) was lost: \(error)"))
@@ -136,7 +138,11 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// The TCP connection could not be made.
     func connectFailed(_ error: any Error) {
-        close(.failed(TransportSecurity.describe(error, context.endpoint)))
+        if let proxy = context.proxy {
+            close(.proxy(.unreachable(TransportSecurity.reason(error, "\(proxy)"))))
+        } else {
+            close(.failed(TransportSecurity.describe(error, context.endpoint)))
+        }
     }
 
     private func timePassed() {
@@ -186,7 +192,13 @@ final class ConnectionHandler: ChannelInboundHandler {
             toldFull = batch.count == allowance.streams
             guard !batch.isEmpty, useToken(now) else { return }
             var unopened: [Attempt] = []
-            for attempt in batch where !machine.open(attempt) { unopened.append(attempt) }
+            for attempt in batch {
+                if machine.open(attempt) {
+                    attempt.pending.trace?.sent(at: now)
+                } else {
+                    unopened.append(attempt)
+                }
+            }
             if !unopened.isEmpty { owner.requeue(unopened) }
             flush()
             if batch.count < min(allowance.streams, PoolMachine.batchSize) { return }
@@ -197,6 +209,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         do {
             if let token = try tokens.token(wall: context.time.wall(), now, nextStreamID: machine.nextStreamID) {
                 machine.use(token)
+                owner.connectionRenewedToken(id, issuedAt: token.issuedAt)
             }
             return true
         } catch {

@@ -78,7 +78,8 @@ package enum EndpointProbe {
             channel = try await ClientBootstrap(group: eventLoop).connectTimeout(limit)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandlers(security.makeHandler(), Watcher(promise))
+                        try security.addHandlers(to: channel.pipeline.syncOperations)
+                        try channel.pipeline.syncOperations.addHandler(Watcher(promise))
                     }
                 }
                 .connect(host: endpoint.host, port: endpoint.port).get()

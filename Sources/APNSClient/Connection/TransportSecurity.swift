@@ -22,8 +22,10 @@ struct TransportSecurity: Sendable {
         serverName = (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
     }
 
-    func makeHandler() throws -> NIOSSLClientHandler {
-        try NIOSSLClientHandler(context: context, serverHostname: serverName)
+    /// Adds TLS, and behind it what looks at the peer's name.
+    func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations) throws {
+        try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: serverName))
+        if let serverName { try pipeline.addHandler(ServerNameCheck(serverName)) }
     }
 
     private static func roots(_ roots: APNSClient.TrustRoots) throws(APNSClientError) -> NIOSSLTrustRoots {
@@ -61,12 +63,21 @@ struct TransportSecurity: Sendable {
                 return "TLS: the certificate of \(endpoint) does not name this host"
             default: return "TLS: the connection to \(endpoint) failed: \(error)"
             }
+        case is ServerNameCheck.WrongName: return "TLS: the certificate of \(endpoint) does not name this host"
         case is NIOSSLExtraError: return "TLS: the certificate of \(endpoint) does not name this host (\(error))"
+        case let error as APNSClient.ProxyError: return error.description
+        default: return "no connection to \(reason(error, "\(endpoint)"))"
+        }
+    }
+
+    /// The same of the TCP connection alone, behind the name of its other end.
+    static func reason(_ error: any Error, _ end: String) -> String {
+        switch error {
         case let error as NIOConnectionError:
             let first = error.connectionErrors.first.map { "\($0.error)" } ?? "the name has no address"
-            return "no connection to \(endpoint): \(first)"
-        case ChannelError.connectTimeout: return "no connection to \(endpoint): it took too long"
-        default: return "no connection to \(endpoint): \(error)"
+            return "\(end): \(first)"
+        case ChannelError.connectTimeout: return "\(end): it took too long"
+        default: return "\(end): \(error)"
         }
     }
 }

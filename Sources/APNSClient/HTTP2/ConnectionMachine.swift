@@ -259,7 +259,7 @@ struct ConnectionMachine {
         switch end {
         case .violation(let violation): output.writeGoAway(violation.errorCode)
         case .drained, .stopped, .keepAliveTimedOut: output.writeGoAway(.noError)
-        case .closedByPeer, .failed, .writeTimedOut: break
+        case .closedByPeer, .failed, .proxy, .writeTimedOut: break
         }
         phase = .closed(end)
         for place in ring.streams.indices where ring[place].phase != .free {

@@ -73,7 +73,7 @@ struct HeaderBlockWriter {
         output.writeHPACKLiteralName(.id)
         output.writeInteger(36 as UInt8)
         output.writePushID(request.id)
-        writeOwn(.expiration, String(request.expiration.headerValue), into: &output)
+        if let seconds = request.expiration.headerValue { writeOwn(.expiration, String(seconds), into: &output) }
         if let collapseID = request.collapseID { writeOwn(.collapseID, collapseID.text, into: &output) }
     }
 

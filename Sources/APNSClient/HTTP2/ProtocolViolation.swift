@@ -55,6 +55,8 @@ enum ConnectionEnd: Hashable, Sendable {
     case closedByPeer
     /// It failed before it could be used, or while it was; the text is for people and holds no secret.
     case failed(String)
+    /// A proxy did not open the way to the peer.
+    case proxy(APNSClient.ProxyError)
     /// Its open streams did not end within the time given for stopping.
     case stopped
 
@@ -67,6 +69,7 @@ enum ConnectionEnd: Hashable, Sendable {
         case .writeTimedOut: "the peer did not read what was sent; the connection was closed"
         case .closedByPeer: "the peer closed the connection"
         case .failed(let text): text
+        case .proxy(let error): error.description
         case .stopped: "the connection was closed because the client stops"
         }
     }

@@ -5,21 +5,25 @@ final class PendingPush: Sendable {
     typealias Completion = @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void
 
     let push: Push
+    /// For the observer, if there is one.
+    let trace: PushTrace?
     private let index: Int
     private let completion: Completion
 
-    init(_ push: Push, index: Int, completion: @escaping Completion) {
+    init(_ push: Push, index: Int, trace: PushTrace? = nil, completion: @escaping Completion) {
         self.push = push
+        self.trace = trace
         self.index = index
         self.completion = completion
     }
 
     func complete(_ result: Result<PushAnswer, PushFailure>) {
+        trace?.completed(result)
         completion(index, result)
     }
 
     func fail(_ code: PushFailure.Code, _ detail: String) {
-        completion(index, .failure(PushFailure(code, detail)))
+        complete(.failure(PushFailure(code, detail)))
     }
 }
 

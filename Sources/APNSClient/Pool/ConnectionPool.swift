@@ -11,6 +11,9 @@ final class ConnectionPool: ConnectionOwner {
         var connections: [PoolMachine.ConnectionID: Connection] = [:]
         var reports: [PoolMachine.ConnectionID: APNSClient.ConnectionStatus] = [:]
         var clockSkew: Duration?
+        /// When each connection was dialed, then when it could be used. Only filled for an observer.
+        var since: [PoolMachine.ConnectionID: (isOpen: Bool, time: MonotonicTime)] = [:]
+        var lastEnd: APNSClient.ConnectionEndReason?
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -18,13 +21,18 @@ final class ConnectionPool: ConnectionOwner {
 
     let key: ProviderKey
     private let context: ConnectionContext
+    private let observer: (any APNSClientObserver)?
     /// Where its timers run.
     private let eventLoop: any EventLoop
     private let placeLoops: [any EventLoop]
     private let state: Mutex<State>
 
-    init(_ machine: PoolMachine, key: ProviderKey, _ context: ConnectionContext, on group: any EventLoopGroup) {
+    init(
+        _ machine: PoolMachine, key: ProviderKey, _ context: ConnectionContext, on group: any EventLoopGroup,
+        observer: (any APNSClientObserver)? = nil
+    ) {
         self.key = key
+        self.observer = observer
         self.context = context
         placeLoops = Self.loops(for: machine.places.count, of: group)
         eventLoop = placeLoops.first ?? group.next()
@@ -44,6 +52,7 @@ final class ConnectionPool: ConnectionOwner {
     func submit(_ attempts: [Attempt]) {
         let now = now
         perform(state.withLock { $0.machine.enqueue(attempts, now: now) })
+        reportQueue()
     }
 
     var status: APNSClient.RouteStatus {
@@ -54,7 +63,8 @@ final class ConnectionPool: ConnectionOwner {
                 endpoint: context.endpoint, keyID: key.keyID, teamID: key.teamID,
                 isConnected: state.machine.isConnected, openStreams: connections.reduce(0) { $0 + $1.openStreams },
                 maximumStreams: ready.reduce(0) { $0 + $1.maximumStreams }, queued: state.machine.queue.count,
-                clockSkew: state.clockSkew, lastError: state.machine.lastFailure, connections: connections)
+                clockSkew: state.clockSkew, lastError: state.machine.lastFailure, lastEnd: state.lastEnd,
+                connections: connections)
         }
     }
 
@@ -101,6 +111,7 @@ final class ConnectionPool: ConnectionOwner {
     ) {
         let actions = state.withLock { $0.machine.pull(connection, allowance, now: now, into: &batch) }
         perform(actions)
+        if !batch.isEmpty { reportQueue() }
     }
 
     func requeue(_ attempts: [Attempt]) {
@@ -109,7 +120,11 @@ final class ConnectionPool: ConnectionOwner {
     }
 
     func connectionIsReady(_ connection: PoolMachine.ConnectionID) {
-        state.withLock { $0.machine.ready(connection) }
+        state.withLock { state in
+            state.machine.ready(connection)
+            state.lastEnd = nil
+        }
+        reportOpened(connection)
     }
 
     func connectionRetires(_ connection: PoolMachine.ConnectionID, wasUseful: Bool) {
@@ -124,10 +139,16 @@ final class ConnectionPool: ConnectionOwner {
         let actions = state.withLock { state in
             state.connections[connection] = nil
             state.reports[connection] = nil
+            if end != .drained { state.lastEnd = APNSClient.ConnectionEndReason(end) }
             return state.machine.ended(connection, reason, wasUseful: wasUseful, now: now, dice: dice)
         }
+        reportEnded(connection, end)
         perform(actions)
         resumeIfStopped()
+    }
+
+    func connectionRenewedToken(_ connection: PoolMachine.ConnectionID, issuedAt: UnixTime) {
+        observer?.providerTokenRenewed(info(connection), issuedAt: issuedAt)
     }
 
     func connectionReports(_ connection: PoolMachine.ConnectionID, _ status: APNSClient.ConnectionStatus) {
@@ -155,7 +176,44 @@ final class ConnectionPool: ConnectionOwner {
         }
     }
 
+    // MARK: The observer
+
+    private func info(_ connection: PoolMachine.ConnectionID) -> APNSClient.ConnectionInfo {
+        APNSClient.ConnectionInfo(
+            endpoint: context.endpoint, keyID: key.keyID, teamID: key.teamID, number: connection)
+    }
+
+    private func reportQueue() {
+        guard let observer else { return }
+        observer.queueChanged(context.endpoint, keyID: key.keyID, depth: state.withLock { $0.machine.queue.count })
+    }
+
+    private func reportOpened(_ connection: PoolMachine.ConnectionID) {
+        guard let observer else { return }
+        let now = now
+        let dialed = state.withLock { state in
+            defer { state.since[connection] = (true, now) }
+            return state.since[connection]?.time ?? now
+        }
+        observer.connectionOpened(info(connection), after: now - dialed)
+    }
+
+    private func reportEnded(_ connection: PoolMachine.ConnectionID, _ end: ConnectionEnd) {
+        guard let observer else { return }
+        let before = state.withLock { $0.since.removeValue(forKey: connection) }
+        let reason = APNSClient.ConnectionEndReason(end)
+        if let before, before.isOpen {
+            observer.connectionClosed(info(connection), reason: reason, after: now - before.time)
+        } else {
+            observer.connectionFailed(info(connection), reason: reason)
+        }
+    }
+
     private func dial(_ id: PoolMachine.ConnectionID, on loop: any EventLoop) {
+        if observer != nil {
+            let now = now
+            state.withLock { $0.since[id] = (false, now) }
+        }
         let connection = Connection.open(id, context, owner: self, on: loop)
         let isStopping = state.withLock { state in
             state.connections[id] = connection

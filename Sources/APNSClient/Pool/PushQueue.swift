@@ -35,7 +35,7 @@ struct PushQueue {
         let isTaken =
             switch attempt.push.request.priority {
             case .high: high.append(attempt, limit: limits.waiting)
-            case .low: low.append(attempt, limit: limits.waiting)
+            case .low, .lowest: low.append(attempt, limit: limits.waiting)
             }
         if isTaken { nextOrder += 1 }
         return isTaken

@@ -12,7 +12,7 @@ public struct StartPayload: Sendable, Hashable {
         /// An update token (iOS 18 and later).
         case updateToken
         /// The broadcast channel of this base64 id. On a system before iOS 18 the start fails.
-        case channel(String)
+        case channel(ChannelID)
     }
 
     /// The body as it is sent.
@@ -41,7 +41,7 @@ public struct StartPayload: Sendable, Hashable {
         switch input {
         case .unspecified: break
         case .updateToken: text.member("input-push-token", 1)
-        case .channel(let id): text.member("input-push-channel", id)
+        case .channel(let id): text.member("input-push-channel", id.text)
         }
         bytes = try text.finished(
             limit: PushType.liveactivity.maximumPayloadBytes,
@@ -63,20 +63,8 @@ public struct UpdatePayload: Sendable, Hashable {
         timestamp: UnixTime, contentState: EncodedObject, alert: PushAlert? = nil, staleDate: UnixTime? = nil,
         relevance: RelevanceScore? = nil
     ) throws(PayloadError) {
-        var text = PayloadText(reserving: 256 + contentState.bytes.count)
-        text.member("timestamp", timestamp.seconds)
-        text.member("event", "update")
-        text.member("content-state", encoded: contentState.bytes)
-        let alertBytes = alert?.activityValue.bytes
-        if let alertBytes { text.member("alert", encoded: alertBytes) }
-        if let staleDate { text.member("stale-date", staleDate.seconds) }
-        if let relevance { text.member("relevance-score", relevance) }
-        bytes = try text.finished(
-            limit: PushType.liveactivity.maximumPayloadBytes,
-            parts: [
-                .init(name: "content-state", bytes: contentState.bytes.count),
-                .init(name: "alert", bytes: alertBytes?.count ?? 0),
-            ])
+        bytes = try PayloadText.update(
+            timestamp, contentState, alert, staleDate, relevance, limit: PushType.liveactivity.maximumPayloadBytes)
     }
 }
 
@@ -101,6 +89,38 @@ public struct EndPayload: Sendable, Hashable {
         timestamp: UnixTime, contentState: EncodedObject?, dismissal: Dismissal = .systemDefault,
         alert: PushAlert? = nil, relevance: RelevanceScore? = nil
     ) throws(PayloadError) {
+        bytes = try PayloadText.end(
+            timestamp, contentState, dismissal, alert, relevance, limit: PushType.liveactivity.maximumPayloadBytes)
+    }
+}
+
+extension PayloadText {
+    /// The body of an update, to one phone or to a channel.
+    static func update(
+        _ timestamp: UnixTime, _ contentState: EncodedObject, _ alert: PushAlert?, _ staleDate: UnixTime?,
+        _ relevance: RelevanceScore?, limit: Int
+    ) throws(PayloadError) -> [UInt8] {
+        var text = PayloadText(reserving: 256 + contentState.bytes.count)
+        text.member("timestamp", timestamp.seconds)
+        text.member("event", "update")
+        text.member("content-state", encoded: contentState.bytes)
+        let alertBytes = alert?.activityValue.bytes
+        if let alertBytes { text.member("alert", encoded: alertBytes) }
+        if let staleDate { text.member("stale-date", staleDate.seconds) }
+        if let relevance { text.member("relevance-score", relevance) }
+        return try text.finished(
+            limit: limit,
+            parts: [
+                .init(name: "content-state", bytes: contentState.bytes.count),
+                .init(name: "alert", bytes: alertBytes?.count ?? 0),
+            ])
+    }
+
+    /// The body of an end, to one phone or to a channel.
+    static func end(
+        _ timestamp: UnixTime, _ contentState: EncodedObject?, _ dismissal: Dismissal, _ alert: PushAlert?,
+        _ relevance: RelevanceScore?, limit: Int
+    ) throws(PayloadError) -> [UInt8] {
         var text = PayloadText(reserving: 256 + (contentState?.bytes.count ?? 0))
         text.member("timestamp", timestamp.seconds)
         text.member("event", "end")
@@ -114,8 +134,8 @@ public struct EndPayload: Sendable, Hashable {
         let alertBytes = alert?.activityValue.bytes
         if let alertBytes { text.member("alert", encoded: alertBytes) }
         if let relevance { text.member("relevance-score", relevance) }
-        bytes = try text.finished(
-            limit: PushType.liveactivity.maximumPayloadBytes,
+        return try text.finished(
+            limit: limit,
             parts: [
                 .init(name: "content-state", bytes: contentState?.bytes.count ?? 0),
                 .init(name: "alert", bytes: alertBytes?.count ?? 0),

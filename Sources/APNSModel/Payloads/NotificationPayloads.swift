@@ -17,14 +17,22 @@ public struct AlertPayload: Sendable, Hashable {
         _ alert: PushAlert, subtitle: PushAlert.Text? = nil, threadID: String? = nil, data: JSONObject = [:]
     ) throws(PayloadError) {
         guard !alert.title.isEmpty else { throw .missingAlertTitle }
+        var content = NotificationContent(
+            title: alert.title, subtitle: subtitle, body: alert.body, sound: alert.sound.map { .named($0) })
+        content.threadID = threadID
+        try self.init(content, data: data)
+    }
+
+    /// A notification with all that Apple lets one say.
+    ///
+    /// - Parameter data: The app's own members, beside `aps`.
+    /// - Throws: `PayloadError.empty` when nothing is shown, heard or done, `.outOfRange` for a badge, volume or
+    ///   relevance that Apple's table does not allow, `.tooLarge` beyond 4,096 bytes, `.dataNamesAPS`.
+    public init(_ content: NotificationContent, data: JSONObject = [:]) throws(PayloadError) {
         var text = PayloadText(reserving: 256)
-        let alertBytes = alert.notificationValue(subtitle: subtitle).bytes
-        text.member("alert", encoded: alertBytes)
-        if let sound = alert.sound { text.member("sound", sound) }
-        if let threadID { text.member("thread-id", threadID) }
+        let parts = try content.write(into: &text)
         bytes = try text.finished(
-            limit: PushType.alert.maximumPayloadBytes,
-            parts: [.init(name: "alert", bytes: alertBytes.count)] + data.sizes, beside: data)
+            limit: PushType.alert.maximumPayloadBytes, parts: parts + data.sizes, beside: data)
     }
 
     /// A body that was made earlier, and kept.
@@ -57,11 +65,5 @@ public struct BackgroundPayload: Sendable, Hashable {
     /// A body that was made earlier, and kept.
     package init(kept bytes: [UInt8]) {
         self.bytes = bytes
-    }
-}
-
-extension JSONObject {
-    fileprivate var sizes: [PayloadError.Part] {
-        isEmpty ? [] : [.init(name: "data", bytes: JSONValue.object(self).bytes.count)]
     }
 }

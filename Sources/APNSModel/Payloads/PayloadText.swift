@@ -11,6 +11,9 @@ struct PayloadText {
         bytes += #"{"aps":{"#.utf8
     }
 
+    /// Whether `aps` has no member yet.
+    var isEmpty: Bool { isFirst }
+
     mutating func member(_ key: StaticString, _ number: Int64) {
         begin(key)
         bytes += String(number).utf8
@@ -72,6 +75,10 @@ public enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
     case badRelevanceScore
     /// The app's own data has a member `aps`, which is Apple's.
     case dataNamesAPS
+    /// There is nothing in it: APNs refuses such a push with PayloadEmpty.
+    case empty
+    /// A value outside of what Apple's table allows.
+    case outOfRange(field: String, allowed: String)
 
     /// A part of a payload and its size in bytes.
     public struct Part: Sendable, Hashable {
@@ -91,6 +98,8 @@ public enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
         case .missingAttributesType: "a start needs the Swift name of the attributes type"
         case .badRelevanceScore: "a relevance score is a finite number"
         case .dataNamesAPS: "`aps` is Apple's own member: the app's data goes beside it under other names"
+        case .empty: "the payload has nothing to show, to play or to do"
+        case .outOfRange(let field, let allowed): "`\(field)` is \(allowed)"
         }
     }
 }

@@ -3,11 +3,14 @@ import JSONText
 /// What an alert says: title, body and sound, each as text or by key out of the app's own strings.
 public struct PushAlert: Sendable, Hashable {
     /// A text, or a key of the app's `Localizable.strings` with its arguments.
-    public enum Text: Sendable, Hashable {
+    public enum Text: Sendable, Hashable, ExpressibleByStringLiteral {
         /// Shown as it is.
         case text(String)
         /// Looked up by the device in its own language; the arguments replace `%@` in order.
         case localized(key: String, arguments: [String])
+
+        /// The text of a literal, shown as it is.
+        public init(stringLiteral text: String) { self = .text(text) }
 
         var isEmpty: Bool {
             switch self {
@@ -36,23 +39,6 @@ public struct PushAlert: Sendable, Hashable {
         var members: JSONObject = ["title": Self.nested(title)]
         if let body { members["body"] = Self.nested(body) }
         if let sound { members["sound"] = .string(sound) }
-        return .object(members)
-    }
-
-    /// The form of ordinary notifications: flat `title-loc-key`, `loc-key` beside each other; the sound goes outside.
-    func notificationValue(subtitle: Text?) -> JSONValue {
-        var members: JSONObject = [:]
-        func add(_ text: Text, _ plain: String, _ prefix: String) {
-            switch text {
-            case .text(let text): members[plain] = .string(text)
-            case .localized(let key, let arguments):
-                members["\(prefix)loc-key"] = .string(key)
-                if !arguments.isEmpty { members["\(prefix)loc-args"] = .array(arguments.map(JSONValue.string)) }
-            }
-        }
-        add(title, "title", "title-")
-        if let subtitle { add(subtitle, "subtitle", "subtitle-") }
-        if let body { add(body, "body", "") }
         return .object(members)
     }
 

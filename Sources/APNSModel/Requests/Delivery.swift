@@ -1,5 +1,7 @@
-/// The value of `apns-priority` that a Live Activity may have; 10 counts against a budget of the device, 5 does not.
+/// The value of `apns-priority`. Of a Live Activity, 10 counts against a budget of the device, 5 does not.
 public enum PushPriority: Int, Sendable, Hashable, Codable {
+    /// The device's power goes before everything else: it is not woken. Not for Live Activities, which go at 5 instead.
+    case lowest = 1
     /// Delivered with regard to the device's power, possibly in bursts.
     case low = 5
     /// Delivered at once.
@@ -8,14 +10,17 @@ public enum PushPriority: Int, Sendable, Hashable, Codable {
 
 /// The value of `apns-expiration`, in seconds since 1970.
 public enum PushExpiration: Sendable, Hashable {
+    /// The header is left out: APNs stores the push as long as it sees fit, up to 30 days.
+    case unspecified
     /// One attempt, nothing stored. Never for a start: an offline phone would lose it.
     case once
     /// Stored and retried until then.
     case at(UnixTime)
 
-    /// The header's number.
-    public var headerValue: Int64 {
+    /// The header's number; `nil` when there is none.
+    public var headerValue: Int64? {
         switch self {
+        case .unspecified: nil
         case .once: 0
         // 0 has the other meaning, so an instant before 1970 becomes the earliest that has not.
         case .at(let time): max(1, time.seconds)

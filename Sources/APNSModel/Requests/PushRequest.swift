@@ -8,6 +8,20 @@ public struct PushRequest: Sendable {
         case pushToStart(PushToStartToken)
         /// One running Live Activity on one device.
         case update(UpdateToken)
+        /// The app on a device, to announce a call.
+        case voip(VoIPToken)
+        /// The app of somebody who has joined a push-to-talk channel.
+        case pushToTalk(PushToTalkToken)
+        /// The complication of a watch.
+        case complication(ComplicationToken)
+        /// A File Provider extension.
+        case fileProvider(FileProviderToken)
+        /// A location push service extension.
+        case location(LocationToken)
+        /// The app's widgets on a device.
+        case widgets(WidgetToken)
+        /// One control on a device.
+        case control(ControlToken)
 
         /// The last part of `/3/device/…`.
         public var hex: String {
@@ -15,6 +29,13 @@ public struct PushRequest: Sendable {
             case .device(let token): token.hex
             case .pushToStart(let token): token.hex
             case .update(let token): token.hex
+            case .voip(let token): token.hex
+            case .pushToTalk(let token): token.hex
+            case .complication(let token): token.hex
+            case .fileProvider(let token): token.hex
+            case .location(let token): token.hex
+            case .widgets(let token): token.hex
+            case .control(let token): token.hex
             }
         }
     }
@@ -25,7 +46,7 @@ public struct PushRequest: Sendable {
     public let environment: APNSEnvironment
     /// The value of `apns-topic`; its push type is that of `apns-push-type`.
     public let topic: Topic
-    /// The value of `apns-priority`; always low for a background push.
+    /// The value of `apns-priority`, which not every push type leaves open: see the factories.
     public let priority: PushPriority
     /// The value of `apns-expiration`: until when APNs stores the push for a device that is away.
     public let expiration: PushExpiration
@@ -48,7 +69,7 @@ public struct PushRequest: Sendable {
         public var bundleID: BundleID
         /// The service that the token is of: sandbox for development builds.
         public var environment: APNSEnvironment
-        /// How urgent it is; `background` sends at low priority whatever stands here.
+        /// How urgent it is; the factories of push types with a priority of their own pass it by.
         public var priority: PushPriority
         /// Until when APNs may deliver it. Never `once` for a start.
         public var expiration: PushExpiration
@@ -58,6 +79,7 @@ public struct PushRequest: Sendable {
         public var id: PushID
 
         /// All that a factory such as `update` needs besides payload and token; only the collapse id is optional.
+        /// `APNSClient.Route.envelope` fills most of it in.
         public init(
             bundleID: BundleID, environment: APNSEnvironment, priority: PushPriority, expiration: PushExpiration,
             collapseID: CollapseID? = nil, id: PushID
@@ -71,34 +93,7 @@ public struct PushRequest: Sendable {
         }
     }
 
-    /// Starts a Live Activity (iOS 17.2 and later).
-    public static func start(_ payload: StartPayload, to token: PushToStartToken, _ envelope: Envelope) -> Self {
-        Self(.pushToStart(token), .liveactivity, envelope, payload.bytes)
-    }
-
-    /// Updates a running Live Activity.
-    public static func update(_ payload: UpdatePayload, to token: UpdateToken, _ envelope: Envelope) -> Self {
-        Self(.update(token), .liveactivity, envelope, payload.bytes)
-    }
-
-    /// Ends a running Live Activity.
-    public static func end(_ payload: EndPayload, to token: UpdateToken, _ envelope: Envelope) -> Self {
-        Self(.update(token), .liveactivity, envelope, payload.bytes)
-    }
-
-    /// An ordinary notification.
-    public static func alert(_ payload: AlertPayload, to token: DeviceToken, _ envelope: Envelope) -> Self {
-        Self(.device(token), .alert, envelope, payload.bytes)
-    }
-
-    /// Wakes the app without showing anything; always at low priority, as Apple requires for the type.
-    public static func background(_ payload: BackgroundPayload, to token: DeviceToken, _ envelope: Envelope) -> Self {
-        var envelope = envelope
-        envelope.priority = .low
-        return Self(.device(token), .background, envelope, payload.bytes)
-    }
-
-    private init(_ destination: Destination, _ type: PushType, _ envelope: Envelope, _ payload: [UInt8]) {
+    init(_ destination: Destination, _ type: PushType, _ envelope: Envelope, _ payload: [UInt8]) {
         self.destination = destination
         environment = envelope.environment
         topic = Topic(envelope.bundleID, type)

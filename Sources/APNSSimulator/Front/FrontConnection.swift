@@ -26,6 +26,8 @@ final class FrontConnection: ChannelDuplexHandler {
         var streams: Int
         /// Whether a 4xx other than 410 takes the streams down to one until the next success.
         var punishesErrors: Bool
+        /// Whether the port is the one of channel management.
+        var isManagement = false
     }
 
     private struct Request {
@@ -156,6 +158,7 @@ final class FrontConnection: ChannelDuplexHandler {
         guard let request = requests.removeValue(forKey: stream) else { return }
         var arrival = PushArrival(headers: request.headers, environment: settings.environment)
         arrival.streamID = Int(stream)
+        arrival.isManagement = settings.isManagement
         arrival.bodyBytes = request.bodyBytes
         if request.bodyBytes > 0, request.bodyBytes <= Self.keptBytes {
             // One change goes to many phones in the same bytes.
@@ -201,7 +204,7 @@ final class FrontConnection: ChannelDuplexHandler {
         if let limit = decision.streams {
             wanted = limit
         } else if let status = decision.answer?.status, settings.punishesErrors, session.isAuthenticated {
-            if status == 200 { wanted = settings.streams }
+            if (200..<300).contains(status) { wanted = settings.streams }
             if (400..<500).contains(status), status != 410 { wanted = 1 }
         }
         if streams == 1, !hasRaisedStreams, session.isAuthenticated, decision.streams == nil {
@@ -236,6 +239,10 @@ final class FrontConnection: ChannelDuplexHandler {
         if let uniqueID = answer.uniqueID {
             headers.add(name: "apns-unique-id", value: uniqueID.description, indexing: .nonIndexable)
         }
+        if let id = answer.requestID {
+            headers.add(name: "apns-request-id", value: id.description, indexing: .nonIndexable)
+        }
+        if let id = answer.channelID { headers.add(name: "apns-channel-id", value: id, indexing: .nonIndexable) }
         if let time = answer.date {
             if date.seconds != time.seconds { date = (time.seconds, time.httpDate) }
             headers.add(name: "date", value: date.text)
@@ -298,6 +305,8 @@ extension PushArrival {
             case "apns-expiration": set(\.expiration, value)
             case "apns-id": set(\.id, value)
             case "apns-collapse-id": set(\.collapseID, value)
+            case "apns-channel-id": set(\.channelID, value)
+            case "apns-request-id": set(\.requestID, value)
             default: break
             }
         }

@@ -10,6 +10,12 @@ struct FrontAnswer: Sendable, Hashable {
     /// Sandbox only.
     var uniqueID: PushID?
     var date: UnixTime?
+    /// Of broadcasts and channel management, in the place of `id`.
+    var requestID: PushID?
+    /// Of a channel that was made.
+    var channelID: String?
+    /// The body of a success that has one.
+    var content: [UInt8]?
 
     init(status: Int, reason: String? = nil) {
         self.status = status
@@ -28,7 +34,7 @@ struct FrontAnswer: Sendable, Hashable {
 
     /// The body; empty on 200. `timestamp` is in milliseconds, on 410 only.
     var body: [UInt8] {
-        guard let reason else { return [] }
+        guard let reason else { return content ?? [] }
         var object: JSONObject = ["reason": .string(reason)]
         if status == 410, let timestamp { object["timestamp"] = .number(JSONNumber(Int(timestamp.milliseconds))) }
         return JSONValue.object(object).bytes

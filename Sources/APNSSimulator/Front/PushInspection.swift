@@ -14,6 +14,10 @@ struct PushArrival: Sendable {
     var expiration: String?
     var id: String?
     var collapseID: String?
+    var channelID: String?
+    var requestID: String?
+    /// It came to the port of channel management.
+    var isManagement = false
     /// A header that may come once came more often.
     var hasDuplicates = false
     var bodyBytes = 0
@@ -58,6 +62,7 @@ enum Recipient: Sendable {
 
     /// Whether the token is for a push of this type.
     func takes(_ type: PushType) -> Bool {
+        if case .phone(let entry) = self, case .other(let own) = entry.use { return type == own }
         let isForDevice =
             switch self {
             case .phone(let entry): entry.use == .device
@@ -116,7 +121,7 @@ enum PushInspection {
         let (priority, storedUntil) = try headers(arrival, type: type, now: now)
         guard arrival.bodyBytes <= type.maximumPayloadBytes else { throw Refusal(.payloadTooLarge) }
         // No reason of Apple's says "not JSON"; an empty payload is what APNs makes of it.
-        guard let aps = arrival.body?["aps"]?.object, !aps.isEmpty else { throw Refusal(.payloadEmpty) }
+        guard hasContent(arrival, for: type) else { throw Refusal(.payloadEmpty) }
         guard let recipient, recipient.environment == arrival.environment else { throw Refusal(.badDeviceToken) }
         guard recipient.bundleID == bundleID, recipient.takes(type) else { throw Refusal(.deviceTokenNotForTopic) }
         if case .phone(let entry) = recipient, let end = entry.end, end.refusedFrom <= now {
@@ -125,6 +130,16 @@ enum PushInspection {
         return AcceptedPush(
             recipient: recipient, type: type, priority: priority, storedUntil: storedUntil,
             hasTextualIssueDate: token.issuedAtIsText)
+    }
+
+    /// What an app's own code or extension reads may stand outside of `aps` altogether; an empty `aps` is refused.
+    private static func hasContent(_ arrival: PushArrival, for type: PushType) -> Bool {
+        guard let body = arrival.body, !body.isEmpty else { return false }
+        if let aps = body["aps"] { return aps.object?.isEmpty == false }
+        switch type {
+        case .alert, .background, .liveactivity, .widgets, .controls, .mdm: return false
+        case .complication, .fileprovider, .location, .pushtotalk, .voip: return true
+        }
     }
 
     private static func topic(

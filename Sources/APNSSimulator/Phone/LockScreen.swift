@@ -88,6 +88,8 @@ public struct Card: Sendable, Hashable {
     public let startedByPush: Bool
     /// The update token, once iOS has handed it out; printing it masks it.
     public internal(set) var token: UpdateToken?
+    /// The broadcast channel that it subscribed to; then it has no update token.
+    public internal(set) var channel: ChannelID?
     /// The server's name for it, when the app said one.
     public let activity: String?
     /// The server's revision that the app's last local update was based on.

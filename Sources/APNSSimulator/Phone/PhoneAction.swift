@@ -60,12 +60,15 @@ public enum PhoneAction: Sendable, Hashable {
         public var staleDate: UnixTime?
         /// Its place among the app's cards.
         public var relevance: Double
+        /// The broadcast channel it subscribes to, instead of an update token (`PushType.channel`, iOS 18).
+        public var channel: ChannelID?
 
         /// A start with what it needs.
         public init(
             attributesType: String, attributes: JSONObject, contentState: JSONObject, activity: String? = nil,
-            staleDate: UnixTime? = nil, relevance: Double = 0
+            staleDate: UnixTime? = nil, relevance: Double = 0, channel: ChannelID? = nil
         ) {
+            self.channel = channel
             self.attributesType = attributesType
             self.attributes = attributes
             self.contentState = contentState

@@ -161,6 +161,9 @@ extension VirtualPhone {
         guard cards.count(where: \.state.isRunning) < limits.runningCards else {
             throw SimulatorError(.actionRefused, "targetMaximumExceeded: \(limits.runningCards) run already")
         }
+        guard start.channel == nil || profile.iOS >= .channels else {
+            throw SimulatorError(.actionRefused, "unsupported: channels need iOS 18")
+        }
         let type = try installed(start.attributesType)
         if let mistake = type.mistake(inAttributes: start.attributes) {
             throw SimulatorError(.actionRefused, "attributes: \(mistake)")
@@ -172,10 +175,11 @@ extension VirtualPhone {
             attributes: start.attributes, contentState: start.contentState, state: .active, startedAt: now,
             updatedAt: now, timestamp: second, staleDate: start.staleDate, relevance: start.relevance,
             startedByPush: false, activity: start.activity)
+        card.channel = start.channel
         send(.instance(card.report(as: .requesting)))
         card.isUnreported = true
         cards.append(card)
-        issueUpdateToken(cards.count - 1)
+        if start.channel == nil { issueUpdateToken(cards.count - 1) }
         reportUnreported()
         return card.localID
     }

@@ -9,7 +9,8 @@ extension VirtualPhone {
         switch push.type {
         case .liveactivity: applyToCard(push, at: local, charged: false)
         case .background: receiveBackground(push, at: local)
-        default: receiveAlert(push, at: local)
+        case .alert: receiveAlert(push, at: local)
+        case .complication, .controls, .fileprovider, .location, .mdm, .pushtotalk, .voip, .widgets: break
         }
         return takeEffects()
     }
@@ -127,6 +128,7 @@ extension VirtualPhone {
             staleDate: staleDate, relevance: aps["relevance-score"]?.double ?? 0, startedByPush: true, activity: nil)
         card.alert = alert
         card.alerts = 1
+        card.channel = aps["input-push-channel"]?.string.flatMap { ChannelID($0) }
         present(card, withToken: aps["input-push-channel"] == nil, for: push.id, at: now)
     }
 

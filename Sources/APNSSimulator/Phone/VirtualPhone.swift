@@ -212,6 +212,10 @@ enum TokenUse: Sendable, Hashable {
     case device
     case pushToStart
     case update(localID: String)
+    /// No token: whoever subscribed to the channel.
+    case channel(ChannelID)
+    /// What neither shows a notification nor a card.
+    case other(PushType)
 }
 
 /// How a token came to its end.

@@ -26,7 +26,9 @@ public struct ReceivedPush: Sendable, Hashable {
     public let timestamp: Int?
     /// The size of the body.
     public let payloadBytes: Int
-    /// The `apns-id` that was echoed or made.
+    /// `apns-channel-id` of a broadcast, as sent.
+    public let channel: String?
+    /// The `apns-id`, of a broadcast the `apns-request-id`, that was echoed or made.
     public let id: PushID
     /// Whose token it is, if it is anybody's.
     public let phone: PhoneID?

@@ -10,6 +10,8 @@ struct World: Sendable {
         var reports = ReportQueue()
         /// What APNs keeps while the phone is offline: the latest one only.
         var stored: StoredPush?
+        /// Channels that sent something while the phone was offline.
+        var missed: Set<ChannelID> = []
     }
 
     struct StoredPush: Sendable {
@@ -35,6 +37,9 @@ struct World: Sendable {
         var reports = ReportLimits()
         var hasBackend = true
         var usesWireSpelling = true
+        /// The apps with the Broadcast Capability; all when `nil`.
+        var broadcastApps: Set<BundleID>?
+        var channelsPerApp = 10_000
 
         static let crowds = 64
     }
@@ -43,12 +48,13 @@ struct World: Sendable {
     var directory = PushInspection.Directory()
     var faults = FaultList()
     var crowds: [String: Crowd] = [:]
-    private(set) var slots: [Slot] = []
+    var channels: ChannelStore
+    var slots: [Slot] = []
     private(set) var received: Ring<ReceivedPush>
     private(set) var receivedCount = 0
     private var numbers: [PhoneID: Int] = [:]
     private var agenda = Agenda()
-    private var dice: SeededDice
+    var dice: SeededDice
     private var tokenRate: TokenRate
     var effects: [Effect] = []
 
@@ -56,6 +62,7 @@ struct World: Sendable {
         self.limits = limits
         dice = SeededDice(seed: seed)
         received = Ring(capacity: limits.received)
+        channels = ChannelStore(capacity: limits.channelsPerApp)
         tokenRate = TokenRate(limit: limits.pushesPerTokenAndMinute)
     }
 
@@ -120,7 +127,7 @@ struct World: Sendable {
         return effects
     }
 
-    private mutating func run(_ index: Int, now: UnixTime, _ body: (inout VirtualPhone) -> [PhoneEffect]) {
+    mutating func run(_ index: Int, now: UnixTime, _ body: (inout VirtualPhone) -> [PhoneEffect]) {
         let effects = body(&slots[index].phone)
         follow(effects, of: index, now: now)
     }
@@ -144,7 +151,10 @@ struct World: Sendable {
             case .changed: hasChanged = true
             }
         }
-        if cameOnline { deliverStored(to: index, now: now) }
+        if cameOnline {
+            deliverStored(to: index, now: now)
+            deliverMissed(to: index, now: now)
+        }
         startReports(of: index, now: now)
         agenda.schedule(index, at: slots[index].phone.nextDue)
         if hasChanged { effects.append(.changed(phone.id)) }
@@ -221,7 +231,7 @@ struct World: Sendable {
         run(index, now: now) { $0.receive(stored.push, at: now) }
     }
 
-    private mutating func noteAtAPNs(
+    mutating func noteAtAPNs(
         _ code: DeviceLogEntry.Code, _ words: String, _ push: PushID, _ index: Int, _ now: UnixTime
     ) {
         run(index, now: now) { phone in
@@ -236,6 +246,9 @@ struct World: Sendable {
     mutating func accept(
         _ arrival: PushArrival, session: inout ProviderSession, now: UnixTime
     ) -> FrontDecision {
+        if arrival.isManagement || arrival.path.hasPrefix(ChannelInspection.broadcastPath) {
+            return acceptCall(arrival, session: &session, now: now)
+        }
         advance(to: now)
         let recipient = arrival.tokenText.flatMap { directory.recipient(of: $0) }
         let fault = faults.effect(on: arrival, phone: recipient?.phone, dice: &dice, now: now)
@@ -283,6 +296,14 @@ struct World: Sendable {
         }
     }
 
+    /// Records a broadcast, which has no token.
+    mutating func note(
+        _ arrival: PushArrival, _ id: PushID, _ decision: FrontDecision, hadFault: Bool, now: UnixTime
+    ) {
+        receivedCount += 1
+        record(arrival, id, nil, decision, hadFault: hadFault, isTextual: false, now: now)
+    }
+
     private mutating func record(
         _ arrival: PushArrival, _ id: PushID, _ phone: PhoneID?, _ decision: FrontDecision, hadFault: Bool,
         isTextual: Bool, now: UnixTime
@@ -293,7 +314,8 @@ struct World: Sendable {
                 token: "\(arrival.tokenText?.prefix(8) ?? "")…", pushType: arrival.pushType, topic: arrival.topic,
                 event: arrival.event, priority: arrival.priority, expiration: arrival.expiration,
                 collapseID: arrival.collapseID, timestamp: arrival.body?["aps"]?.object?["timestamp"]?.int,
-                payloadBytes: arrival.bodyBytes, id: id, phone: phone, status: decision.answer?.status,
+                payloadBytes: arrival.bodyBytes, channel: arrival.channelID, id: id, phone: phone,
+                status: decision.answer?.status,
                 reason: decision.answer?.reason, hadFault: hadFault, hasTextualIssueDate: isTextual))
         effects.append(.received)
     }

@@ -147,6 +147,8 @@ extension Problem {
             self = .invalid("/relevance", "not a finite number", expected: "a finite number")
         case .dataNamesAPS:
             self = .invalid("/data/aps", "\(error)", expected: "another name")
+        case .empty: self = .invalid("/alert", "\(error)", expected: "something to show")
+        case .outOfRange(let field, let allowed): self = .invalid("/\(field)", "\(error)", expected: allowed)
         }
     }
 

@@ -57,7 +57,9 @@ struct Send: AsyncParsableCommand {
     }
 
     func request(app: BundleID, environment: APNSEnvironment, now: UnixTime) throws -> PushRequest {
-        guard let priority = PushPriority(rawValue: priority) else { throw CommandError("a priority is 5 or 10") }
+        guard let priority = PushPriority(rawValue: priority), priority != .lowest else {
+            throw CommandError("a priority is 5 or 10")
+        }
         guard (0...2_592_000).contains(keep) else { throw CommandError("--keep is 0 to 2592000 seconds (30 days)") }
         let envelope = PushRequest.Envelope(
             bundleID: app, environment: environment, priority: priority,

@@ -12,8 +12,8 @@ import Testing
             ":path: /3/device/\(request.destination.hex)", "authorization: bearer \(token)",
             "apns-topic: \(request.topic)", "apns-push-type: \(request.topic.pushType.rawValue)",
             "apns-priority: \(request.priority.rawValue)", "apns-id: \(request.id)",
-            "apns-expiration: \(request.expiration.headerValue)",
         ]
+        if let seconds = request.expiration.headerValue { fields.append("apns-expiration: \(seconds)") }
         if let collapseID = request.collapseID { fields.append("apns-collapse-id: \(collapseID)") }
         return fields
     }
@@ -47,7 +47,8 @@ import Testing
                 number, bundleID: "com.example.app\(Int.random(in: 0..<topics, using: &dice))",
                 priority: Bool.random(using: &dice) ? .low : .high,
                 collapseID: Bool.random(using: &dice) ? "order-\(number)" : nil,
-                expiration: Bool.random(using: &dice) ? .once : .at(UnixTime(seconds: 1_800_000_000)),
+                expiration: [.once, .unspecified, .at(UnixTime(seconds: 1_800_000_000))].randomElement(using: &dice)
+                    ?? .once,
                 tokenLength: [32, 64, 160, 512].randomElement(using: &dice) ?? 64)
             var block = ByteBuffer()
             writer.write(request, into: &block)

@@ -64,7 +64,7 @@ struct PayloadTests {
                 ).bytes)
         }
         #expect(try start(.unspecified)["input-push-token"] == nil && start(.unspecified)["input-push-channel"] == nil)
-        let channel = try start(.channel("dHN0LXNyY2gtY2hubA=="))
+        let channel = try start(.channel(#require(ChannelID("dHN0LXNyY2gtY2hubA=="))))
         #expect(
             channel["input-push-channel"] as? String == "dHN0LXNyY2gtY2hubA==" && channel["input-push-token"] == nil)
     }

@@ -20,7 +20,7 @@ enum Arrows {
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
         "APNSClient": nio.union([
-            "APNSModel", "JSONText", "Crypto", "Logging",
+            "APNSModel", "JSONText", "Crypto", "Logging", "NIOHTTP2",
             "Synchronization", "Glibc", "Musl", "Darwin",
         ]),
         "LiveActivityDelivery": [
@@ -64,6 +64,8 @@ enum Arrows {
             "NextUp", "EmbeddedIslet", "APNSClient", "APNSModel", "ArgumentParser", "Hummingbird", "Logging",
             "ServiceLifecycle", "UnixSignals", "Foundation",
         ],
+        "Pushing": ["APNSClient", "APNSModel", "JSONText", "Hummingbird", "ServiceLifecycle", "Logging"],
+        "push-once": ["APNSClient", "APNSModel", "ArgumentParser", "Foundation"],
         "islet": [
             "EmbeddedIslet", "LiveActivityProviders", "NextUp", "APNSClient", "APNSModel", "APNSSimulator",
             "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
@@ -88,6 +90,7 @@ enum Arrows {
         "Examples/FocusTimer/Functions/": "FocusTimer", "Examples/FocusTimer/Command/": "focus-timer",
         "Examples/Pager/Backend/": "Pager", "Examples/Pager/Command/": "pager-desk",
         "Examples/NextUp/Focus/": "NextUp", "Examples/NextUp/Command/": "next-up",
+        "Examples/Pushing/Articles/": "Pushing", "Examples/Pushing/Command/": "push-once",
     ]
 
     static func target(of path: String) -> String? {

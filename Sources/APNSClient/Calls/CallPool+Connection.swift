@@ -1,0 +1,177 @@
+import APNSModel
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+
+/// How the connection of a `CallPool` comes and goes.
+extension CallPool {
+    // MARK: Coming
+
+    func dial() {
+        let security: TransportSecurity
+        do throws(APNSClientError) {
+            // Made late: reading the system's certificates costs some milliseconds, and few clients broadcast.
+            if let known = state.value.security {
+                security = known
+            } else {
+                security = try TransportSecurity(settings.trustRoots, host: settings.endpoint.host)
+            }
+        } catch {
+            return dialFailed(error.detail)
+        }
+        state.value.security = security
+        state.value.connection = .dialing
+        let limit = TimeAmount.nanoseconds(settings.connectTimeout.wholeNanoseconds)
+        let (endpoint, proxy) = (settings.endpoint, settings.proxy)
+        let handshake = eventLoop.makePromise(of: Void.self)
+        let connected = ClientBootstrap(group: eventLoop)
+            .connectTimeout(limit)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let proxy { try pipeline.addHandler(ProxyHandler(proxy, to: endpoint, limit: limit)) }
+                    try security.addHandlers(to: pipeline)
+                    try pipeline.addHandler(HandshakeWatcher(handshake))
+                }
+            }
+            .connect(host: proxy?.host ?? endpoint.host, port: proxy?.port ?? endpoint.port)
+        connected.whenFailure { error in
+            handshake.fail(
+                proxy.map { APNSClient.ProxyError.unreachable(TransportSecurity.reason(error, "\($0)")) } ?? error)
+        }
+        let timer = eventLoop.scheduleTask(in: limit + limit) { handshake.fail(ChannelError.connectTimeout(limit)) }
+        handshake.futureResult.and(connected).whenComplete { result in
+            timer.cancel()
+            switch result {
+            case .success((_, let channel)): self.begin(channel)
+            case .failure(let error):
+                connected.whenSuccess { $0.close(promise: nil) }
+                self.dialFailed(TransportSecurity.describe(error, endpoint))
+            }
+        }
+    }
+
+    private func begin(_ channel: any Channel) {
+        var configuration = NIOHTTP2Handler.ConnectionConfiguration()
+        configuration.initialSettings = [
+            HTTP2Setting(parameter: .enablePush, value: 0),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: ConnectionLimits.headerListBytes),
+        ]
+        let link: Link
+        do {
+            let multiplexer = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
+                mode: .client, connectionConfiguration: configuration, streamConfiguration: .init()
+            ) { stream in
+                // APNs opens no stream of its own.
+                stream.close()
+            }
+            link = Link(channel, multiplexer, TokenUse(signer: settings.signer), now)
+            let bound = NIOLoopBound(link, eventLoop: eventLoop)
+            try channel.pipeline.syncOperations.addHandler(
+                CallConnectionWatcher { [self] last in
+                    bound.value.lastStreamID = min(last, bound.value.lastStreamID ?? .max)
+                    retire(bound.value)
+                    closeIfDone(bound.value)
+                    advance()
+                })
+            channel.closeFuture.whenComplete { _ in self.closed(bound.value) }
+        } catch {
+            channel.close(promise: nil)
+            return dialFailed("no connection to \(settings.endpoint): \(error)")
+        }
+        state.value.links[ObjectIdentifier(link)] = link
+        state.value.connection = .ready(link)
+        state.value.lastFailure = nil
+        if state.value.isStopping { return close(link) }
+        watchIdleness(of: link)
+        advance()
+    }
+
+    private func dialFailed(_ detail: String) {
+        state.value.connection = .none
+        state.value.lastFailure = detail
+        state.value.dialNotBefore = now + state.value.backoff.next(dice: settings.dice())
+        for call in state.value.waiting where call.call.failsFast {
+            call.settle(.failure(BroadcastError(.cannotConnect, detail)))
+        }
+        state.value.waiting.removeAll(where: \.isSettled)
+        if state.value.isStopping { resumeIfStopped() }
+        advance()
+    }
+
+    // MARK: Going
+
+    /// The connection takes no further call.
+    func retire(_ link: Link) {
+        guard case .ready(let current) = state.value.connection, current === link else { return }
+        state.value.connection = .none
+        state.value.dialNotBefore =
+            link.isAccepted ? nil : now + state.value.backoff.next(dice: settings.dice())
+    }
+
+    /// Closes a connection that takes no call when its last one is done.
+    func closeIfDone(_ link: Link) {
+        if case .ready(let current) = state.value.connection, current === link, !state.value.isStopping { return }
+        if link.open == 0 { close(link) }
+    }
+
+    private func close(_ link: Link) {
+        link.channel.close(promise: nil)
+    }
+
+    private func closed(_ link: Link) {
+        retire(link)
+        state.value.links[ObjectIdentifier(link)] = nil
+        resumeIfStopped()
+        advance()
+    }
+
+    private func watchIdleness(of link: Link) {
+        let bound = NIOLoopBound(link, eventLoop: eventLoop)
+        let idleEnd = link.lastUse + settings.idleLifetime
+        let rest = max(.milliseconds(1), idleEnd - now)
+        eventLoop.scheduleTask(in: .nanoseconds(rest.wholeNanoseconds)) {
+            let link = bound.value
+            guard self.state.value.links[ObjectIdentifier(link)] != nil else { return }
+            if link.open == 0, self.now >= link.lastUse + self.settings.idleLifetime { return self.close(link) }
+            self.watchIdleness(of: link)
+        }
+    }
+
+    // MARK: Stopping
+
+    /// Takes no more calls, answers those that wait, and lets open ones end within a time.
+    func stop(within grace: Duration) {
+        eventLoop.execute {
+            self.state.value.isStopping = true
+            let waiting = self.state.value.waiting
+            self.state.value.waiting.removeAll()
+            for call in waiting { call.settle(.failure(Self.stopping)) }
+            for link in self.state.value.links.values { self.closeIfDone(link) }
+            self.eventLoop.scheduleTask(in: .nanoseconds(max(0, grace.wholeNanoseconds))) {
+                for link in self.state.value.links.values { self.close(link) }
+            }
+            self.resumeIfStopped()
+        }
+    }
+
+    /// Returns when every connection is closed after `stop`.
+    func stopped() async {
+        await withCheckedContinuation { continuation in
+            eventLoop.execute {
+                self.state.value.stopWaiters.append(continuation)
+                self.resumeIfStopped()
+            }
+        }
+    }
+
+    private func resumeIfStopped() {
+        guard state.value.isStopping, state.value.links.isEmpty else { return }
+        if case .dialing = state.value.connection { return }
+        let waiters = state.value.stopWaiters
+        state.value.stopWaiters = []
+        for waiter in waiters { waiter.resume() }
+    }
+}

@@ -1,0 +1,35 @@
+import APNSModel
+import Synchronization
+
+/// What an observer is told of one push. There is none without an observer.
+final class PushTrace: Sendable {
+    private let observer: any APNSClientObserver
+    private let time: TimeSource
+    private let info: APNSClient.PushInfo
+    private let submittedAt: MonotonicTime
+    /// When it left for the last time, in nanoseconds.
+    private let sentAt: Atomic<Int64>
+
+    init(_ request: PushRequest, _ observer: any APNSClientObserver, _ time: TimeSource) {
+        self.observer = observer
+        self.time = time
+        info = APNSClient.PushInfo(request)
+        submittedAt = time.monotonic()
+        sentAt = Atomic(submittedAt.nanoseconds)
+    }
+
+    func sent(at now: MonotonicTime) {
+        sentAt.store(now.nanoseconds, ordering: .relaxed)
+        observer.pushSent(info, after: now - submittedAt)
+    }
+
+    func completed(_ result: Result<PushAnswer, PushFailure>) {
+        let now = time.monotonic()
+        switch result {
+        case .success(let answer):
+            let left = MonotonicTime(nanoseconds: sentAt.load(ordering: .relaxed))
+            observer.pushAnswered(info, answer: answer, after: now - left)
+        case .failure(let failure): observer.pushFailed(info, failure: failure, after: now - submittedAt)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+public import APNSModel
+
+extension APNSSimulator {
+    // MARK: Broadcast channels
+
+    /// The channels of an app, in the order in which they were made.
+    public func channels(of bundleID: BundleID, in environment: APNSEnvironment) -> [BroadcastChannel] {
+        engine.withWorld { world, _ in
+            world.channels.list(of: ChannelStore.Owner(bundleID: bundleID, environment: environment)).map {
+                BroadcastChannel(id: $0.id, bundleID: bundleID, environment: environment, policy: $0.policy)
+            }
+        }
+    }
+
+    /// Gives a phone a token for pushes that are neither notifications nor Live Activities: VoIP, widgets and the like.
+    ///
+    /// APNs judges a push to it as any other. On the phone it has no effect that could be seen: `received` shows it.
+    ///
+    /// - Returns: The token, in hexadecimal.
+    /// - Throws: `unknownPhone`; `badValue` for a type whose tokens phones have of their own accord.
+    public func addToken(for type: PushType, on phone: PhoneID) throws(SimulatorError) -> String {
+        guard ![.alert, .background, .liveactivity, .mdm].contains(type) else {
+            throw SimulatorError(.badValue, "a phone has its own tokens for `\(type.rawValue)`")
+        }
+        return try engine.withWorld { world, _ throws(SimulatorError) in try world.addToken(for: type, on: phone) }
+    }
+}
+
+extension World {
+    mutating func addToken(for type: PushType, on phone: PhoneID) throws(SimulatorError) -> String {
+        let profile = try slot(of: phone).phone.profile
+        let hex = dice.hex(64)
+        directory.tokens.add(
+            hex,
+            TokenDirectory.Entry(
+                phone: phone, use: .other(type), bundleID: profile.bundleID, environment: profile.environment))
+        return hex
+    }
+}

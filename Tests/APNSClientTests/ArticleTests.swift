@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+/// The articles of the documentation show code that is compiled with this package, word for word.
+struct ArticleTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// What stands between `// article: name` and `// end`, indented no further than it must be; pieces of one name
+    /// follow each other after an empty line.
+    static func pieces(of source: String) -> [String: String] {
+        var pieces: [String: [String]] = [:]
+        var open: (name: String, lines: [Substring])?
+        for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
+            let words = line.trimmingCharacters(in: .whitespaces)
+            if words.hasPrefix("// article: ") {
+                open = (String(words.dropFirst("// article: ".count)), [])
+            } else if words == "// end", let (name, lines) = open {
+                let indents = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }
+                let text = lines.map { String($0.dropFirst(indents.min() ?? 0)) }.joined(separator: "\n")
+                pieces[name, default: []].append(text)
+                open = nil
+            } else {
+                open?.lines.append(line)
+            }
+        }
+        return pieces.mapValues { $0.joined(separator: "\n\n") }
+    }
+
+    /// Each block of Swift with the name that the comment before it gives, or none.
+    static func blocks(of article: String) -> [(name: String?, code: String)] {
+        let lines = article.split(separator: "\n", omittingEmptySubsequences: false)
+        var blocks: [(String?, String)] = []
+        var start: Int?
+        for (index, line) in lines.enumerated() {
+            if line == "```swift", start == nil {
+                start = index
+            } else if line == "```", let begin = start {
+                let before = begin > 0 ? lines[begin - 1] : ""
+                let isNamed = before.hasPrefix("<!-- compiled: ") && before.hasSuffix(" -->")
+                let name = isNamed ? String(before.dropFirst("<!-- compiled: ".count).dropLast(" -->".count)) : nil
+                blocks.append((name, lines[(begin + 1)..<index].joined(separator: "\n")))
+                start = nil
+            }
+        }
+        return blocks
+    }
+
+    private func files(_ folder: String, _ suffix: String) throws -> [(name: String, text: String)] {
+        let folder = Self.root.appendingPathComponent(folder)
+        return try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(suffix) }.sorted()
+            .map { ($0, try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8)) }
+    }
+
+    @Test func `every block of Swift in the articles is code that is compiled`() throws {
+        let sources = try files("Examples/Pushing", ".swift")
+        let pieces = sources.map { Self.pieces(of: $0.text) }.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+        var shown: Set<String> = []
+        let articles = try files("Sources/APNSClient/APNSClient.docc", ".md")
+        for (file, text) in articles {
+            for (name, code) in Self.blocks(of: text) {
+                let name = try #require(name, "a block of \(file) does not say which code it is")
+                #expect(pieces[name] == code, "`\(name)` in \(file)")
+                shown.insert(name)
+            }
+        }
+        #expect(articles.count == 6)
+        #expect(Set(pieces.keys) == shown, "all of it is shown")
+    }
+
+    @Test func `the first push takes ten lines`() throws {
+        let article = try #require(try files("Sources/APNSClient/APNSClient.docc", "FirstPush.md").first)
+        let code = try #require(Self.blocks(of: article.text).first { $0.name == "first-push" }).code
+        #expect(code.split(separator: "\n").count <= 10)
+    }
+
+    @Test func `pieces lose their common indent, and names without code are found`() {
+        let source =
+            "// article: a\nimport X\n// end\nfunc f() {\n    // article: a\n    g {\n        1\n    }\n    // end\n}"
+        #expect(Self.pieces(of: source) == ["a": "import X\n\ng {\n    1\n}"])
+        let blocks = Self.blocks(of: "<!-- compiled: a -->\n```swift\nx\n```\n\n```swift\ny\n```")
+        #expect(blocks.map(\.name) == ["a", nil] && blocks.map(\.code) == ["x", "y"])
+    }
+}
