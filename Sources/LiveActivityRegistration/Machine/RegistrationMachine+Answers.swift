@@ -171,13 +171,13 @@ extension RegistrationMachine {
         }
         let timestamp = (date ?? serverSeconds(now)).map { max($0, (card.lastTimestamp ?? 0) + 1) }
         change(localID) { card in
+            if card.content != wish.state { card.version += 1 }
             card.content = wish.state
             card.revision = wish.revision
             card.staleAt = wish.staleAt
             card.ahead = nil
             card.lastTimestamp = timestamp ?? card.lastTimestamp
         }
-        // It is reported when the card shows it, not before.
         echoing.insert(localID)
         act(.update(localID: localID, content: wish.state, staleAt: wish.staleAt, timestamp: timestamp))
         tell(

@@ -80,7 +80,7 @@ extension RegistrationMachine {
                     card.ahead = nil
                 }
             }
-            if card != old || isEcho { card.version += 1 }
+            if card != old { card.version += 1 }
         }
         if isNewToken, let token = seen.token { obtained(token, of: seen) }
     }
