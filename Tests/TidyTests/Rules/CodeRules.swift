@@ -31,9 +31,10 @@ extension CodeRule {
         pureTargets.contains { source.isUnder("Sources/\($0)") }
     }
     @Sendable private static func isProduct(_ source: Source) -> Bool { source.isUnder("Sources", "Examples") }
-    /// A command's own top: there only may work be started and words be printed.
+    /// A command's or an app's own top: there only may work be started and words be printed.
     @Sendable private static func isLibrary(_ source: Source) -> Bool {
-        isProduct(source) && !source.isUnder("Sources/islet") && !source.folders.contains("Command")
+        isProduct(source) && !source.isUnder("Sources/islet")
+            && source.folders.allSatisfy { $0 != "Command" && $0 != "App" }
     }
 
     static let clock = CodeRule(
