@@ -27,10 +27,15 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
     let standIn: [Target.Dependency] = ["ActivityKitStandIn"]
     let standInTargets: [Target] = [
         .target(name: "ActivityKitStandIn", path: "Tests/ActivityKitStandIn", swiftSettings: settings),
+        // An iOS app's source: here it is only type-checked, as far as there is something to check it against.
+        .target(
+            name: "PizzaApp", dependencies: ["LiveActivityClient", "ActivityKitStandIn"], path: "Examples/PizzaApp",
+            swiftSettings: settings),
         .testTarget(
             name: "LiveActivityClientTests",
             dependencies: [
-                "ActivityKitStandIn", "LiveActivityClient", "LiveActivityRegistration", "LiveActivityAPI", "JSONText",
+                "ActivityKitStandIn", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityClient",
+                "LiveActivityCore", "LiveActivityRegistration", "LiveActivityServer", "LiveActivityStorage",
                 "TestSupport",
             ],
             swiftSettings: settings
@@ -79,8 +84,8 @@ let package = Package(
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "APNSModel", "JSONText", crypto, hummingbird, lifecycle, logging,
-                product("NIOHTTP2", "swift-nio-http2"),
+                "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, hummingbird,
+                lifecycle, logging, product("NIOHTTP2", "swift-nio-http2"),
                 product("X509", "swift-certificates"), product("SwiftASN1", "swift-asn1"),
                 product("HTTPTypes", "swift-http-types"),
             ] + nio,

@@ -31,6 +31,7 @@ enum Fixture {
     static func specification(_ change: (inout PhoneSpecification) -> Void = { _ in }) -> PhoneSpecification {
         var phone = PhoneSpecification(user: "ann", bundleID: bundleID)
         phone.installs(OrderAttributes.self)
+        phone.runsClient = false
         change(&phone)
         return phone
     }
@@ -119,7 +120,7 @@ struct PhoneBench {
             switch effect {
             case .report(let report): reports.append(report)
             case .retired(let hex, let end, let at): ends.append((hex, end, at))
-            case .issued, .cameOnline, .changed: break
+            case .issued, .cameOnline, .changed, .call: break
             }
         }
     }

@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 public import Foundation
 
 // What follows has Apple's names and shapes (ActivityKit, as documented for iOS 16.1 to 26), so that the client's edge

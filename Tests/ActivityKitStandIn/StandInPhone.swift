@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 public import Foundation
 
 /// The phone behind the stand-in: what ActivityKit's types talk to. Each test has its own, in a task-local value.

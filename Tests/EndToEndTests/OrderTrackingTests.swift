@@ -44,7 +44,7 @@ import Testing
     @Test func `B3: a registered activity is found by its order; a second token replaces the first`() async throws {
         try await Stack.run { stack in
             let phone = try await stack.phone("alice") { $0.appState = .foreground }
-            let local = try startLocally(stack, phone)
+            let local = try await startLocally(stack, phone)
             try await stack.reported(phone)
             try await stack.set("order-12345", "ready", people: ["alice"])
             try await stack.shows("ready", on: phone)
@@ -114,13 +114,11 @@ import Testing
         }
     }
 
-    private func startLocally(_ stack: Stack, _ phone: PhoneID) throws -> String {
-        let local = try stack.simulator.perform(
-            .startLocally(
-                .init(
-                    attributesType: "OrderTrackingAttributes",
-                    attributes: ["orderId": "order-12345", "restaurant": "Da Mario"],
-                    contentState: ["status": "preparing", "progress": 0.2], activity: "order-12345")), on: phone)
-        return try #require(local)
+    private func startLocally(_ stack: Stack, _ phone: PhoneID) async throws -> String {
+        try await stack.startLocally(
+            .init(
+                attributesType: "OrderTrackingAttributes",
+                attributes: ["orderId": "order-12345", "restaurant": "Da Mario"],
+                contentState: ["status": "preparing", "progress": 0.2], activity: "order-12345"), on: phone)
     }
 }

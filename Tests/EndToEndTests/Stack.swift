@@ -181,7 +181,7 @@ struct Stack: Sendable {
     func phone(_ user: String, _ change: (inout PhoneSpecification) -> Void = { _ in }) async throws -> PhoneID {
         var specification = PhoneSpecification(user: user, bundleID: BundleID(app.bundleID) ?? Self.bundleID)
         specification.id = PhoneID(user)
-        for type in app.types { specification.installs(type.installed) }
+        for type in app.types { specification.installs(type.onPhones) }
         change(&specification)
         let id = try simulator.addPhone(specification)
         if specification.isOnline { try await reported(id) }
@@ -191,6 +191,19 @@ struct Stack: Sendable {
     /// Waits until everything a phone has to say has arrived.
     func reported(_ phone: PhoneID) async throws {
         try await simulator.wait(for: phone, timeout: .seconds(90)) { $0.waitingReports == 0 }
+    }
+
+    /// The app on a phone, which is on the screen, starts a card; returns when the server knows it.
+    func startLocally(_ start: PhoneAction.LocalStart, on phone: PhoneID) async throws -> String {
+        let before = Set(try simulator.lockScreen(of: phone).cards.map(\.localID))
+        try simulator.perform(.startLocally(start), on: phone)
+        let screen = try await simulator.wait(for: phone, timeout: .seconds(90)) { screen in
+            screen.waitingReports == 0 && screen.cards.contains { !before.contains($0.localID) }
+        }
+        guard let card = screen.cards.first(where: { !before.contains($0.localID) }) else {
+            throw DemoFailure("no card was started")
+        }
+        return card.localID
     }
 
     /// Waits until a phone shows exactly one card, in this status.
@@ -292,5 +305,8 @@ struct LateBackend: PhoneBackend {
     }
     func signOut(_ phone: PhoneID) async throws {
         try await backend.signOut(phone)
+    }
+    func call(_ phone: PhoneID, _ request: PhoneRequest) async throws -> PhoneResponse {
+        try await backend.call(phone, request)
     }
 }

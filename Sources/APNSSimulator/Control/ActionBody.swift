@@ -20,7 +20,8 @@ struct ActionBody: Decodable {
 
     private static let plain: [String: PhoneAction] = [
         "foreground": .foreground, "background": .background, "launch": .launch, "kill": .kill,
-        "forceQuit": .forceQuit, "uninstall": .uninstall, "allow": .allow, "offline": .offline, "online": .online,
+        "forceQuit": .forceQuit, "uninstall": .uninstall, "install": .install, "allow": .allow, "offline": .offline,
+        "online": .online,
         "lock": .lock, "unlock": .unlock, "rotatePushToStartToken": .rotatePushToStartToken,
         "rotateDeviceToken": .rotateDeviceToken,
     ]

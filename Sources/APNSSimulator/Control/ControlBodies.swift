@@ -103,6 +103,8 @@ struct PhonesBody: Decodable {
     let isOnline: Bool?
     let asksToAllow: Bool?
     let noticesInBackground: Bool?
+    let runsClient: Bool?
+    let startsWantedCards: Bool?
     let clockSkew: Double?
     let activityTypes: [String]?
 
@@ -152,6 +154,8 @@ struct PhonesBody: Decodable {
         phone.isOnline = isOnline ?? phone.isOnline
         phone.asksToAllow = asksToAllow ?? phone.asksToAllow
         phone.noticesInBackground = noticesInBackground ?? phone.noticesInBackground
+        phone.runsClient = runsClient ?? phone.runsClient
+        phone.startsWantedCards = startsWantedCards ?? phone.startsWantedCards
         phone.clockSkew = .bounded(seconds: clockSkew ?? 0)
         for name in activityTypes ?? known.map(\.name) {
             phone.installs(known.first { $0.name == name } ?? InstalledActivityType(named: name))

@@ -16,7 +16,8 @@ internal import NIOCore
 /// - `DELETE /v1/keys/{keyID}` → 204
 /// - `POST /v1/phones`: `user`, `bundleID`, `count?`, `id?`, `environment?`, `iOS?`, `appVersion?`, `build?`, `model?`,
 ///   `timeZone?`, `locale?`, `activitiesEnabled?`, `frequentPushesEnabled?`, `notificationAuthorization?`, `appState?`,
-///   `isLocked?`, `isOnline?`, `asksToAllow?`, `noticesInBackground?`, `clockSkew?`, `activityTypes?` → 201
+///   `isLocked?`, `isOnline?`, `asksToAllow?`, `noticesInBackground?`, `runsClient?`,
+///   `startsWantedCards?`, `clockSkew?`, `activityTypes?` → 201
 ///   `phones`: their ids; with `count` over 1, `id` and `user` get `-1`, `-2` … appended
 /// - `GET /v1/phones?after=&limit=` → `phones`: `id`, `user`, `running`, `appState`, `isOnline`; in the order in which
 ///   they were made

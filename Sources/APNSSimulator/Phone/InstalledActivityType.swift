@@ -12,6 +12,10 @@ public protocol SimulatedActivityAttributes: Codable, Sendable {
 public struct InstalledActivityType: Sendable {
     /// What `attributes-type` has to say.
     public let name: String
+    /// What the backend calls the type; the same name unless it is said.
+    public var type: String
+    /// Where the attributes name the activity; else the backend's tag does.
+    public var activityIDAttribute: JSONPointer?
     private let attributesMistake: @Sendable (JSONObject) -> String?
     private let contentStateMistake: @Sendable (JSONObject) -> String?
 
@@ -21,6 +25,7 @@ public struct InstalledActivityType: Sendable {
     /// - Parameter name: The Swift name without module when `nil`.
     public init<Attributes: SimulatedActivityAttributes>(_ type: Attributes.Type, named name: String? = nil) {
         self.name = name ?? String(describing: type)
+        self.type = self.name
         attributesMistake = { Self.mistake(decoding: Attributes.self, from: $0) }
         contentStateMistake = { Self.mistake(decoding: Attributes.ContentState.self, from: $0) }
     }
@@ -28,6 +33,7 @@ public struct InstalledActivityType: Sendable {
     /// A type of which only the name is known: any object decodes.
     public init(named name: String) {
         self.name = name
+        type = name
         attributesMistake = { _ in nil }
         contentStateMistake = { _ in nil }
     }
@@ -42,8 +48,22 @@ public struct InstalledActivityType: Sendable {
         contentState: @escaping @Sendable (JSONObject) -> String?
     ) {
         self.name = name
+        type = name
         attributesMistake = attributes
         contentStateMistake = contentState
+    }
+
+    /// The activity that a card shows, as far as its attributes say so.
+    func activity(in attributes: JSONObject) -> String? {
+        let value =
+            if let pointer = activityIDAttribute { JSONValue.object(attributes)[pointer] } else {
+                attributes["islet"]?.object?["activity"]
+            }
+        switch value {
+        case .string(let text): return text
+        case .number(let number): return number.canonicalText
+        default: return nil
+        }
     }
 
     /// Why the app cannot read these attributes, or `nil`.

@@ -15,6 +15,8 @@ public enum PhoneAction: Sendable, Hashable {
     case forceQuit
     /// The person removes the app: its tokens are dead from now on.
     case uninstall
+    /// The person installs the app anew, after it was removed: another device to the backend.
+    case install
     /// The person taps Allow: withheld update tokens are handed out, and later ones at once.
     case allow
     /// The person swipes a card away; every visible one when `nil`.

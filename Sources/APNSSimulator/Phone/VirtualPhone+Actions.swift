@@ -1,5 +1,7 @@
 internal import APNSModel
 internal import JSONText
+internal import LiveActivityAPI
+internal import LiveActivityRegistration
 
 extension VirtualPhone {
     /// Does something on the phone; the text is the local id of the card that was made, if one was.
@@ -8,6 +10,7 @@ extension VirtualPhone {
     ) throws(SimulatorError) -> (localID: String?, effects: [PhoneEffect]) {
         let local = local(now)
         settle(to: local)
+        present = local
         let localID = try act(action, at: local)
         effects.append(.changed)
         return (localID, takeEffects())
@@ -15,11 +18,12 @@ extension VirtualPhone {
 
     private mutating func act(_ action: PhoneAction, at now: UnixTime) throws(SimulatorError) -> String? {
         switch action {
-        case .offline, .online, .lock, .unlock: break
+        case .offline, .online, .lock, .unlock, .install: break
         default: guard isInstalled else { throw SimulatorError(.actionRefused, "the app was removed") }
         }
         switch action {
         case .foreground, .background, .launch, .kill, .forceQuit, .uninstall: try changeApp(action, at: now)
+        case .install: try installAnew(at: now)
         case .allow: allow(at: now)
         case .swipe(let localID):
             for id in try localIDs(localID, running: false) {
@@ -28,6 +32,7 @@ extension VirtualPhone {
         case .offline: profile.isOnline = false
         case .online:
             profile.isOnline = true
+            tellClient(at: now) { $0.retryNow($1) }
             effects.append(.cameOnline)
         case .lock: profile.isLocked = true
         case .unlock: profile.isLocked = false
@@ -58,10 +63,14 @@ extension VirtualPhone {
         case .foreground:
             let wasThere = profile.appState == .foreground
             profile.appState = .foreground
-            if !wasThere { reportEverything(at: now) }
+            if !wasThere {
+                tellClient(at: now) { $0.setForeground(true, $1) }
+                reportEverything(at: now)
+            }
         case .background:
             guard profile.appState.runs else { throw SimulatorError(.actionRefused, "the app does not run") }
             profile.appState = .background
+            tellClient(at: now) { $0.setForeground(false, $1) }
         case .launch:
             guard !profile.appState.runs else { return }
             profile.appState = .background
@@ -74,6 +83,7 @@ extension VirtualPhone {
 
     private mutating func stop(_ state: AppState) {
         profile.appState = state
+        killClient()
         // What the process had not noticed yet, nobody saw.
         for index in cards.indices where cards[index].isUnreported { cards[index].wasWitnessed = false }
         for index in dismissed.indices where dismissed[index].isUnreported { dismissed[index].wasWitnessed = false }
@@ -91,7 +101,26 @@ extension VirtualPhone {
         isInstalled = false
     }
 
+    /// The app is put on the phone again: another installation, which remembers nothing.
+    private mutating func installAnew(at now: UnixTime) throws(SimulatorError) {
+        guard !isInstalled else { throw SimulatorError(.actionRefused, "the app is there") }
+        isInstalled = true
+        installations += 1
+        disk = RegistrationMemory(device: "\(id.text)-\(installations)")
+        dismissed = []
+        issueDeviceToken()
+        issuePushToStartToken()
+        profile.appState = .foreground
+        reportEverything(at: now)
+    }
+
     private mutating func signIn(_ user: String?, at now: UnixTime) {
+        guard !profile.runsClient else {
+            profile.user = user ?? ""
+            // The person does so in the app.
+            if wake(at: now) { identify(at: now) }
+            return
+        }
         if !profile.user.isEmpty, profile.user != user { send(.signOut) }
         profile.user = user ?? ""
         if profile.appState.runs { reportEverything(at: now) }
@@ -152,7 +181,21 @@ extension VirtualPhone {
 
     private mutating func startLocally(
         _ start: PhoneAction.LocalStart, at now: UnixTime
-    ) throws(SimulatorError) -> String {
+    ) throws(SimulatorError) -> String? {
+        guard !profile.runsClient else {
+            try orderCard(start, at: now)
+            return nil
+        }
+        let index = try addCard(start, at: now)
+        send(.instance(cards[index].report(as: .requesting)))
+        cards[index].isUnreported = true
+        if start.channel == nil { issueUpdateToken(index) }
+        reportUnreported()
+        return cards[index].localID
+    }
+
+    /// The card of a start that iOS allows; it has no token yet.
+    mutating func addCard(_ start: PhoneAction.LocalStart, at now: UnixTime) throws(SimulatorError) -> Int {
         guard profile.iOS >= .activities else { throw SimulatorError(.actionRefused, "unsupported: iOS below 16.1") }
         guard profile.activitiesEnabled else { throw SimulatorError(.actionRefused, "denied: switched off") }
         guard profile.appState == .foreground else {
@@ -176,12 +219,9 @@ extension VirtualPhone {
             updatedAt: now, timestamp: second, staleDate: start.staleDate, relevance: start.relevance,
             startedByPush: false, activity: start.activity)
         card.channel = start.channel
-        send(.instance(card.report(as: .requesting)))
-        card.isUnreported = true
         cards.append(card)
-        if start.channel == nil { issueUpdateToken(cards.count - 1) }
-        reportUnreported()
-        return card.localID
+        effects.append(.changed)
+        return cards.count - 1
     }
 
     private mutating func updateLocally(
@@ -189,6 +229,12 @@ extension VirtualPhone {
     ) throws(SimulatorError) {
         let index = try ownRunningCard(update.localID)
         try check(update.contentState, installed(cards[index].attributesType))
+        guard !profile.runsClient else {
+            let staleAt = update.staleDate.flatMap { Instant(milliseconds: Int($0.milliseconds)) }
+            return tellClient(at: now) {
+                _ = $0.update(update.localID, content: update.contentState, staleAt: staleAt, $1)
+            }
+        }
         cards[index].contentState = update.contentState
         cards[index].timestamp = max(cards[index].timestamp, UnixTime(seconds: now.seconds))
         cards[index].updatedAt = now
@@ -203,8 +249,13 @@ extension VirtualPhone {
         _ localID: String, _ contentState: JSONObject?, _ dismissal: Dismissal, at now: UnixTime
     ) throws(SimulatorError) {
         let index = try ownRunningCard(localID)
+        if let contentState { try check(contentState, installed(cards[index].attributesType)) }
+        guard !profile.runsClient else {
+            return tellClient(at: now) {
+                _ = $0.end(localID, content: contentState, isImmediate: dismissal == .immediate, $1)
+            }
+        }
         if let contentState {
-            try check(contentState, installed(cards[index].attributesType))
             cards[index].contentState = contentState
             cards[index].updatedAt = now
         }

@@ -1,4 +1,5 @@
 internal import APNSModel
+internal import LiveActivityRegistration
 
 extension VirtualPhone {
     // MARK: Tokens
@@ -56,6 +57,12 @@ extension VirtualPhone {
 
     /// What a launch says: who the phone is, its push-to-start token, what went away, and every card it holds.
     mutating func reportEverything(at local: UnixTime) {
+        guard !profile.runsClient else {
+            guard client != nil else { return launchClient(at: local) }
+            identify(at: local)
+            tellClient(at: local) { $0.wake($1) }
+            return lookAgain(at: local)
+        }
         reportDevice()
         reportPushToStartToken()
         for index in cards.indices { cards[index].isUnreported = false }
@@ -65,6 +72,7 @@ extension VirtualPhone {
     }
 
     mutating func reportDevice() {
+        guard !profile.runsClient else { return tellFacts(at: present) }
         guard let deviceToken else { return }
         send(
             .register(
@@ -78,11 +86,13 @@ extension VirtualPhone {
     }
 
     mutating func reportPushToStartToken() {
+        guard !profile.runsClient else { return tellStartToken(at: present) }
         guard let pushToStartToken else { return }
         for type in profile.activityTypes { send(.pushToStartToken(type: type.name, token: pushToStartToken)) }
     }
 
     mutating func reportUnreported() {
+        guard !profile.runsClient else { return tellNews(at: present) }
         for index in dismissed.indices where dismissed[index].isUnreported {
             dismissed[index].isUnreported = false
             send(.instance(dismissed[index].report))

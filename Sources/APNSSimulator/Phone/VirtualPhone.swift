@@ -1,5 +1,6 @@
 internal import APNSModel
 internal import JSONText
+internal import LiveActivityRegistration
 
 /// A phone with one app: what comes in goes through the rules of iOS, what follows comes out as values.
 ///
@@ -26,6 +27,15 @@ struct VirtualPhone: Sendable {
     var backgroundPushes: [UnixTime] = []
     var delayed: [DelayedPush] = []
     var inventorySequence = 0
+    /// What the app remembers across launches.
+    var disk: RegistrationMemory
+    /// The app's process, as far as it is the client; `nil` while it does not run.
+    var client: RegistrationMachine?
+    /// How often the app was launched: an answer to an earlier process is nobody's.
+    var processes = 0
+    var installations = 1
+    /// The phone's own time, as far as it has passed.
+    var present: UnixTime
     /// What the running call has brought about so far.
     var effects: [PhoneEffect] = []
 
@@ -40,10 +50,13 @@ struct VirtualPhone: Sendable {
         self.dice = dice
         profile = specification
         handsOutTokens = !specification.asksToAllow
+        disk = RegistrationMemory(device: id.text)
+        present = UnixTime(milliseconds: 0)
     }
 
     /// The first launch of the app: tokens are made and everything is reported.
     mutating func install(at now: UnixTime) -> [PhoneEffect] {
+        present = local(now)
         issueDeviceToken()
         issuePushToStartToken()
         reportEverything(at: local(now))
@@ -53,12 +66,16 @@ struct VirtualPhone: Sendable {
     /// Lets time pass: what falls due happens in order, each at its own instant.
     mutating func elapse(to now: UnixTime) -> [PhoneEffect] {
         settle(to: local(now))
+        if let wake = client?.nextWake, wake <= now.milliseconds { tellClient(at: local(now)) { $0.tick($1) } }
         return takeEffects()
     }
 
     /// When `elapse` has something to do next, in true time.
     var nextDue: UnixTime? {
-        nextLocalDue.map { $0 - profile.clockSkew }
+        let due = nextLocalDue.map { $0 - profile.clockSkew }
+        guard let wake = client?.nextWake else { return due }
+        let tick = UnixTime(milliseconds: Int64(max(wake, 0)))
+        return due.map { min($0, tick) } ?? tick
     }
 
     var lockScreen: LockScreen {
@@ -100,6 +117,7 @@ struct VirtualPhone: Sendable {
     }
 
     mutating func settle(to now: UnixTime) {
+        defer { present = now }
         while let due = nextLocalDue, due <= now {
             if let index = delayed.firstIndex(where: { $0.due == due }) {
                 let push = delayed.remove(at: index).push
@@ -195,6 +213,8 @@ struct VirtualPhone: Sendable {
 
 /// What follows from something that happened on a phone.
 enum PhoneEffect: Sendable, Hashable {
+    /// The client calls its server; there is one call at a time.
+    case call(PhoneCall)
     /// The app tells its backend; in this order.
     case report(PhoneReport)
     /// APNs knows this token from now on.

@@ -20,6 +20,50 @@ public protocol PhoneBackend: Sendable {
     ) async throws -> [DesiredCard]
     /// The person signed out.
     func signOut(_ phone: PhoneID) async throws
+    /// A call as `LiveActivityClient` makes it, of a phone that runs it (``PhoneSpecification/runsClient``). It is not
+    /// repeated here: the client sees to that.
+    ///
+    /// - Throws: When there is no answer.
+    func call(_ phone: PhoneID, _ request: PhoneRequest) async throws -> PhoneResponse
+}
+
+extension PhoneBackend {
+    /// Nobody is there.
+    public func call(_ phone: PhoneID, _ request: PhoneRequest) async throws -> PhoneResponse {
+        throw SimulatorError(.notRunning, "this backend takes no calls of the client")
+    }
+}
+
+/// An HTTP call of the client on a phone. Printing it does not show the body, which may hold tokens.
+public struct PhoneRequest: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    /// `PUT` or `DELETE`.
+    public let method: String
+    /// From the server's root, percent-encoded.
+    public let path: String
+    /// JSON; `nil` for none.
+    public let body: [UInt8]?
+
+    /// The method and the path.
+    public var description: String { "\(method) \(path)" }
+    /// No parts, so that `dump` shows no token.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What the server answered.
+public struct PhoneResponse: Sendable, Hashable {
+    /// The HTTP status.
+    public var status: Int
+    /// JSON.
+    public var body: [UInt8]
+    /// The header `Date`, in seconds since 1970.
+    public var date: Int?
+
+    /// An answer.
+    public init(status: Int, body: [UInt8] = [], date: Int? = nil) {
+        self.status = status
+        self.body = body
+        self.date = date
+    }
 }
 
 /// Who a phone is.

@@ -10,12 +10,13 @@ public final class RecordingBackend: PhoneBackend {
         case instance(PhoneID, InstanceReport)
         case inventory(PhoneID, sequence: Int, instances: [InstanceReport])
         case signOut(PhoneID)
+        case call(PhoneID, PhoneRequest)
 
         /// Who called.
         public var phone: PhoneID {
             switch self {
             case .register(let phone, _), .pushToStartToken(let phone, _, _), .instance(let phone, _),
-                .inventory(let phone, _, _), .signOut(let phone):
+                .inventory(let phone, _, _), .signOut(let phone), .call(let phone, _):
                 phone
             }
         }
@@ -42,7 +43,7 @@ public final class RecordingBackend: PhoneBackend {
             switch call {
             case .instance(_, let report): latest[report.localID] = report
             case .inventory(_, _, let reports): for report in reports { latest[report.localID] = report }
-            case .register, .pushToStartToken, .signOut: break
+            case .register, .pushToStartToken, .signOut, .call: break
             }
         }
         return latest
@@ -88,6 +89,12 @@ public final class RecordingBackend: PhoneBackend {
     /// Remembers the call.
     public func signOut(_ phone: PhoneID) async throws {
         _ = try record(.signOut(phone))
+    }
+
+    /// Remembers the call.
+    public func call(_ phone: PhoneID, _ request: PhoneRequest) async throws -> PhoneResponse {
+        _ = try record(.call(phone, request))
+        return PhoneResponse(status: 200)
     }
 
     private func record(_ call: Call) throws(Failure) -> [DesiredCard] {

@@ -1,4 +1,5 @@
 internal import APNSModel
+internal import LiveActivityRegistration
 internal import Logging
 internal import Synchronization
 
@@ -90,6 +91,7 @@ final class Engine: Sendable {
     }
 
     private func carryReports(of phone: PhoneID) async {
+        await carryCalls(of: phone)
         guard let backend else { return }
         while let report = withWorld({ world, _ in world.nextReport(of: phone) }) {
             var hasArrived = true
@@ -102,6 +104,22 @@ final class Engine: Sendable {
             let arrived = hasArrived
             withWorld { world, now in world.reportEnded(of: phone, arrived: arrived, now: now) }
             if !arrived { return }
+        }
+    }
+
+    /// What the client on a phone asks: it has one call under way at a time, and makes the next when it has an answer.
+    private func carryCalls(of phone: PhoneID) async {
+        while let call = withWorld({ world, _ in world.takeCall(of: phone) }) {
+            var answer: PhoneAnswer?
+            if let backend, withWorld({ world, _ in world.isOnline(phone) }) {
+                let request = PhoneRequest(
+                    method: call.call.method.rawValue, path: call.call.path, body: call.call.body)
+                if let response = try? await backend.call(phone, request) {
+                    answer = PhoneAnswer(status: response.status, body: response.body, date: response.date)
+                }
+            }
+            let given = answer
+            withWorld { world, now in world.answer(call, of: phone, given, now: now) }
         }
     }
 

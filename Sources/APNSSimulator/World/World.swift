@@ -1,5 +1,6 @@
 internal import APNSModel
 internal import JSONText
+internal import LiveActivityRegistration
 
 /// APNs and every phone behind it as one value: requests, actions and time go in, answers and effects come out.
 ///
@@ -8,10 +9,18 @@ struct World: Sendable {
     struct Slot: Sendable {
         var phone: VirtualPhone
         var reports = ReportQueue()
+        /// What the client on the phone asks its server, until somebody carries it.
+        var call: ClientCall?
         /// What APNs keeps while the phone is offline: the latest one only.
         var stored: StoredPush?
         /// Channels that sent something while the phone was offline.
         var missed: Set<ChannelID> = []
+    }
+
+    struct ClientCall: Sendable {
+        let call: PhoneCall
+        /// An answer to a process that has ended is nobody's.
+        let process: Int
     }
 
     struct StoredPush: Sendable {
@@ -94,7 +103,8 @@ struct World: Sendable {
 
     func lockScreen(of phone: PhoneID) throws(SimulatorError) -> LockScreen {
         let slot = try slot(of: phone)
-        return slot.phone.lockScreen(waitingReports: slot.reports.reports.count)
+        let waiting = slot.phone.client.map { $0.isSettled ? 0 : 1 } ?? slot.reports.reports.count
+        return slot.phone.lockScreen(waitingReports: waiting)
     }
 
     mutating func perform(
@@ -138,6 +148,9 @@ struct World: Sendable {
         let phone = slots[index].phone
         for effect in phoneEffects {
             switch effect {
+            case .call(let call):
+                slots[index].call = ClientCall(call: call, process: slots[index].phone.processes)
+                effects.append(.deliverReports(phone.id))
             case .report(let report): enqueue(report, of: index, now: now)
             case .issued(let hex, let use):
                 directory.tokens.add(
@@ -180,6 +193,23 @@ struct World: Sendable {
     mutating func nextReport(of phone: PhoneID) -> PhoneReport? {
         guard let index = numbers[phone] else { return nil }
         return slots[index].reports.next(isOnline: slots[index].phone.profile.isOnline)
+    }
+
+    /// The call of the client on a phone that is to be carried; `nil` when there is none.
+    mutating func takeCall(of phone: PhoneID) -> ClientCall? {
+        guard let index = numbers[phone] else { return nil }
+        defer { slots[index].call = nil }
+        return slots[index].call
+    }
+
+    func isOnline(_ phone: PhoneID) -> Bool {
+        numbers[phone].map { slots[$0].phone.profile.isOnline } ?? false
+    }
+
+    mutating func answer(_ call: ClientCall, of phone: PhoneID, _ answer: PhoneAnswer?, now: UnixTime) {
+        guard let index = numbers[phone], slots[index].phone.processes == call.process else { return }
+        run(index, now: now) { $0.answer(call.call.number, answer, at: now) }
+        effects.append(.changed(phone))
     }
 
     /// Notes how it went. After a failure the delivery ends, and is asked for again when the pause is over.

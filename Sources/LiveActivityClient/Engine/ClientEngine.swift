@@ -49,7 +49,7 @@ package final class ClientEngine: Sendable {
     private let parts: Parts
     private let state = Locked(State())
     private let bell = Bell()
-    private let (work, workInput) = AsyncStream.makeStream(of: PhoneAction.self)
+    private let (work, workInput) = AsyncStream.makeStream(of: ClientAction.self)
     private let (calls, callInput) = AsyncStream.makeStream(of: PhoneCall.self)
     private let listeners = Locked<[Int: AsyncStream<ClientEvent>.Continuation]>([:])
 
@@ -98,15 +98,15 @@ package final class ClientEngine: Sendable {
 
     private var moment: PhoneMoment { PhoneMoment(wall: parts.clock.wall, steady: parts.clock.steady) }
 
-    private func perform(_ actions: [PhoneAction], _ memory: RegistrationMemory) {
+    private func perform(_ actions: [ClientAction], _ memory: RegistrationMemory) {
         for action in actions {
             switch action {
             case .save:
                 // A memory that cannot be written costs a repetition after the next launch, nothing else.
                 if let bytes = (try? JSONValue(encoding: memory))?.bytes { try? parts.memory.save(Data(bytes)) }
             case .tell(let note): publish(ClientEvent(note))
-            case .send(let call): callInput.yield(call)
-            case .start, .update, .end: workInput.yield(action)
+            // A call says what the cards hold: it leaves after what was done to them before.
+            case .start, .update, .end, .send: workInput.yield(action)
             }
         }
     }
@@ -277,7 +277,7 @@ package final class ClientEngine: Sendable {
         }
     }
 
-    private func carryOut(_ action: PhoneAction) async {
+    private func carryOut(_ action: ClientAction) async {
         switch action {
         case .start(let number, let order):
             do {
@@ -296,7 +296,8 @@ package final class ClientEngine: Sendable {
             await onCard(localID) {
                 await $0.end(localID, content: content, isImmediate: isImmediate, timestamp: timestamp)
             }
-        case .save, .send, .tell: break
+        case .send(let call): callInput.yield(call)
+        case .save, .tell: break
         }
     }
 

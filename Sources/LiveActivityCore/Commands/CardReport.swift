@@ -5,6 +5,9 @@ package import JSONText
 package struct CardReport: Sendable, Equatable {
     package enum State: String, Sendable, CaseIterable {
         case requesting, pending, active, stale, ended, dismissed, gone
+
+        /// The card is there, and updates change it.
+        var isRunning: Bool { self == .pending || self == .active || self == .stale }
     }
 
     package var localID: LocalID
@@ -48,7 +51,7 @@ struct CardIntake {
             if report.state == .dismissed, tombstone.state == .gone {
                 bury(report.localID, tombstone.activity, .dismissed, &draft)
             }
-            return
+            guard isAliveAfterAll(report, tombstone, draft) else { return }
         }
         let activity = try activity(of: report, &draft)
         let key = Snapshot.PhoneKey(activity.number, device.key)
@@ -91,6 +94,20 @@ struct CardIntake {
                     ]))
         }
         Lanes.review(key, app.types[activity.type], now: now, &draft)
+    }
+
+    /// Only APNs's word about a token spoke for its end, and the phone has the card with another token: iOS had
+    /// replaced the one, and the app had not come to say so.
+    private func isAliveAfterAll(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
+        guard let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)],
+            instance.localID == report.localID
+        else { return false }
+        // It was found alive before.
+        if instance.state.mayHaveCard { return true }
+        guard report.state.isRunning, tombstone.state != .dismissed, instance.state == tombstone.state,
+            instance.last?.reason.code == .tokenInactive, let token = report.token
+        else { return false }
+        return draft.snapshot.owners[TokenValue(token)]?.deadAt == nil
     }
 
     /// A start came to a card: the token that it went to is the phone's.

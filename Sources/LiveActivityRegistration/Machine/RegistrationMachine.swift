@@ -106,7 +106,7 @@ package struct RegistrationMachine: Sendable {
     /// Wishes that could not be fulfilled: not again until the app comes back to the screen.
     var failedWishes: Set<String> = []
     var switchedAt: Int?
-    private var actions: [PhoneAction] = []
+    private var actions: [ClientAction] = []
     private var saved: RegistrationMemory
 
     /// The machine of a process that was just launched.
@@ -120,7 +120,7 @@ package struct RegistrationMachine: Sendable {
     }
 
     /// What to do now, in order; the memory is written down first.
-    package mutating func takeActions() -> [PhoneAction] {
+    package mutating func takeActions() -> [ClientAction] {
         defer { actions = [] }
         guard memory != saved else { return actions }
         saved = memory
@@ -268,7 +268,7 @@ package struct RegistrationMachine: Sendable {
         tell(PhoneNote(.tokenObtained, type: type, detail: "\(kind) \(token)"))
     }
 
-    mutating func act(_ action: PhoneAction) { actions.append(action) }
+    mutating func act(_ action: ClientAction) { actions.append(action) }
     mutating func tell(_ note: PhoneNote) { actions.append(.tell(note)) }
 
     mutating func change(_ body: (inout RegistrationMemory) -> Void) { body(&memory) }

@@ -51,7 +51,7 @@ package struct CardOrder: Sendable, Hashable {
 }
 
 /// What the shell has to do, in this order, each before the next.
-package enum PhoneAction: Sendable, Hashable {
+package enum ClientAction: Sendable, Hashable {
     /// Writes the memory down; whatever follows counts on it.
     case save
     case start(order: Int, CardOrder)

@@ -71,7 +71,7 @@ struct Simulate: AsyncParsableCommand {
         configuration.ports = [.sandbox: port]
         configuration.controlPort = controlPort
         configuration.keys = [key]
-        configuration.activityTypes = example.types.map(\.installed)
+        configuration.activityTypes = example.types.map(\.onPhones)
         configuration.seed = seed
         configuration.pushesPerTokenAndMinute = tokenRate
         let keyPath = backendKeyFile ?? folder.appendingPathComponent("api-key").path

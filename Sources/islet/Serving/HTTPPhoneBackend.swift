@@ -47,6 +47,12 @@ struct HTTPPhoneBackend: PhoneBackend {
         try await islet.call(.DELETE, device(phone))
     }
 
+    func call(_ phone: PhoneID, _ request: PhoneRequest) async throws -> PhoneResponse {
+        guard let method = JSONCaller.Method(rawValue: request.method) else { return PhoneResponse(status: 405) }
+        let (status, date, body) = try await islet.exchange(method, request.path, request.body)
+        return PhoneResponse(status: status, body: body, date: date)
+    }
+
     // MARK: - Parts
 
     private func device(_ phone: PhoneID) -> String { "/v1/devices/" + JSONCaller.segment(phone.text) }

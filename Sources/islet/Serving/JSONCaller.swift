@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Foundation
 import JSONText
 import NIOCore
 import NIOHTTP1
@@ -55,6 +56,32 @@ struct JSONCaller: Sendable {
         }
         guard buffer.readableBytes > 0 else { return .null }
         return try JSONValue(parsing: buffer.readableBytesView, limits: Self.limits)
+    }
+
+    /// Whatever the answer is: its status, its date in seconds since 1970, and its body.
+    func exchange(
+        _ method: Method, _ path: String, _ body: [UInt8]?
+    ) async throws -> (status: Int, date: Int?, body: [UInt8]) {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = .init(rawValue: method.rawValue)
+        if let key = key() { request.headers.add(name: "authorization", value: "Bearer \(key)") }
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body))
+        }
+        let response = try await HTTPClient.shared.execute(request, timeout: Self.timeLimit)
+        let buffer = try await response.body.collect(upTo: Self.maximumAnswerBytes)
+        let date = response.headers.first(name: "date").flatMap(Self.seconds)
+        return (Int(response.status.code), date, Array(buffer.readableBytesView))
+    }
+
+    /// The form of RFC 9110 section 5.6.7 that servers send: `Sat, 21 Nov 2026 14:32:00 GMT`.
+    private static func seconds(_ text: String) -> Int? {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(secondsFromGMT: 0)
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return format.date(from: text).map { Int($0.timeIntervalSince1970) }
     }
 
     /// The answer as text, for what is not JSON.

@@ -12,7 +12,7 @@ struct PhoneBench {
     /// What a kill leaves.
     var disk: RegistrationMemory
     var sent: [PhoneCall] = []
-    var cardActions: [PhoneAction] = []
+    var cardActions: [ClientAction] = []
     var notes: [PhoneNote] = []
 
     init(_ rules: RegistrationMachine.TypeRules = .init()) {

@@ -81,4 +81,34 @@ struct LateNewsTests {
             #expect(try scene.deliver().count == (isDifferent ? 2 : 1))
         }
     }
+
+    @Test func `a card whose token iOS had replaced lives on, though APNs had refused the old one`() throws {
+        var scene = try Scene.live()
+        try scene.put("a", 2)
+        scene.wait(.seconds(70))
+        try scene.deliver(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"), inactiveSince: scene.now))
+        #expect(try scene.instance().state == .gone)
+        // The old token again, or none: nothing new.
+        try scene.report(token: "u1")
+        try scene.report()
+        #expect(try scene.instance().state == .gone)
+        try scene.report(token: "u2")
+        #expect(try scene.instance().state == .live)
+        scene.wait(.seconds(70))
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+        try scene.report()
+        #expect(try scene.instance().state == .live, "its reports are heard again")
+        try scene.report("phone", local: "card", .ended)
+        try scene.report(token: "u3")
+        #expect(try scene.instance().state == .ended)
+    }
+
+    @Test func `an end that a replaced token swallowed is sent again to the card that is still there`() throws {
+        var scene = try Scene.live()
+        try scene.end()
+        try scene.deliver(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"), inactiveSince: scene.now))
+        #expect(try scene.instance().state == .ended)
+        try scene.report(token: "u2")
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+    }
 }

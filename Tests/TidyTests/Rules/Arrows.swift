@@ -34,7 +34,8 @@ enum Arrows {
             "Foundation", "Synchronization",
         ],
         "APNSSimulator": nio.union([
-            "APNSModel", "JSONText", "NIOHTTP2", "X509", "SwiftASN1", "Crypto", "HTTPTypes", "Hummingbird",
+            "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", "NIOHTTP2", "X509", "SwiftASN1",
+            "Crypto", "HTTPTypes", "Hummingbird",
             "ServiceLifecycle", "Logging",
             "Foundation", "Synchronization",
         ]),
@@ -47,6 +48,9 @@ enum Arrows {
         "focus-timer": ["FocusTimer", "BackendCalls", "ArgumentParser", "Foundation"],
         "Pager": ["BackendCalls", "JSONText", "Foundation"],
         "pager-desk": ["Pager", "BackendCalls", "ArgumentParser", "Foundation"],
+        "PizzaApp": [
+            "LiveActivityClient", "ActivityKit", "ActivityKitStandIn", "Foundation", "SwiftUI", "UIKit", "WidgetKit",
+        ],
         "LiveActivityProviders": [
             "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1",
             "NIOPosix", "Crypto", "ServiceLifecycle", "Foundation",
@@ -89,6 +93,7 @@ enum Arrows {
         "Examples/EmojiRangers/Guild/": "EmojiRangers", "Examples/EmojiRangers/Command/": "guild-hall",
         "Examples/FocusTimer/Functions/": "FocusTimer", "Examples/FocusTimer/Command/": "focus-timer",
         "Examples/Pager/Backend/": "Pager", "Examples/Pager/Command/": "pager-desk",
+        "Examples/PizzaApp/": "PizzaApp",
         "Examples/NextUp/Focus/": "NextUp", "Examples/NextUp/Command/": "next-up",
         "Examples/Pushing/Articles/": "Pushing", "Examples/Pushing/Command/": "push-once",
     ]

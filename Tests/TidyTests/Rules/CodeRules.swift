@@ -33,10 +33,10 @@ extension CodeRule {
     @Sendable private static func isProduct(_ source: Source) -> Bool {
         source.isUnder("Sources", "Examples", "Tools/Sources")
     }
-    /// A command's own top: there only may work be started and words be printed.
+    /// A command's or an app's own top: there only may work be started and words be printed.
     @Sendable private static func isLibrary(_ source: Source) -> Bool {
         isProduct(source) && !source.isUnder("Sources/islet", "Tools/Sources/islet-contract")
-            && !source.folders.contains("Command")
+            && source.folders.allSatisfy { $0 != "Command" && $0 != "App" }
     }
 
     static let clock = CodeRule(

@@ -1,4 +1,5 @@
 import APNSSimulator
+import JSONText
 
 /// An app of the examples: on phones its types decode what is pushed, and the server's configuration names them.
 struct ExampleApp: Sendable {
@@ -38,4 +39,15 @@ struct ExampleType: Sendable {
     var keys: [String] = []
     /// Lines of YAML of its policy, without `startGrace`.
     var policy: [String] = []
+
+    /// The type as the app on a phone knows it, with the names that its server has for it.
+    var onPhones: InstalledActivityType {
+        var type = installed
+        type.type = name
+        let prefix = "activityIDAttribute: "
+        for key in keys where key.hasPrefix(prefix) {
+            type.activityIDAttribute = try? JSONPointer(String(key.dropFirst(prefix.count)))
+        }
+        return type
+    }
 }

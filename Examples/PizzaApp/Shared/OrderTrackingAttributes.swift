@@ -1,0 +1,25 @@
+import LiveActivityClient
+
+#if canImport(ActivityKit) && !os(macOS)
+    import ActivityKit
+#elseif canImport(ActivityKitStandIn)
+    import ActivityKitStandIn
+#endif
+
+// This file belongs to the app's target and to the widget extension's.
+
+/// What a card of an order shows. The server's configuration names it: `attributesType: OrderTrackingAttributes`,
+/// `activityIDAttribute: /orderId`.
+@available(iOS 16.1, *)
+struct OrderTrackingAttributes: IdentifiedActivityAttributes {
+    struct ContentState: Codable, Hashable, Sendable {
+        var status: String
+        var progress: Double
+        var eta: Int?
+    }
+
+    var orderId: String
+    var restaurant: String
+
+    var liveActivityID: String? { orderId }
+}

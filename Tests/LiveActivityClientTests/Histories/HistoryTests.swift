@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+struct HistoryTests {
+    static let histories: UInt64 = 1_000
+
+    @Test(arguments: 0..<4)
+    func `in every history phone and server agree in the end, and nobody's token or second card is left`(part: UInt64) {
+        var (pushes, calls) = (0, 0)
+        for seed in stride(from: part, to: Self.histories, by: 4) {
+            var history = PhoneHistory(seed: seed + 1)
+            history.play(steps: 30)
+            pushes += history.pushes
+            calls += history.calls
+            guard history.violations.isEmpty else {
+                Issue.record(
+                    """
+                    seed \(seed + 1): \(history.violations.joined(separator: "\n"))
+                    \(history.timeline.joined(separator: "\n"))
+                    """)
+                return
+            }
+        }
+        // A history in which nothing happens would end well whatever the code.
+        #expect(pushes > 5 * Int(Self.histories / 4) && calls > 30 * Int(Self.histories / 4), "\(pushes) \(calls)")
+    }
+}

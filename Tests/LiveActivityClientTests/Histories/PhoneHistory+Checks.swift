@@ -1,0 +1,118 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import LiveActivityRegistration
+import TestSupport
+
+@testable import APNSSimulator
+
+extension PhoneHistory {
+    /// Nothing changes any more, every phone is online with its app open, and all answers come.
+    mutating func quiesce() {
+        note("--- quiet")
+        isHealthy = true
+        for index in owners.indices {
+            if !owners[index].phone.isInstalled { perform(.install, on: index) }
+            owners[index].phone.profile.clockSkew = .zero
+            owners[index].phone.tellClient(at: now) { machine, _ in machine.clockChanged() }
+            follow(owners[index].phone.takeEffects(), of: index)
+            perform(.online, on: index)
+            perform(.allow, on: index)
+        }
+        // What iOS does within half an hour: the app is opened now and then, and pushes come.
+        for _ in 0..<8 {
+            for index in owners.indices {
+                perform(.background, on: index)
+                perform(.foreground, on: index)
+            }
+            pass(.seconds(300))
+        }
+    }
+
+    mutating func check() {
+        for index in owners.indices {
+            let phone = owners[index].phone
+            guard let client = phone.client else {
+                violate("\(phone.id) runs no client")
+                continue
+            }
+            if !client.isSettled {
+                violate("\(phone.id) has something left to say: \(String(describing: owners[index].call))")
+            }
+            checkCards(of: phone)
+            checkTokens(of: phone)
+        }
+    }
+
+    private mutating func checkCards(of phone: VirtualPhone) {
+        let running = phone.cards.filter(\.state.isRunning)
+        if phone.profile.user.isEmpty, !running.isEmpty { violate("\(phone.id): a card, and nobody is signed in") }
+        for id in Self.activities {
+            let cards = running.filter { $0.attributes["id"]?.string == id }
+            if cards.count > 1 { violate("\(phone.id): \(cards.count) cards of \(id)") }
+            guard !phone.profile.user.isEmpty, let key = key(of: phone),
+                let number = door.store.rows.activityNumbers[.init(door.app.bundleID, Sample.activityID(id))],
+                let activity = door.store.rows.activities[number]
+            else { continue }
+            let instance = door.store.rows.instances[.init(number, key)]
+            let isLive = instance.map { $0.state == .live || $0.state == .ending } ?? false
+            if let card = cards.first {
+                if instance?.localID?.text != card.localID || !isLive {
+                    violate(
+                        "\(phone.id) shows \(card.localID) of \(id), the server has \(String(describing: instance))")
+                }
+                if activity.phase == .ended { violate("\(phone.id): \(id) is over and still shown") }
+                if activity.phase == .active, card.contentState != Sample.state(steps[id] ?? 0) {
+                    violate(
+                        "\(phone.id) shows \(card.contentState), not step \(steps[id] ?? 0) of \(id): "
+                            + String(describing: instance)
+                    )
+                }
+            } else if isLive {
+                violate("\(phone.id) shows nothing of \(id), the server has \(String(describing: instance))")
+            }
+        }
+    }
+
+    private mutating func checkTokens(of phone: VirtualPhone) {
+        let rows = door.store.rows
+        if phone.profile.user.isEmpty {
+            // No token of whoever was signed in here may be left.
+            for (device, record) in rows.devices where record.id.text.hasPrefix(phone.disk.device) {
+                guard record.id.text == phone.disk.device else { continue }
+                if record.signedOutAt == nil { violate("\(phone.id): the server does not know that the person left") }
+                for token in rows.deviceTokens.values where token.device == device && token.deadAt == nil {
+                    violate("\(phone.id): a start or device token of a signed-out person")
+                }
+                for (key, token) in rows.updateTokens where key.device == device && token.deadAt == nil {
+                    // What the backend never spoke of is pushed to nobody, and erased after twelve hours.
+                    let isSpokenOf = rows.activities[key.activity]?.phase != .announced
+                    if rows.instances[key]?.state == .live, isSpokenOf {
+                        violate("\(phone.id): a live card of a signed-out person")
+                    }
+                }
+            }
+            return
+        }
+        guard let key = key(of: phone) else { return violate("\(phone.id) is not known to the server") }
+        if rows.devices[key]?.userID.text != phone.profile.user { violate("\(phone.id) is somebody else's") }
+        guard phone.profile.activitiesEnabled, let token = phone.pushToStartToken else { return }
+        let known = rows.deviceTokens[.init(key, .pushToStart, "order")]
+        if known?.value != TokenValue(token) || known?.deadAt != nil {
+            violate("\(phone.id): the server has another start token")
+        }
+        for card in phone.cards where card.state.isRunning {
+            guard let update = card.token,
+                let id = card.attributes["id"]?.string,
+                let number = rows.activityNumbers[.init(door.app.bundleID, Sample.activityID(id))]
+            else { continue }
+            if rows.updateTokens[.init(number, key)]?.value != TokenValue(update) {
+                violate("\(phone.id): the server has another update token of \(card.localID)")
+            }
+        }
+    }
+
+    private func key(of phone: VirtualPhone) -> DeviceKey? {
+        door.store.rows.deviceKeys[.init(door.app.bundleID, Sample.device(phone.disk.device))]
+    }
+}

@@ -1,0 +1,283 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import LiveActivityRegistration
+import TestSupport
+
+@testable import APNSSimulator
+
+/// One history of the server's commands and of phones that run the client, under seeded dice: a backend, an APNs, and
+/// people who kill, remove and install the app, change hands, lose the network and set the clock.
+struct PhoneHistory {
+    struct Owner {
+        var phone: VirtualPhone
+        /// The call under way, of which process, and when it reaches the server.
+        var call: (call: PhoneCall, process: Int, at: UnixTime)?
+        /// What APNs keeps while the phone is offline: the latest.
+        var stored: (push: DevicePush, until: UnixTime)?
+    }
+
+    static let activities = ["order-1", "order-2"]
+    static let people = ["ann", "bob"]
+
+    let seed: UInt64
+    var dice: TestSupport.SeededDice
+    var door: ServerDoor
+    var now = Sample.now
+    var owners: [Owner] = []
+    var tokens: [String: (owner: Int, use: TokenUse)] = [:]
+    var dead: Set<String> = []
+    var steps: [String: Int] = [:]
+    var isHealthy = false
+    var pushes = 0
+    var calls = 0
+    var claims: UInt64 = 0
+    var timeline: [String] = []
+    var violations: [String] = []
+
+    init(seed: UInt64) {
+        self.seed = seed
+        dice = TestSupport.SeededDice(seed: seed)
+        let type = Sample.type("order", activityIDAttribute: "/id") { $0.isReusable = false }
+        door = ServerDoor(app: Sample.app(type, environments: [.sandbox]))
+    }
+
+    mutating func note(_ text: String) { timeline.append("\(now) +\(now.milliseconds % 1000) \(text)") }
+
+    mutating func violate(_ text: String) {
+        violations.append(text)
+        note("VIOLATION: \(text)")
+    }
+
+    // MARK: - One history
+
+    mutating func play(steps count: Int) {
+        for index in 0..<1 + dice.roll(3) { addPhone(index) }
+        for _ in 0..<count {
+            act()
+            pass(.milliseconds(Int64(dice.pick([0, 50, 400, 1_000, 3_000, 20_000, 90_000]))))
+        }
+        quiesce()
+        check()
+    }
+
+    private mutating func addPhone(_ index: Int) {
+        var specification = PhoneSpecification(user: dice.pick(Self.people), bundleID: Sample.bundleID)
+        var type = InstalledActivityType(named: "orderAttributes")
+        type.type = "order"
+        type.activityIDAttribute = Sample.pointer("/id")
+        specification.installs(type)
+        specification.runsClient = true
+        specification.asksToAllow = dice.chance(30)
+        specification.noticesInBackground = dice.chance(50)
+        specification.appState = dice.chance(30) ? .foreground : .background
+        specification.startsWantedCards = dice.chance(70)
+        if dice.chance(15) { specification.iOS = IOSVersion(16, 4) }
+        guard let id = PhoneID("phone\(index)") else { return }
+        let phone = VirtualPhone(
+            id: id, specification: specification, limits: DeviceLimits(), dice: .init(seed: dice.next()))
+        owners.append(Owner(phone: phone))
+        let effects = owners[index].phone.install(at: now)
+        follow(effects, of: index)
+    }
+
+    private mutating func act() {
+        let index = dice.roll(owners.count)
+        switch dice.roll(100) {
+        case 0..<22: put()
+        case 22..<26:
+            let id = dice.pick(Self.activities)
+            note("END \(id)")
+            _ = try? door.run(
+                EndActivity(
+                    app: door.app, id: Sample.activityID(id), state: nil, alert: nil,
+                    dismissal: .systemDefault, now: now))
+        case 26..<36: perform(owners[index].phone.profile.isOnline ? .offline : .online, on: index)
+        case 36..<44: perform(.foreground, on: index)
+        case 44..<48: perform(.background, on: index)
+        case 48..<54: perform(dice.chance(70) ? .kill : .forceQuit, on: index)
+        case 54..<58: perform(.rotateUpdateToken(localID: nil), on: index)
+        case 58..<61: perform(.rotatePushToStartToken, on: index)
+        case 61..<64: perform(.swipe(localID: owners[index].phone.cards.first?.localID), on: index)
+        case 64..<67: perform(.allow, on: index)
+        case 67..<72: perform(.signIn(user: dice.chance(30) ? nil : dice.pick(Self.people)), on: index)
+        case 72..<75: perform(owners[index].phone.isInstalled ? .uninstall : .install, on: index)
+        case 75..<82: startLocally(index)
+        case 82..<88: changeLocally(index)
+        case 88..<91: setClock(index)
+        case 91..<93:
+            perform(.setActivitiesEnabled(!owners[index].phone.profile.activitiesEnabled), on: index)
+        case 93..<95:
+            perform(.setFrequentPushes(!owners[index].phone.profile.frequentPushesEnabled), on: index)
+        case 95..<98: pass(.seconds(900))
+        default: break
+        }
+    }
+
+    private mutating func put() {
+        let id = dice.pick(Self.activities)
+        let step = (steps[id] ?? 0) + 1
+        var body = SetDesiredState.Body(state: Sample.state(step))
+        body.users = Self.people.map(Sample.user)
+        body.devices = .all
+        body.attributes = ["id": .string(id)]
+        note("PUT \(id) step \(step)")
+        let reply = try? door.run(
+            SetDesiredState(
+                app: door.app.bundleID, id: Sample.activityID(id), type: door.app.types["order"] ?? Sample.type(),
+                body: body, now: now))
+        if reply != nil { steps[id] = step }
+    }
+
+    private mutating func startLocally(_ index: Int) {
+        let id = dice.pick(Self.activities)
+        perform(.foreground, on: index)
+        let step = steps[id] ?? 1
+        perform(
+            .startLocally(
+                .init(
+                    attributesType: "orderAttributes", attributes: ["id": .string(id)],
+                    contentState: Sample.state(step), activity: id)), on: index)
+    }
+
+    private mutating func changeLocally(_ index: Int) {
+        guard let card = owners[index].phone.cards.first(where: \.state.isRunning) else { return }
+        if dice.chance(30) {
+            perform(
+                .endLocally(localID: card.localID, dismissal: dice.chance(50) ? .immediate : .systemDefault), on: index)
+        } else {
+            let step = 1_000 + dice.roll(1_000)
+            perform(.updateLocally(.init(localID: card.localID, contentState: Sample.state(step))), on: index)
+        }
+    }
+
+    private mutating func setClock(_ index: Int) {
+        let skew = dice.roll(600) - 300
+        note("\(owners[index].phone.id) sets its clock \(skew) s off")
+        owners[index].phone.profile.clockSkew = .seconds(skew)
+        let local = owners[index].phone.local(now)
+        owners[index].phone.tellClient(at: local) { machine, _ in machine.clockChanged() }
+        follow(owners[index].phone.takeEffects(), of: index)
+    }
+
+    mutating func perform(_ action: PhoneAction, on index: Int) {
+        note("\(owners[index].phone.id): \(action)")
+        do {
+            let (_, effects) = try owners[index].phone.perform(action, at: now)
+            follow(effects, of: index)
+        } catch {
+            follow(owners[index].phone.takeEffects(), of: index)
+        }
+    }
+
+    // MARK: - Time
+
+    mutating func pass(_ duration: Duration) {
+        let until = now + duration
+        for _ in 0..<5_000 {
+            work()
+            guard let next = nextDue, next <= until else {
+                now = until
+                return
+            }
+            now = max(now, next)
+        }
+        violate("work is due without end")
+    }
+
+    private var nextDue: UnixTime? {
+        var due = owners.compactMap { $0.phone.nextDue } + owners.compactMap { $0.call?.at }
+        if let wake = door.store.nextWakeAt { due.append(wake) }
+        return due.min().map { max($0, now + .milliseconds(1)) }
+    }
+
+    private mutating func work() {
+        for index in owners.indices {
+            if let due = owners[index].phone.nextDue, due <= now {
+                follow(owners[index].phone.elapse(to: now), of: index)
+            }
+            if let call = owners[index].call, call.at <= now { arrive(call.call, call.process, index) }
+        }
+        deliver()
+    }
+
+    private mutating func arrive(_ call: PhoneCall, _ process: Int, _ index: Int) {
+        owners[index].call = nil
+        let roll = isHealthy ? 99 : dice.roll(100)
+        let isAlive = owners[index].phone.client != nil && owners[index].phone.processes == process
+        var answer: PhoneAnswer?
+        switch roll {
+        case _ where !owners[index].phone.profile.isOnline, 0..<8: answer = nil
+        case 8..<11: answer = PhoneAnswer(status: 503)
+        default:
+            answer = door.handle(call, now: now)
+            calls += 1
+            // The server has it, and the phone does not learn of that.
+            if roll < 18 { answer = nil }
+        }
+        note("\(owners[index].phone.id) \(call) -> \(answer?.status ?? 0)\(isAlive ? "" : " to nobody")")
+        guard isAlive else { return }
+        follow(owners[index].phone.answer(call.number, answer, at: now), of: index)
+    }
+
+    mutating func follow(_ effects: [PhoneEffect], of index: Int) {
+        for effect in effects {
+            switch effect {
+            case .call(let call):
+                let latency = isHealthy ? 40 : dice.pick([20, 60, 300, 900, 8_000])
+                owners[index].call = (call, owners[index].phone.processes, now + .milliseconds(Int64(latency)))
+            case .issued(let hex, let use): tokens[hex] = (index, use)
+            case .retired(let hex, _, _): dead.insert(hex)
+            case .cameOnline:
+                guard let stored = owners[index].stored else { continue }
+                owners[index].stored = nil
+                if stored.until > now { follow(owners[index].phone.receive(stored.push, at: now), of: index) }
+            case .report, .changed: break
+            }
+        }
+    }
+
+    // MARK: - Pushes
+
+    private mutating func deliver() {
+        for _ in 0..<20 {
+            claims += 1
+            let claim = ClaimWork(
+                now: now, node: 1, apps: [door.app.bundleID: door.app], limits: .init(), seed: claims &* 7919)
+            guard let reply = try? door.run(claim) else { return }
+            for flight in reply.flights {
+                var entries: [SettleFlight.Entry] = []
+                for seat in flight.seats {
+                    let outcome = send(seat, of: flight)
+                    entries.append(.init(seat: seat, outcome: .answered(outcome), dice: dice.fraction()))
+                }
+                _ = try? door.run(SettleFlight(flight: flight, entries: entries, app: door.app, now: now))
+            }
+            if reply.flights.isEmpty && !reply.hasMore { return }
+        }
+    }
+
+    private mutating func send(_ seat: Flight.Seat, of flight: Flight) -> Result<PushAnswer, PushFailure> {
+        guard let request = try? flight.request(of: seat), let token = tokens[request.destination.hex],
+            let body = (try? JSONValue(parsing: request.payload))?.object
+        else { return .success(PushAnswer(status: 400, reason: APNSReason("BadDeviceToken"))) }
+        pushes += 1
+        let plan = seat.plan
+        let device = seat.phone.device
+        note("push \(plan.kind.name) r\(plan.revision) ts \(seat.timestamp) to \(device.id) of \(device.userID)")
+        if dead.contains(request.destination.hex) {
+            return .success(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"), inactiveSince: now))
+        }
+        let roll = isHealthy ? 99 : dice.roll(100)
+        if roll < 6 { return .success(PushAnswer(status: 503, reason: APNSReason("ServiceUnavailable"))) }
+        if roll < 8 { return .failure(PushFailure(.unknownFate, "lost")) }
+        let push = DevicePush(
+            id: request.id, use: token.use, type: .liveactivity, priority: request.priority.rawValue, body: body)
+        if owners[token.owner].phone.profile.isOnline {
+            follow(owners[token.owner].phone.receive(push, at: now), of: token.owner)
+        } else {
+            owners[token.owner].stored = (push, plan.expiresAt)
+        }
+        return roll < 11 ? .failure(PushFailure(.unknownFate, "lost")) : .success(PushAnswer(status: 200))
+    }
+}
