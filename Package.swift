@@ -119,6 +119,7 @@ let package = Package(
             name: "OrderTracking",
             dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/OrderTracking/Shop",
+            resources: [.embedInCode("OrderTracking.json")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -133,6 +134,7 @@ let package = Package(
             name: "EmojiRangers",
             dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/EmojiRangers/Guild",
+            resources: [.embedInCode("Adventure.json")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -145,6 +147,7 @@ let package = Package(
             name: "FocusTimer",
             dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/FocusTimer/Functions",
+            resources: [.embedInCode("FocusTimer.json")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -157,6 +160,7 @@ let package = Package(
             name: "Pager",
             dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/Pager/Backend",
+            resources: [.embedInCode("PagerMessage.json")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -172,6 +176,7 @@ let package = Package(
                 product("HTTPTypes", "swift-http-types"),
             ],
             path: "Examples/NextUp/Focus",
+            resources: [.embedInCode("NextUp.json")],
             swiftSettings: settings
         ),
         .executableTarget(

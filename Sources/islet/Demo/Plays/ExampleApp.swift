@@ -1,4 +1,5 @@
 import APNSSimulator
+import Foundation
 
 /// An app of the examples: on phones its types decode what is pushed, and the server's configuration names them.
 struct ExampleApp: Sendable {
@@ -13,12 +14,23 @@ struct ExampleApp: Sendable {
         Dictionary(types.map { ($0.installed.name, $0.name) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Writes the files that its configuration names, beside it.
+    func writeContracts(into folder: URL) throws {
+        for type in types {
+            let file = folder.appendingPathComponent(type.contractPath)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(type.contract).write(to: file)
+        }
+    }
+
     /// The entry `activities` of its configuration.
     func configuration(startGrace: String) -> String {
         var lines = ["    activities:"]
         for type in types {
             lines.append("      - type: \(type.name)")
             lines.append("        attributesType: \(type.installed.name)")
+            lines.append("        contract: \(type.contractPath)")
             lines += type.keys.map { "        " + $0 }
             lines.append("        policy:")
             lines.append("          startGrace: \(startGrace)")
@@ -34,8 +46,13 @@ struct ExampleType: Sendable {
     let name: String
     /// The Swift type behind it, which decodes what phones are sent.
     let installed: InstalledActivityType
+    /// What the server checks its states against.
+    let contract: [UInt8]
     /// Lines of YAML beside its names, such as `activityIDAttribute: /orderId`.
     var keys: [String] = []
     /// Lines of YAML of its policy, without `startGrace`.
     var policy: [String] = []
+
+    /// Beside the configuration.
+    var contractPath: String { "Contracts/\(name).json" }
 }
