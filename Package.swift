@@ -151,6 +151,7 @@ let package = Package(
             name: "OrderTracking",
             dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/OrderTracking/Shop",
+            resources: [.embedInCode("OrderTracking.json")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -165,6 +166,7 @@ let package = Package(
             name: "EmojiRangers",
             dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/EmojiRangers/Guild",
+            resources: [.embedInCode("Adventure.json")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -177,6 +179,7 @@ let package = Package(
             name: "FocusTimer",
             dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/FocusTimer/Functions",
+            resources: [.embedInCode("FocusTimer.json")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -189,6 +192,7 @@ let package = Package(
             name: "Pager",
             dependencies: ["BackendCalls", "JSONText"],
             path: "Examples/Pager/Backend",
+            resources: [.embedInCode("PagerMessage.json")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -204,6 +208,7 @@ let package = Package(
                 product("HTTPTypes", "swift-http-types"),
             ],
             path: "Examples/NextUp/Focus",
+            resources: [.embedInCode("NextUp.json")],
             swiftSettings: settings
         ),
         .executableTarget(

@@ -77,7 +77,7 @@ import Testing
             for order in 1...Self.orders where stage.isServerRunning {
                 // One that does not answer has died, or is about to.
                 let more: JSONObject = round == 0 ? ["alert": alert] : [:]
-                let status = round == 0 ? "ready" : "stop \(round)"
+                let status = ["ready", "picked_up", "preparing"][round % 3]
                 if let revision = try? await set(stage, order, status, people: people(order), more) {
                     answered[order] = revision
                 }

@@ -72,6 +72,7 @@ struct Stack: Sendable {
             \(app.configuration(startGrace: "0s"))
             """
         try Data(text.utf8).write(to: file)
+        try app.writeContracts(into: folder)
         let settings = try ConfigurationLoader.load(file.path, environment: ["P8": SimulatorProviderKey.fresh().p8])
         return settings.apps.flatMap { $0.types.values }
     }

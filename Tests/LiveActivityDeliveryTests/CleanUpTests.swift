@@ -59,6 +59,30 @@ struct CleanUpTests {
         }
     }
 
+    @Test func `a type that ends its activities sooner is looked at sooner`() async throws {
+        try await withStore { store in
+            let hasty = Sample.type("hasty") { $0.endAfter = .seconds(3600) }
+            let cleanUp = CleanUp(store: store, apps: [Sample.app(Sample.type(), hasty)], logger: LogRecorder().logger)
+            try await put(store, "order", at: Sample.now)
+            try await put(store, "hasty", type: hasty, at: Sample.now)
+            #expect(try await !cleanUp.page(at: Sample.now + .seconds(3601)))
+            #expect(try await phase(store, "hasty") == .ended)
+            #expect(try await phase(store, "order") == .active)
+        }
+    }
+
+    @Test func `what was set between the look and the end goes on`() async throws {
+        try await withStore { store in
+            let later = Sample.now + .seconds(13 * 3600)
+            try await put(store, "a", at: Sample.now)
+            try await put(store, "a", 2, at: later - .seconds(1))
+            let end = EndIdleActivity(
+                app: Sample.app(), id: Sample.activityID("a"), endAfter: .seconds(12 * 3600), now: later)
+            #expect(try await store.commit(end) == .success(false))
+            #expect(try await phase(store, "a") == .active)
+        }
+    }
+
     @Test func `running activities are walked through page by page, all of them in a round`() async throws {
         try await withStore { store in
             let cleanUp = CleanUp(store: store, apps: [Sample.app()], logger: LogRecorder().logger)

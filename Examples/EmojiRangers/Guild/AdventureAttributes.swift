@@ -45,3 +45,8 @@ public struct Hero: Codable, Hashable, Sendable {
         self.avatar = avatar
     }
 }
+
+extension AdventureAttributes {
+    /// The contract of this type, from `Adventure.json` beside it: what the server checks states against.
+    public static var contract: [UInt8] { PackageResources.Adventure_json }
+}

@@ -38,3 +38,8 @@ public struct FocusTimerAttributes: Codable, Hashable, Sendable {
         self.length = length
     }
 }
+
+extension FocusTimerAttributes {
+    /// The contract of this type, from `FocusTimer.json` beside it: what the server checks states against.
+    public static var contract: [UInt8] { PackageResources.FocusTimer_json }
+}

@@ -25,3 +25,8 @@ public struct NextUpAttributes: Codable, Hashable, Sendable {
         self.person = person
     }
 }
+
+extension NextUpAttributes {
+    /// The contract of this type, from `NextUp.json` beside it: what the server checks states against.
+    public static var contract: [UInt8] { PackageResources.NextUp_json }
+}

@@ -49,3 +49,8 @@ public enum OrderStatus: String, Codable, Hashable, Sendable, CaseIterable {
     /// The one status that a person should see at once; the rest may wait for the phone's convenience.
     public var isUrgent: Bool { self == .delivering }
 }
+
+extension OrderTrackingAttributes {
+    /// The contract of this type, from `OrderTracking.json` beside it: what the server checks states against.
+    public static var contract: [UInt8] { PackageResources.OrderTracking_json }
+}

@@ -39,3 +39,8 @@ public struct PagerMessageAttributes: Codable, Hashable, Sendable {
         self.messageID = messageID
     }
 }
+
+extension PagerMessageAttributes {
+    /// The contract of this type, from `PagerMessage.json` beside it: what the server checks states against.
+    public static var contract: [UInt8] { PackageResources.PagerMessage_json }
+}

@@ -203,6 +203,8 @@ struct CardIntake {
     ) throws(Refusal) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         var predecessor: TokenValue?
+        // The second card of a renewal that comes after the person swiped the first away: that was said of it as well.
+        let isUnwelcome = instance.isRenewing && instance.state == .dismissed && activity.restart != .always
         if let other = instance.localID, other != report.localID {
             // The newer card stays; the older one is buried, so that its late news cannot touch this one.
             if let mine = instance.startedAt, let its = report.startedAt, its < mine, instance.state == .live {
@@ -213,8 +215,8 @@ struct CardIntake {
                 // The second card of a renewal takes over with its token, which may come late or never.
                 guard report.token != nil else { return }
                 predecessor = draft.snapshot.updateTokens[key].flatMap { $0.deadAt == nil ? $0.value : nil }
-                instance.startedAt = nil
             }
+            if instance.isRenewing { instance.startedAt = nil }
             instance.isRenewing = predecessor != nil
             instance.isLocalAhead = false
             bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft)
@@ -229,7 +231,11 @@ struct CardIntake {
             instance.dueAt = nil
         }
         instance.localID = report.localID
-        if instance.state != .ending { instance.state = .live }
+        if isUnwelcome {
+            instance.state = .ending
+        } else if instance.state != .ending {
+            instance.state = .live
+        }
         instance.startedAt = report.startedAt ?? instance.startedAt ?? now
         let isNewer = report.lastTimestamp.map { $0 > instance.timestamp }
         if let last = report.lastTimestamp, last <= now.seconds + 120 {

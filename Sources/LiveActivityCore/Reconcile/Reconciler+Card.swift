@@ -85,7 +85,9 @@ extension Reconciler {
         let isCurrent = activity.phase != .ended || instance.sentRevision >= activity.revision
         let wasSent = instance.state == .ending && isCurrent && instance.tries > 0
         let why = Reason(
-            activity.phase == .ended ? .activityEnded : instance.isEvicted ? .evicted : .leftAudience)
+            activity.phase == .ended
+                ? .activityEnded
+                : instance.isEvicted ? .evicted : instance.isWanted ? .personDismissed : .leftAudience)
         if wasSent && instance.tries > endRepeats.count { return .nothing(Reason(.endSent)) }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         // After an accepted end the date is that of its repeat, which another last state does not wait for.
@@ -102,7 +104,9 @@ extension Reconciler {
             PushPlan(
                 kind: .end, revision: activity.revision,
                 priority: wantsHigh && highIsOpen(desired, phone, .alertOrEnd, now) ? .high : .low,
-                alertRevision: wasSent || !instance.isWanted || instance.isEvicted ? 0 : dueAlert(desired, phone, now),
+                // What a card says that is ended alone, while the activity goes on, is not for its person.
+                alertRevision: wasSent || activity.phase != .ended || !instance.isWanted || instance.isEvicted
+                    ? 0 : dueAlert(desired, phone, now),
                 expiresAt: max(dismissal, now + .seconds(60)), reason: wasSent ? Reason(.endRepeated) : why))
     }
 

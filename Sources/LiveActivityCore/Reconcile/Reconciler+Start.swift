@@ -133,6 +133,11 @@ extension Reconciler {
     ) -> Decision {
         guard desired.activity.phase == .active else { return .nothing(reason) }
         if phone.instance.isEvicted { return .nothing(Reason(.evicted)) }
+        // The second start of a renewal may be a card yet.
+        if phone.instance.isRenewing {
+            let until = (phone.instance.startedAt ?? phone.instance.createdAt) + renewalEnd + startFateHorizon
+            if now < until { return .wait(until: until, Reason(.startUnconfirmed)) }
+        }
         switch desired.activity.restart {
         case .never: return .nothing(reason)
         case .onAlert:

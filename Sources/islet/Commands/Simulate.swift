@@ -15,9 +15,10 @@ struct Simulate: AsyncParsableCommand {
         abstract: "Runs a local APNs with virtual phones.",
         discussion: """
             Writes into --directory what a server needs to use it in place of Apple: simulator-ca.pem, a provider key \
-            (.p8), and an islet.yaml to begin with. Prints one line of JSON with its ports. Phones are made and acted \
-            on through the control API: `curl http://127.0.0.1:PORT/v1/simulator`. It also orders faults, and makes \
-            crowds of up to a million light phones for load; docs/simulator.md describes it.
+            (.p8), and an islet.yaml to begin with, beside the contracts of its types. Prints one line of JSON with \
+            its ports. Phones are made and acted on through the control API: \
+            `curl http://127.0.0.1:PORT/v1/simulator`. It also orders faults, and makes crowds of up to a million \
+            light phones for load; docs/simulator.md describes it.
             """)
 
     @Option(help: "The port of APNs; 0 takes a free one.") var port = 2197
@@ -123,6 +124,7 @@ struct Simulate: AsyncParsableCommand {
         }
         try put("simulator-ca.pem", addresses.caPEM)
         try put("AuthKey_\(key.keyID).p8", p8, secret: true)
+        try example.writeContracts(into: folder)
         let port = addresses.ports[.sandbox] ?? 0
         try put(
             "islet.yaml",

@@ -120,7 +120,7 @@ struct DiagnosisTests {
 
     // MARK: - The way to APNs
 
-    private static func board(isHalt: Bool) throws -> [PushRoute: CircuitBoard.Status] {
+    static func board(isHalt: Bool) throws -> [PushRoute: CircuitBoard.Status] {
         var circuits = CircuitBoard()
         let route = PushRoute(Sample.bundleID, .production)
         var tally = RouteTally()

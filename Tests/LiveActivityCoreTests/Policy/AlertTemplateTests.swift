@@ -50,6 +50,12 @@ struct AlertTemplateTests {
         #expect(throws: error) { try AlertTemplate(title: .text(try Phrase(text))) }
     }
 
+    @Test(arguments: ["", " ", "\n"]) func `A key of nothing but white space is no title`(key: String) {
+        #expect(throws: AlertTemplateError.titleMayBeEmpty) {
+            try AlertTemplate(title: .localized(key: key, arguments: []))
+        }
+    }
+
     @Test(arguments: ["é", "👨‍👩‍👧‍👦", "x", "e\u{301}\u{302}\u{303}\u{304}\u{305}\u{306}\u{307}\u{308}"])
     func `A long value is cut between characters, and bounded in bytes`(character: String) throws {
         let long = String(repeating: character, count: 300)

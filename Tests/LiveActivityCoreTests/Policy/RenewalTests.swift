@@ -87,6 +87,45 @@ struct RenewalTests {
         #expect(try scene.instance() == instance)
     }
 
+    @Test(arguments: [ActivityRecord.Restart.never, .onAlert, .always])
+    func `Swiped away with the second start open: the second card is ended too, unless it was to come back`(
+        restart: ActivityRecord.Restart
+    ) throws {
+        var scene = try renewing()
+        try scene.put { $0.restart = restart }
+        try scene.report(local: "card", .dismissed)
+        #expect(try scene.instance().state == .dismissed)
+        // No third card, whatever is set: the second start is open.
+        try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().isEmpty)
+        try scene.report(local: "second")
+        #expect(try scene.deliver().isEmpty)
+        try scene.report(local: "second", token: "u2")
+        let sent = try scene.deliver()
+        if restart == .always {
+            #expect(sent.map(\.plan.kind) == [.update])
+        } else {
+            #expect(sent.map(\.plan.kind) == [.end] && sent.map(\.plan.reason.code) == [.personDismissed])
+            #expect(sent.allSatisfy { !$0.plan.carriesAlert })
+        }
+        #expect(sent.map(\.phone.updateToken?.value) == [TokenValue(Sample.token("u2", as: UpdateTokenKind.self))])
+        scene.wait(.seconds(30))
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test func `Swiped away, and the second card never came: after 12 hours one may come back`() throws {
+        var scene = try renewing()
+        try scene.put { $0.restart = .always }
+        let started = try #require(try scene.instance().startedAt)
+        try scene.report(local: "card", .dismissed)
+        try scene.put("a", 2)
+        scene.wait(.seconds(3600))
+        #expect(try scene.deliver().isEmpty)
+        scene.now = started + Reconciler.renewalEnd + Reconciler.startFateHorizon
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
     @Test func `When no second card comes the first is kept, and there is no second try`() throws {
         var scene = try renewing()
         scene.wait(.seconds(40 * 60))

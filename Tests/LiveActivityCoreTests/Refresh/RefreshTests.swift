@@ -170,6 +170,37 @@ struct RefreshTests {
         #expect(scene.store.rows.laneFaults.isEmpty)
     }
 
+    @Test func `an answer is checked against the type's contract: what the app could not decode is not shown`() throws {
+        var scene = RefreshScene()
+        var type = scene.type
+        type.contract = try Contract(
+            JSONValue(
+                parsing: #"""
+                    {"attributesType": "focusAttributes", "contentState": {"type": "object", "required": ["step"],
+                      "properties": {"step": {"type": "integer", "x-swift": "Int"},
+                        "since": {"type": ["number", "null"], "x-swift": "Date"}}}}
+                    """#))
+        scene.app = Sample.app(type)
+        try scene.register()
+        try scene.compute { _ in RefreshScene.show(1) }
+        let number = scene.activity()?.revision
+        for wrong: JSONObject in [["step": "secret"], ["step": 1.5], [:], ["step": 1, "since": "secret"]] {
+            scene.now = scene.now + .seconds(600)
+            try scene.ask()
+            let reply = try #require(try scene.compute { _ in .show(RefreshAnswer(state: wrong)) }.first)
+            #expect(reply.failure?.code == .rejected)
+            let detail = reply.failure?.detail ?? ""
+            #expect(detail.contains("/step") || detail.contains("/since"), "\(detail)")
+            #expect(!detail.contains("secret"), "nothing of what the other side sent")
+            #expect(scene.state() == .object(Sample.state(1)) && scene.activity()?.revision == number)
+        }
+        // A date leaves in the form that the phone decodes.
+        scene.now = scene.now + .seconds(600)
+        try scene.ask()
+        try scene.compute { _ in .show(RefreshAnswer(state: ["step": 2, "since": "2026-03-01T12:00:00Z"])) }
+        #expect(scene.state() == .object(["step": 2, "since": 794_059_200]))
+    }
+
     @Test func `prompt asks go before paced ones, which go no faster than they may`() throws {
         var scene = RefreshScene()
         for person in 1...5 { try scene.register("d\(person)", user: "p\(person)") }

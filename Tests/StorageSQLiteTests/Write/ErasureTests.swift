@@ -113,6 +113,41 @@ struct ErasureTests {
         }
     }
 
+    @Test func `a timeline goes with its activity, though it is younger than timelines are kept`() async throws {
+        try await withStore { store in
+            try await Self.fill(store, "a", phones: 3)
+            try await Self.fill(store, "b", phones: 1, from: 100)
+            try await Self.end(store, "a")
+            #expect(try await Self.number(store, "SELECT count(*) FROM history WHERE activity = 1") > 0)
+            try await Self.prune(store, at: Sample.now + .seconds(31 * 86_400), rows: 3) {
+                $0.history = .seconds(90 * 86_400)
+            }
+            #expect(try await Self.number(store, "SELECT count(*) FROM history WHERE activity = 1") == 0)
+            #expect(
+                try await Self.number(store, "SELECT value FROM meta WHERE name = 'history_bytes'")
+                    == Self.number(store, "SELECT sum(length(body)) FROM history"))
+        }
+    }
+
+    @Test func `the token of a card that another took the place of is forgotten with the other's`() async throws {
+        try await withStore { store in
+            try await Self.fill(store, "a", phones: 1)
+            try await Self.fill(store, "b", phones: 1, from: 100)
+            try await store.write(rank: .prune) { sql in
+                try sql.execute("UPDATE update_token SET predecessor = 'ab12' WHERE activity = 1")
+                try sql.execute(
+                    """
+                    INSERT INTO token_owner (value, kind, dk, activity, seen_at)
+                    SELECT 'ab12', kind, dk, activity, seen_at FROM token_owner WHERE activity = 1
+                    """)
+            }
+            #expect(try await Self.number(store, "SELECT count(*) FROM token_owner") == 3)
+            try await Self.end(store, "a")
+            try await Self.prune(store, at: Sample.now + .seconds(12 * 3600 + 1))
+            #expect(try await Self.number(store, "SELECT count(*) FROM token_owner") == 1)
+        }
+    }
+
     @Test func `the activity that came last stays, since the next number follows from it`() async throws {
         try await withStore { store in
             try await Self.fill(store, "a", phones: 1)

@@ -15,6 +15,7 @@ struct EmojiRangersPlay: Play {
         types: [
             ExampleType(
                 name: "Adventure", installed: InstalledActivityType(AdventureAttributes.self),
+                contract: AdventureAttributes.contract,
                 keys: ["activityIDAttribute: /adventureID"],
                 policy: [
                     #"startAlert: {title: {locKey: "An adventure begins!"}, body: "Your party waits for you"}"#

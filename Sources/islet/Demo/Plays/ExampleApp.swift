@@ -1,4 +1,5 @@
 import APNSSimulator
+import Foundation
 import JSONText
 
 /// An app of the examples: on phones its types decode what is pushed, and the server's configuration names them.
@@ -14,12 +15,23 @@ struct ExampleApp: Sendable {
         Dictionary(types.map { ($0.installed.name, $0.name) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Writes the files that its configuration names, beside it.
+    func writeContracts(into folder: URL) throws {
+        for type in types {
+            let file = folder.appendingPathComponent(type.contractPath)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(type.contract).write(to: file)
+        }
+    }
+
     /// The entry `activities` of its configuration.
     func configuration(startGrace: String) -> String {
         var lines = ["    activities:"]
         for type in types {
             lines.append("      - type: \(type.name)")
             lines.append("        attributesType: \(type.installed.name)")
+            lines.append("        contract: \(type.contractPath)")
             lines += type.keys.map { "        " + $0 }
             lines.append("        policy:")
             lines.append("          startGrace: \(startGrace)")
@@ -35,6 +47,8 @@ struct ExampleType: Sendable {
     let name: String
     /// The Swift type behind it, which decodes what phones are sent.
     let installed: InstalledActivityType
+    /// What the server checks its states against.
+    let contract: [UInt8]
     /// Lines of YAML beside its names, such as `activityIDAttribute: /orderId`.
     var keys: [String] = []
     /// Lines of YAML of its policy, without `startGrace`.
@@ -50,4 +64,7 @@ struct ExampleType: Sendable {
         }
         return type
     }
+
+    /// Beside the configuration.
+    var contractPath: String { "Contracts/\(name).json" }
 }

@@ -14,6 +14,7 @@ struct FocusTimerPlay: Play {
         types: [
             ExampleType(
                 name: "FocusTimer", installed: InstalledActivityType(FocusTimerAttributes.self),
+                contract: FocusTimerAttributes.contract,
                 keys: ["activityIDAttribute: /sessionID"],
                 policy: [#"startAlert: {title: "Focus", body: "Your timer runs"}"#])
         ])

@@ -16,6 +16,7 @@ struct NextUpPlay: Play {
         types: [
             ExampleType(
                 name: "NextUp", installed: InstalledActivityType(NextUpAttributes.self),
+                contract: NextUpAttributes.contract,
                 policy: [#"startAlert: {title: "Next up", body: "Your focus for today"}"#])
         ])
 

@@ -15,6 +15,7 @@ struct OrderPlay: Play {
         types: [
             ExampleType(
                 name: "OrderTracking", installed: InstalledActivityType(OrderTrackingAttributes.self),
+                contract: OrderTrackingAttributes.contract,
                 keys: ["activityIDAttribute: /orderId"],
                 policy: [#"startAlert: {title: "Your order", body: "Follow it here"}"#])
         ])

@@ -16,6 +16,7 @@ struct PagerPlay: Play {
         types: [
             ExampleType(
                 name: "PagerMessage", installed: InstalledActivityType(PagerMessageAttributes.self),
+                contract: PagerMessageAttributes.contract,
                 keys: ["activityIDAttribute: /messageID"],
                 policy: [
                     #"startAlert: {title: "{/sender|Message}", body: "{/message}"}"#,
