@@ -267,6 +267,7 @@ let package = Package(
                 "APNSClient", "APNSModel", "APNSSimulator", "HTTP2TestServer", "JSONText", crypto, logging,
                 product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
+            exclude: ["Corpus", "Servers"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -24,16 +24,21 @@ package struct TestAuthority {
         rootPEM = Array(try root.serializeAsPEM().pemString.utf8)
     }
 
-    /// A certificate for the address 127.0.0.1.
-    func makeServerConfiguration(protocols: [String]) throws -> TLSConfiguration {
+    /// A certificate for the address 127.0.0.1 and its key, as PEM text.
+    package func makeIdentity() throws -> (certificate: String, key: String) {
         let serverKey = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName("Test server") }
         let address = try Certificate.Extensions {
             SubjectAlternativeNames([.ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))])
         }
         let leaf = try Self.certificate(subject, .init(serverKey.publicKey), issuer: name, key, address)
-        let certificate = try NIOSSLCertificate(bytes: Array(leaf.serializeAsPEM().pemString.utf8), format: .pem)
-        let privateKey = try NIOSSLPrivateKey(bytes: Array(serverKey.pemRepresentation.utf8), format: .pem)
+        return (try leaf.serializeAsPEM().pemString, serverKey.pemRepresentation)
+    }
+
+    func makeServerConfiguration(protocols: [String]) throws -> TLSConfiguration {
+        let identity = try makeIdentity()
+        let certificate = try NIOSSLCertificate(bytes: Array(identity.certificate.utf8), format: .pem)
+        let privateKey = try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem)
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(certificate)], privateKey: .privateKey(privateKey))
         configuration.applicationProtocols = protocols

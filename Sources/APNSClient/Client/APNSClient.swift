@@ -95,7 +95,7 @@ public final class APNSClient: PushSender, Sendable {
         let limits = ConnectionLimits(
             concurrentStreams: options.maximumConcurrentStreams, settingsTimeout: options.connectTimeout,
             busySilence: options.keepAliveWhileBusy, idleSilence: options.keepAliveWhileIdle,
-            pingTimeout: options.keepAliveTimeout)
+            pingTimeout: options.keepAliveTimeout, staleSilence: options.verifyAfterIdle)
         let context = ConnectionContext(
             endpoint: route.endpoint, security: try TransportSecurity(route.trustRoots, host: route.endpoint.host),
             signer: ProviderTokenSigner(route.key), time: time, limits: limits, proxy: options.proxy,

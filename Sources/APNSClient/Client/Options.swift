@@ -24,6 +24,10 @@ extension APNSClient {
         public var keepAliveWhileBusy = Duration.seconds(15)
         /// A PING is sent after this silence while nothing is awaited.
         public var keepAliveWhileIdle = Duration.seconds(60)
+        /// A connection that was idle and silent for so long is asked by a PING before it takes a push: that push waits
+        /// for one journey there and back, and is not lost on a connection that died unnoticed. One that does not
+        /// answer within 3 seconds is replaced.
+        public var verifyAfterIdle = Duration.seconds(10)
         /// A connection that does not answer a PING for so long is replaced.
         public var keepAliveTimeout = Duration.seconds(10)
         /// The wait after a connection failed: it doubles with every failure, less up to a half of it at random.
@@ -54,8 +58,7 @@ extension APNSClient {
             }
             let times = [
                 idleConnectionLifetime, writeTimeout, connectTimeout, keepAliveWhileBusy, keepAliveWhileIdle,
-                keepAliveTimeout, reconnectDelay,
-                maximumReconnectDelay,
+                verifyAfterIdle, keepAliveTimeout, reconnectDelay, maximumReconnectDelay,
             ]
             guard times.allSatisfy({ $0 > .zero && $0 <= .seconds(86_400) }), shutdownGrace >= .zero else {
                 throw APNSClientError(.invalidOption, "times are positive and at most a day")

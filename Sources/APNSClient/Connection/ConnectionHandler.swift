@@ -190,7 +190,15 @@ final class ConnectionHandler: ChannelInboundHandler {
             batch.removeAll(keepingCapacity: true)
             owner.pull(id, allowance, now: now, into: &batch)
             toldFull = batch.count == allowance.streams
-            guard !batch.isEmpty, useToken(now) else { return }
+            guard !batch.isEmpty else { return }
+            if machine.isStale(at: now) {
+                // Back to where they stood, until it is known that the connection did not die in its sleep.
+                machine.prove(at: now)
+                flush()
+                owner.requeue(batch)
+                continue
+            }
+            guard useToken(now) else { return }
             var unopened: [Attempt] = []
             for attempt in batch {
                 if machine.open(attempt) {

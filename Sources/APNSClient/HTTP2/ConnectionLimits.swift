@@ -12,6 +12,12 @@ struct ConnectionLimits: Sendable {
     var idleSilence = Duration.seconds(60)
     /// How long a PING may stay unanswered.
     var pingTimeout = Duration.seconds(10)
+    /// While a PING is unanswered for longer than this, no further stream is opened: nothing more is risked.
+    var pingPatience = Duration.seconds(1)
+    /// An idle connection that was silent for so long is asked by a PING before it takes a push.
+    var staleSilence = Duration.seconds(10)
+    /// How long that PING may stay unanswered, while the push waits: less than for one that nobody waits for.
+    var proofTimeout = Duration.seconds(3)
     /// After so many pushes in a row without an answer by their deadline the connection is given up, although it
     /// answers PING.
     var consecutiveTimeouts = 32

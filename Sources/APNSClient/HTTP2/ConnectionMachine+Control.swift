@@ -31,14 +31,19 @@ extension ConnectionMachine {
             return
         }
         guard header.length.isMultiple(of: 6) else { throw .frameSize(type: header.type) }
+        // Each entry costs, not only the frame: there is room for 2,730 of them in one.
+        for _ in 0..<header.length / 6 { try gauge.charge(now: now) }
         var payload = payload
+        var windowSize = peerInitialWindow
         var concurrentStreams = phase == .awaitingSettings ? Int.max : peerConcurrentStreams
         while let id = payload.readInteger(as: UInt16.self), let value = payload.readInteger(as: UInt32.self) {
             switch id {
             case SettingID.headerTableSize: writer.setPeerLimit(Int(value))
             case SettingID.enablePush: guard value == 0 else { throw .settingValue(id: id) }
             case SettingID.maxConcurrentStreams: concurrentStreams = Int(value)
-            case SettingID.initialWindowSize: try setInitialWindow(Int(value))
+            case SettingID.initialWindowSize:
+                guard value <= ConnectionLimits.maximumWindow else { throw .flowControl }
+                windowSize = Int(value)
             case SettingID.maxFrameSize:
                 // Nothing that we send reaches 16,384 bytes, so a larger size changes nothing.
                 guard (FrameHeader.maximumPayload...0xFF_FFFF).contains(Int(value)) else { throw .settingValue(id: id) }
@@ -46,6 +51,7 @@ extension ConnectionMachine {
             }
         }
         peerConcurrentStreams = concurrentStreams
+        try setInitialWindow(windowSize)
         output.writeSettingsAck()
         if phase == .awaitingSettings { phase = .open }
         sendBlocked()
@@ -53,7 +59,6 @@ extension ConnectionMachine {
 
     /// RFC 9113 section 6.9.2: the change applies to every open stream, whose window may become negative.
     private mutating func setInitialWindow(_ size: Int) throws(ProtocolViolation) {
-        guard size <= ConnectionLimits.maximumWindow else { throw .flowControl }
         let change = size - peerInitialWindow
         peerInitialWindow = size
         guard change != 0 else { return }
@@ -128,6 +133,9 @@ extension ConnectionMachine {
                 return
             }
         }
+        let before = output.writerIndex
         sendBlocked()
+        // It carried something for us after all: a peer may open its windows in pieces as small as it likes.
+        if output.writerIndex > before { gauge.refund() }
     }
 }

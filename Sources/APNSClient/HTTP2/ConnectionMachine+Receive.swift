@@ -7,6 +7,7 @@ extension ConnectionMachine {
     mutating func receive(_ bytes: inout ByteBuffer, at now: MonotonicTime) {
         guard !isClosed else { return }
         lastHeard = now
+        if provingSince != nil { (provingSince, provedAt) = (nil, now) }
         do throws(ProtocolViolation) {
             if input.readableBytes == 0 {
                 try readFrames(&bytes, now)

@@ -77,6 +77,10 @@ struct ConnectionMachine {
     var lastHeard: MonotonicTime
     var pingSentAt: MonotonicTime?
     var pingData: UInt64 = 0
+    /// Since when an idle connection is asked whether it still stands. Until a byte comes nothing is risked on it.
+    var provingSince: MonotonicTime?
+    /// It answered that question, and has not been used since.
+    var provedAt: MonotonicTime?
     /// No stream's deadline is before this instant.
     private var earliestDeadline = MonotonicTime(nanoseconds: .max)
 
@@ -126,11 +130,29 @@ struct ConnectionMachine {
 
     /// No stream is opened while the connection's window is used up: a push that waits with us keeps its certainty.
     func allowance(at now: MonotonicTime) -> Allowance {
-        guard phase == .open, sendWindow > 0, pausedUntil.map({ $0 <= now }) ?? true else {
+        guard phase == .open, sendWindow > 0, pausedUntil.map({ $0 <= now }) ?? true, isTrusted(at: now) else {
             return Allowance(streams: 0, bytes: 0, isHeld: true)
         }
         return Allowance(
             streams: max(0, streamLimit - ring.openCount), bytes: sendWindow, isHeld: !tokenWasAccepted)
+    }
+
+    private func isTrusted(at now: MonotonicTime) -> Bool {
+        if provingSince != nil { return false }
+        return pingSentAt.map { now - $0 < limits.pingPatience } ?? true
+    }
+
+    /// Whether it was idle for so long that it may have died unnoticed: a push would only find out by being lost.
+    func isStale(at now: MonotonicTime) -> Bool {
+        guard ring.openCount == 0, now - lastHeard >= limits.staleSilence else { return false }
+        return provedAt.map { now - $0 >= limits.proofTimeout } ?? true
+    }
+
+    /// Asks the peer for a sign of life, before a push is trusted to the connection.
+    mutating func prove(at now: MonotonicTime) {
+        guard phase == .open, provingSince == nil else { return }
+        provingSince = now
+        if pingSentAt == nil { sendPing(now) }
     }
 
     /// The provider token of the pushes that follow.
@@ -150,6 +172,7 @@ struct ConnectionMachine {
         let length = output.writerIndex - start - FrameHeader.size
         output.setInteger(UInt32(length) << 8 | UInt32(FrameType.headers), at: start)
         gauge.streamOpened()
+        provedAt = nil
         earliestDeadline = min(earliestDeadline, attempt.push.answerBy)
         let body = request.payload
         if body.count <= min(sendWindow, peerInitialWindow) {
@@ -208,7 +231,9 @@ struct ConnectionMachine {
         expireStreams(now)
         guard !isClosed else { return }
         let silence = now - lastHeard
-        if let pingSentAt {
+        if let provingSince, now - provingSince >= min(limits.proofTimeout, limits.pingTimeout) {
+            close(.keepAliveTimedOut)
+        } else if let pingSentAt {
             if now - pingSentAt >= limits.pingTimeout { close(.keepAliveTimedOut) }
         } else if phase != .awaitingSettings,
             silence >= (ring.openCount > 0 ? limits.busySilence : limits.idleSilence)

@@ -40,6 +40,19 @@ import Testing
         #expect(sentBytes(peer, 1) == push.request.payload)
     }
 
+    @Test func `windows may be opened byte by byte, as long as each lets something leave`() throws {
+        var peer = try Peer.accepting(settings: [(4, 0)])
+        for number in 1...3 {
+            let push = try Make.push(number, fill: 1_500)
+            peer.open(push)
+            let id = UInt32(number * 2 - 1)
+            for _ in push.request.payload { peer.send(Peer.windowUpdate(id, 1)) }
+            #expect(sentBytes(peer, id) == push.request.payload)
+            peer.answer(id, status: 200)
+        }
+        #expect(peer.machine.phase == .open)
+    }
+
     @Test func `without a window only the headers leave`() throws {
         var peer = try Peer.accepting(settings: [(4, 0)])
         peer.open(try Make.push())

@@ -19,13 +19,15 @@ struct Peer {
     var now = Make.time(0)
     var seen: [Frame] = []
     var settled: [Settlement] = []
+    /// One for all: to sign takes longer than most tests.
+    private static let token = Result { try Make.key().makeToken(issuedAt: UnixTime(seconds: 1_763_700_000)) }
     private var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
     private var pending = ByteBuffer()
 
     init(limits: ConnectionLimits = ConnectionLimits(), settings: [(UInt16, UInt32)]? = [(3, 1_000)]) throws {
         machine = ConnectionMachine(authority: "127.0.0.1:2197", limits: limits, now: now)
-        machine.use(try Make.key().makeToken(issuedAt: UnixTime(seconds: 1_763_700_000)))
+        machine.use(try Self.token.get())
         let preface = machine.output.readString(length: 24)
         guard preface == "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" else { throw Make.Missing() }
         collect()
@@ -108,6 +110,9 @@ struct Peer {
     // MARK: What was seen
 
     func frames(_ type: UInt8) -> [Frame] { seen.filter { $0.type == type } }
+
+    /// Bytes of a frame that the machine did not send whole.
+    var unfinishedOutput: Int { pending.readableBytes }
 
     var outcomes: [Settlement.Outcome] { settled.map(\.outcome) }
 

@@ -1,0 +1,71 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The client's sources and tests once more, as a package of their own, for builds that check themselves while they run:
+// with sanitizers (`script/sanitize`) and under the fuzzer (`script/fuzz`). So they compile little, and ordinary builds
+// nothing of it. The folders are links; nothing is written here but the fuzzer's driver.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+func product(_ name: String, _ package: String) -> Target.Dependency { .product(name: name, package: package) }
+
+let nio: [Target.Dependency] = [
+    product("NIOCore", "swift-nio"), product("NIOPosix", "swift-nio"), product("NIOTLS", "swift-nio"),
+    product("NIOSSL", "swift-nio-ssl"), product("NIOHPACK", "swift-nio-http2"),
+]
+let http2 = product("NIOHTTP2", "swift-nio-http2")
+let crypto = product("Crypto", "swift-crypto")
+let logging = product("Logging", "swift-log")
+
+let package = Package(
+    name: "hardening",
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "connection-fuzz", targets: ["connection-fuzz"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    ],
+    targets: [
+        .target(name: "JSONText", swiftSettings: settings),
+        .target(name: "APNSModel", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(
+            name: "APNSClient", dependencies: ["APNSModel", "JSONText", crypto, logging] + nio,
+            swiftSettings: settings),
+        .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: settings),
+        .target(
+            name: "LiveActivityStorage", dependencies: ["LiveActivityCore", "APNSModel"], swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
+            swiftSettings: settings),
+        .target(
+            name: "HTTP2TestServer",
+            dependencies: [
+                crypto, http2, product("X509", "swift-certificates"), product("SwiftASN1", "swift-asn1"),
+            ] + nio,
+            swiftSettings: settings),
+        .executableTarget(
+            name: "connection-fuzz", dependencies: ["APNSClient", "APNSModel", "JSONText", crypto] + nio,
+            swiftSettings: settings + [.unsafeFlags(["-parse-as-library", "-enable-testing"])]),
+        .testTarget(
+            name: "APNSModelTests", dependencies: ["APNSModel", "JSONText", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "APNSClientTests",
+            dependencies: [
+                "APNSClient", "APNSModel", "HTTP2TestServer", "JSONText", crypto, logging, http2,
+            ] + nio,
+            exclude: ["Corpus", "Servers"],
+            swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,1 @@
+../../../Tests/APNSClientTests/Support/ConnectionTrial.swift

@@ -1,0 +1,169 @@
+import APNSClient
+import Foundation
+import HTTP2TestServer
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A server of another make as a process of its own, in a folder that goes with it.
+struct ForeignServer: Sendable {
+    /// A program that must be there: a test that needs it is skipped without it, and fails in CI (`CI=true`), which
+    /// must have it. `script/test` installs all.
+    struct Tool: Sendable, CustomStringConvertible {
+        static let nghttpd = Tool(name: "nghttpd", package: "nghttp2-server", needs: nil)
+        static let python = Tool(
+            name: "python3", package: "python3-h2", needs: "/usr/lib/python3/dist-packages/h2/__init__.py")
+
+        let name: String
+        let package: String
+        /// A file that must be there, too.
+        let needs: String?
+
+        var description: String { "\(name) (Debian's package \(package)); script/test installs it" }
+
+        /// Debian's Python, which has Debian's packages, rather than whatever else is in the path.
+        private static let folders = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"]
+
+        var executable: URL? {
+            if let needs, !FileManager.default.fileExists(atPath: needs) { return nil }
+            return Self.folders.lazy.map { "\($0)/\(self.name)" }
+                .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(fileURLWithPath: $0) }
+        }
+
+        /// Whether tests that need it run: where it is, and in CI anyway, to fail there.
+        var isExpected: Bool { executable != nil || ProcessInfo.processInfo.environment["CI"] != nil }
+    }
+
+    struct Missing: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let port: Int
+    let authority: TestAuthority
+
+    /// Runs a server while the body runs; `arguments` gets the files of its certificate and key, and a free port.
+    ///
+    /// - Parameters:
+    ///   - ready: What its output says when it listens; a number behind it is the port. `nil` for one that says
+    ///     nothing: the client tries again until it listens.
+    ///   - last: What the line has that it writes when it is told to end.
+    /// - Returns: That line.
+    @discardableResult
+    static func run(
+        _ tool: Tool, ready: String? = nil, last: String? = nil,
+        arguments: (_ certificate: String, _ key: String, _ port: Int) -> [String],
+        body: (ForeignServer) async throws -> Void
+    ) async throws -> String {
+        guard let executable = tool.executable else { throw Missing(description: "there is no \(tool)") }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("foreign-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let authority = try TestAuthority()
+        let identity = try authority.makeIdentity()
+        let files = ["certificate.pem", "key.pem"].map { folder.appendingPathComponent($0) }
+        try Data(identity.certificate.utf8).write(to: files[0])
+        try Data(identity.key.utf8).write(to: files[1])
+
+        let port = try await freePort()
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = arguments(files[0].path, files[1].path, port)
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        let reader = OutputReader(output.fileHandleForReading)
+        let exits = AsyncStream<Void>.makeStream()
+        process.terminationHandler = { _ in exits.continuation.finish() }
+        try process.run()
+        let result: Result<String, any Error>
+        do {
+            var said: Int?
+            if let ready {
+                let line = try await reader.line(with: ready)
+                said = line.components(separatedBy: ready).last.flatMap { Int($0.prefix { $0.isNumber }) }
+            }
+            try await body(ForeignServer(port: said ?? port, authority: authority))
+            if let last {
+                // Not the end of its input: a process that another test started meanwhile may hold the pipe, too.
+                try input.fileHandleForWriting.write(contentsOf: Data("end\n".utf8))
+                result = .success(try await reader.line(with: last))
+            } else {
+                result = .success("")
+            }
+        } catch {
+            result = .failure(error)
+        }
+        process.terminate()
+        for await _ in exits.stream {}
+        return try result.get()
+    }
+
+    var endpoint: APNSClient.Endpoint {
+        get throws { try APNSClient.Endpoint(host: "127.0.0.1", port: port) }
+    }
+
+    /// nghttpd cannot say which port it took, so that one is chosen for it.
+    private static func freePort() async throws -> Int {
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = channel.localAddress?.port ?? 0
+        try await channel.close()
+        return port
+    }
+}
+
+/// The lines that a process writes.
+private final class OutputReader: Sendable {
+    private struct State {
+        var text = ""
+        var isOver = false
+        var changes = 0
+        var waiters: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    init(_ handle: FileHandle) {
+        handle.readabilityHandler = { [weak self] handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil }
+            self?.add(data)
+        }
+    }
+
+    private func add(_ data: Data) {
+        let waiters = state.withLock { state in
+            state.text += String(decoding: data, as: UTF8.self)
+            state.isOver = state.isOver || data.isEmpty
+            state.changes += 1
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter() }
+    }
+
+    /// Returns with the first whole line that has the text.
+    func line(with text: String) async throws -> String {
+        while true {
+            let (found, isOver, seen) = state.withLock { state in
+                let lines = state.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+                return (lines.first { $0.contains(text) }.map(String.init), state.isOver, state.changes)
+            }
+            if let found { return found }
+            guard !isOver else { throw ForeignServer.Missing(description: "the server ended before it listened") }
+            await change(after: seen)
+        }
+    }
+
+    private func change(after seen: Int) async {
+        await withCheckedContinuation { continuation in
+            let isChanged = state.withLock { state in
+                if state.changes != seen { return true }
+                state.waiters.append { continuation.resume() }
+                return false
+            }
+            if isChanged { continuation.resume() }
+        }
+    }
+}
