@@ -1,6 +1,7 @@
 import APNSModel
 import APNSSimulator
 import JSONText
+import LiveActivityAPI
 import Testing
 
 @testable import islet
