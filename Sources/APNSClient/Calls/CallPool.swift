@@ -113,6 +113,8 @@ final class CallPool: Sendable {
         if let link = call.link {
             call.settle(.failure(BroadcastError(.unknownFate, "no answer came in time")))
             retire(link)
+            // Resets the stream, which is then lost, and the connection closes after its last one.
+            call.stream?.close(promise: nil)
         } else if let failure = state.value.lastFailure {
             call.settle(.failure(BroadcastError(.cannotConnect, failure)))
         } else {
@@ -166,6 +168,10 @@ final class CallPool: Sendable {
         // A stream that cannot be opened carried nothing.
         created.futureResult.whenFailure { outcome.succeed(.refused("no stream could be opened: \($0)")) }
         let bound = NIOLoopBound((call, link), eventLoop: eventLoop)
+        created.futureResult.whenSuccess { stream in
+            let call = bound.value.0
+            if call.isSettled { stream.close(promise: nil) } else { call.stream = stream }
+        }
         outcome.futureResult.whenSuccess { outcome in
             let (call, link) = bound.value
             self.finish(call, on: link, outcome)
@@ -189,6 +195,7 @@ final class CallPool: Sendable {
         link.open -= 1
         link.lastUse = now
         call.link = nil
+        call.stream = nil
         switch outcome {
         case .answered(let answer): take(answer, for: call, on: link)
         case .refused(let detail):
@@ -250,6 +257,8 @@ final class WaitingCall {
     var wasRepeated = false
     /// The connection that carries it, and its number there.
     var link: CallPool.Link?
+    /// Its stream there, once it is open.
+    var stream: (any Channel)?
     var number: UInt32 = 0
     private(set) var isSettled = false
 

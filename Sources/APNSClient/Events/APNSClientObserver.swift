@@ -7,7 +7,7 @@ public import APNSModel
 /// key or a payload.
 ///
 /// A client without an observer pays nothing for this but a comparison with `nil`. With one, each push costs one
-/// allocation of about 80 bytes, three readings of the monotonic clock, and the calls.
+/// allocation of about 200 bytes, three readings of the monotonic clock, and the calls.
 public protocol APNSClientObserver: Sendable {
     /// A connection may be used: TLS stands, and the peer's SETTINGS came.
     ///

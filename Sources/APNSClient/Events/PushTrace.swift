@@ -18,7 +18,9 @@ final class PushTrace: Sendable {
         sentAt = Atomic(submittedAt.nanoseconds)
     }
 
-    func sent(at now: MonotonicTime) {
+    func sent(at instant: MonotonicTime) {
+        // The connection's reading of the clock may be a moment older than the push.
+        let now = max(instant, submittedAt)
         sentAt.store(now.nanoseconds, ordering: .relaxed)
         observer.pushSent(info, after: now - submittedAt)
     }

@@ -265,6 +265,7 @@ import Testing
                     try await client.broadcast(one, within: .seconds(2))
                 }
                 #expect(error?.code == .unknownFate)
+                await server.closedConnections(1)
                 _ = try await client.broadcast(request())
             }
             #expect(server.requests.map(\.connection) == [1, 1, 2])

@@ -63,7 +63,9 @@ final class RecordingObserver: APNSClientObserver {
             request.number == 1 ? [.answer(200)] : [.answer(410, body: #"{"reason":"Unregistered"}"#)]
         }
         try await TestServer.run(script: script) { server in
-            let client = try APNSClient(routes: [route(server)], observer: observer)
+            var options = APNSClient.Options()
+            options.maximumConnections = 1
+            let client = try APNSClient(routes: [route(server)], options: options, observer: observer)
             _ = try await client.send(push(1))
             _ = try await client.send(push(2))
             await client.shutdown(within: .seconds(5))
