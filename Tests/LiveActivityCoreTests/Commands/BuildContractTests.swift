@@ -125,11 +125,7 @@ struct BuildContractTests {
             let request = try PushBuilder.request(
                 seat.plan, desired: flight.desired, content: flight.content, phone: seat.phone,
                 timestamp: scene.now.seconds, id: PushID(random: 1, 2))
-            guard case .end(let payload, _, _) = request else {
-                Issue.record("no end: \(String(describing: request))")
-                continue
-            }
-            let text = String(decoding: payload.bytes, as: UTF8.self)
+            let text = String(decoding: try #require(request?.payload), as: UTF8.self)
             #expect(text.contains("refunded") == (seat.phone.device.build == "130"), "\(text)")
         }
     }
