@@ -50,7 +50,8 @@ import Testing
                 #expect(reply.status == 200)
             }
             fixture.clock.advance(.seconds(100))
-            let body = #"{"type":"Versioned","state":{"status":"delivering"},"users":["ada"]}"#
+            let body =
+                #"{"type":"Versioned","state":{"status":"delivering"},"audience":{"users":["ada"],"devices":"all"}}"#
             for path in ["/v1/activities/a?dryRun=true", "/v1/activities/a"] {
                 let reply = try await fixture.put(path, body)
                 #expect(reply["/phones/start"] == 2 && reply["/phones/none"] == 2, "\(reply.text)")
@@ -60,7 +61,7 @@ import Testing
                         == "will start 2 of 4; 2 on a build of the app that cannot decode it", "\(reply.text)")
             }
             #expect(try await fixture.deliver() == [.start, .start])
-            let back = #"{"type":"Versioned","state":{"status":"ready","eta":5},"users":["ada"]}"#
+            let back = #"{"type":"Versioned","state":{"status":"ready","eta":5}}"#
             #expect(try await fixture.put("/v1/activities/a", back)["/phones/start"] == 2)
         }
     }

@@ -145,7 +145,7 @@ package struct Reason: Sendable, Hashable {
             "iOS \(argument(0)) cannot start a card by push (17.2 and later can): waiting for the app"
         case .activitiesDisabled: "Live Activities are disabled on this phone"
         case .incompatibleBuild:
-            "build \(argument(0)) of the app could not decode this state: it waits for an update, or for a state that fits"
+            "build \(argument(0)) of the app could not decode this state: it waits for an update of the app"
         case .noPushToStartToken: "the phone reported no push-to-start token for this type: waiting for the app"
         case .pushToStartTokenDead: "APNs refused the push-to-start token: waiting for a new one"
         case .appOnly: "this activity is started by the app alone"

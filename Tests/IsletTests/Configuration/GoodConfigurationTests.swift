@@ -33,9 +33,9 @@ struct GoodConfigurationTests {
         try folder.write(FullFile.contract, to: "order-contract.json")
         let listed = """
             contracts:
-                  - {builds: "<120", file: order-contract.json}
-                  - file: order-contract.json
-                  - {builds: "<9.1", file: order-contract.json}
+                      - {builds: "<120", file: order-contract.json}
+                      - file: order-contract.json
+                      - {builds: "<9.1", file: order-contract.json}
             """
         let yaml = FullFile.yaml.replacing("contract: order-contract.json", with: listed)
         let settings = try folder.load(

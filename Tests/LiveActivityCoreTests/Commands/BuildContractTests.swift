@@ -55,6 +55,13 @@ struct BuildContractTests {
                 freshKey: DeviceKey(number + 1)))
     }
 
+    private static func set(_ scene: inout Scene, _ state: JSONObject) throws {
+        try scene.put(users: ["ann"]) {
+            $0.state = state
+            $0.devices = .all
+        }
+    }
+
     private static func sent(_ scene: inout Scene) throws -> [String] {
         scene.wait(.seconds(100))
         return try scene.deliver().map { "\($0.plan.kind) \($0.phone.device.id.text)" }.sorted()
@@ -62,7 +69,7 @@ struct BuildContractTests {
 
     @Test func `a state starts no card on a build that could not decode it, and one on every other`() throws {
         var scene = try Self.scene(["80", "100", "119.9", "120", "200", nil, "beta"])
-        try scene.put(users: ["ann"]) { $0.state = Self.refunded }
+        try Self.set(&scene, Self.refunded)
         let started = try Self.sent(&scene)
         #expect(started == [3, 4, 5, 6].map { "start phone\($0)" })
         for (number, build) in ["80", "100", "119.9"].enumerated() {
@@ -73,7 +80,7 @@ struct BuildContractTests {
 
     @Test func `members that an older build does not know are none of its business`() throws {
         var scene = try Self.scene(["100", "130"])
-        try scene.put(users: ["ann"]) { $0.state = Self.ready }
+        try Self.set(&scene, Self.ready)
         #expect(try Self.sent(&scene) == ["start phone0", "start phone1"])
     }
 
@@ -89,31 +96,31 @@ struct BuildContractTests {
 
     @Test func `a live card on an older build keeps what it shows until a state fits it again`() throws {
         var scene = try Self.scene(["100", "130"])
-        try scene.put(users: ["ann"]) { $0.state = Self.ready }
+        try Self.set(&scene, Self.ready)
         _ = try Self.sent(&scene)
         for number in 0...1 { try scene.report("phone\(number)", local: "c\(number)", token: "u\(number)") }
         _ = try Self.sent(&scene)
-        try scene.put(users: ["ann"]) { $0.state = Self.refunded }
+        try Self.set(&scene, Self.refunded)
         #expect(try Self.sent(&scene) == ["update phone1"])
         #expect(try scene.decision("phone0").reason == Reason(.incompatibleBuild, "100"))
         var other = Self.ready
         other["level"] = "low"
-        try scene.put(users: ["ann"]) { $0.state = other }
+        try Self.set(&scene, other)
         #expect(try Self.sent(&scene) == ["update phone0", "update phone1"])
     }
 
     @Test func `an update of the app opens the way`() throws {
         var scene = try Self.scene(["100"])
-        try scene.put(users: ["ann"]) { $0.state = Self.refunded }
+        try Self.set(&scene, Self.refunded)
         #expect(try Self.sent(&scene).isEmpty)
         try Self.update(&scene, 0, to: "121")
-        try scene.put(users: ["ann"]) { $0.state = ["status": "refunded", "level": "low"] }
+        try Self.set(&scene, ["status": "refunded", "level": "low"])
         #expect(try Self.sent(&scene) == ["start phone0"])
     }
 
     @Test func `an end reaches a build that could not decode its last state, without it`() throws {
         var scene = try Self.scene(["100", "130"])
-        try scene.put(users: ["ann"]) { $0.state = Self.ready }
+        try Self.set(&scene, Self.ready)
         _ = try Self.sent(&scene)
         for number in 0...1 { try scene.report("phone\(number)", local: "c\(number)", token: "u\(number)") }
         _ = try Self.sent(&scene)
@@ -135,18 +142,18 @@ struct BuildContractTests {
     {
         let attributes = #", "attributes": {"type": "object", "required": ["shop"], "properties": {"shop": true}}"#
         var scene = try Self.scene(["100", "130"], attributes: attributes)
-        try scene.put(users: ["ann"]) { $0.state = Self.ready }
+        try Self.set(&scene, Self.ready)
         #expect(try Self.sent(&scene) == ["start phone1"])
         #expect(try scene.decision("phone0").reason == Reason(.incompatibleBuild, "100"))
         try scene.report("phone0", local: "own", token: "u0")
         _ = try Self.sent(&scene)
-        try scene.put(users: ["ann"]) { $0.state = ["status": "ready", "level": "low"] }
+        try Self.set(&scene, ["status": "ready", "level": "low"])
         #expect(try Self.sent(&scene).contains("update phone0"))
     }
 
     @Test func `what an older build passes over is no contradiction when it reports what it holds`() throws {
         var scene = try Self.scene(["100"])
-        try scene.put(users: ["ann"]) { $0.state = Self.ready }
+        try Self.set(&scene, Self.ready)
         _ = try Self.sent(&scene)
         try scene.report("phone0", local: "c", token: "u0") { $0.contentState = ["status": "ready", "level": "high"] }
         #expect(try Self.sent(&scene).isEmpty)
@@ -155,10 +162,10 @@ struct BuildContractTests {
 
     @Test func `the verdict is made when the state is set, and kept with it`() throws {
         var scene = try Self.scene([])
-        try scene.put(users: ["ann"]) { $0.state = Self.refunded }
+        try Self.set(&scene, Self.refunded)
         let number = try scene.activity().number
         #expect(scene.store.rows.contents[number]?.unfit.stored == "..<90,90..<120;")
-        try scene.put(users: ["ann"]) { $0.state = Self.ready }
+        try Self.set(&scene, Self.ready)
         #expect(scene.store.rows.contents[number]?.unfit.stored == "..<90;")
     }
 
@@ -171,7 +178,7 @@ struct BuildContractTests {
         body.deviceToken = Sample.token("d1")
         _ = try scene.run(
             RegisterDevice(app: scene.app, id: Sample.device("phone0"), body: body, now: scene.now, freshKey: 1))
-        try scene.put(users: ["ann"]) { $0.state = Self.refunded }
+        try Self.set(&scene, Self.refunded)
         scene.wait(.seconds(100))
         #expect(try scene.decision("phone0") == .fallBack(Reason(.incompatibleBuild, "100")))
     }

@@ -22,7 +22,7 @@ struct ContractPlugin: CommandPlugin {
         process.arguments = arguments + (names.isEmpty && !isHelp ? files : [])
         try process.run()
         process.waitUntilExit()
-        // The tool's own code, for a CI that tells "something breaks" from "no contract can be made".
+        // SwiftPM names the code, and exits with 1.
         if process.terminationStatus != 0 { exit(process.terminationStatus) }
     }
 }
