@@ -4,7 +4,8 @@ import APNSModel
 /// DATA, frames on closed streams, unknown frames.
 ///
 /// Each costs 1. Every stream that we open, and every second that passes, gives some back: a healthy peer sends a few
-/// of them for each push, and a WINDOW_UPDATE that lets a body go on costs nothing, so that no rate of pushes makes it look like an attacker, and an idle one never runs dry.
+/// of them for each push, and a WINDOW_UPDATE that lets a body go on costs nothing, so that no rate of pushes makes it
+/// look like an attacker, and an idle one never runs dry.
 struct FloodGauge {
     static let initial = 1_000
     static let ceiling = 10_000

@@ -3,7 +3,6 @@ import Foundation
 import HTTP2TestServer
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// A server of another make as a process of its own, in a folder that goes with it.
 struct ForeignServer: Sendable {
@@ -65,37 +64,25 @@ struct ForeignServer: Sendable {
         try Data(identity.key.utf8).write(to: files[1])
 
         let port = try await freePort()
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments(files[0].path, files[1].path, port)
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        let reader = OutputReader(output.fileHandleForReading)
-        let exits = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in exits.continuation.finish() }
-        try process.run()
+        let process = try await ChildProcess(executable.path, arguments(files[0].path, files[1].path, port))
         let result: Result<String, any Error>
         do {
             var said: Int?
             if let ready {
-                let line = try await reader.line(with: ready)
+                let line = try await process.line(with: ready)
                 said = line.components(separatedBy: ready).last.flatMap { Int($0.prefix { $0.isNumber }) }
             }
             try await body(ForeignServer(port: said ?? port, authority: authority))
             if let last {
-                // Not the end of its input: a process that another test started meanwhile may hold the pipe, too.
-                try input.fileHandleForWriting.write(contentsOf: Data("end\n".utf8))
-                result = .success(try await reader.line(with: last))
+                try await process.write("end\n")
+                result = .success(try await process.line(with: last))
             } else {
                 result = .success("")
             }
         } catch {
             result = .failure(error)
         }
-        process.terminate()
-        for await _ in exits.stream {}
+        try? await process.end()
         return try result.get()
     }
 
@@ -110,60 +97,5 @@ struct ForeignServer: Sendable {
         let port = channel.localAddress?.port ?? 0
         try await channel.close()
         return port
-    }
-}
-
-/// The lines that a process writes.
-private final class OutputReader: Sendable {
-    private struct State {
-        var text = ""
-        var isOver = false
-        var changes = 0
-        var waiters: [@Sendable () -> Void] = []
-    }
-
-    private let state = Mutex(State())
-
-    init(_ handle: FileHandle) {
-        handle.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.add(data)
-        }
-    }
-
-    private func add(_ data: Data) {
-        let waiters = state.withLock { state in
-            state.text += String(decoding: data, as: UTF8.self)
-            state.isOver = state.isOver || data.isEmpty
-            state.changes += 1
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter() }
-    }
-
-    /// Returns with the first whole line that has the text.
-    func line(with text: String) async throws -> String {
-        while true {
-            let (found, isOver, seen) = state.withLock { state in
-                let lines = state.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-                return (lines.first { $0.contains(text) }.map(String.init), state.isOver, state.changes)
-            }
-            if let found { return found }
-            guard !isOver else { throw ForeignServer.Missing(description: "the server ended before it listened") }
-            await change(after: seen)
-        }
-    }
-
-    private func change(after seen: Int) async {
-        await withCheckedContinuation { continuation in
-            let isChanged = state.withLock { state in
-                if state.changes != seen { return true }
-                state.waiters.append { continuation.resume() }
-                return false
-            }
-            if isChanged { continuation.resume() }
-        }
     }
 }
