@@ -68,15 +68,21 @@ package final class DeliveryMetrics: Sendable {
 
     /// What came of the seats of one flight; what is still awaited is counted when it is known.
     func settled(_ entries: [SettleFlight.Entry], of flight: Flight) {
-        var counts: [Key: Int] = [:]
+        // Most entries of a flight are like the one before.
+        var run: (key: Key, count: Int)?
         for entry in entries {
             guard let outcome = Outcome(entry.outcome) else { continue }
             let key = Key(
                 app: flight.desired.activity.app, environment: entry.seat.environment,
                 kind: entry.seat.plan.kind.name, outcome: outcome)
-            counts[key, default: 0] += 1
+            if let last = run, last.key == key {
+                run?.count += 1
+            } else {
+                if let last = run { counter(last.key).increment(by: last.count) }
+                run = (key, 1)
+            }
         }
-        for (key, count) in counts { counter(key).increment(by: count) }
+        if let last = run { counter(last.key).increment(by: last.count) }
     }
 
     /// A push of any kind has its outcome.

@@ -256,7 +256,7 @@ import Testing
 @Suite(.serialized) struct PagerCrashTests {
     /// Where the server dies, and on the way of whose message: ada's is a card, bea's an ordinary notification.
     static let deaths: [(point: String, person: String)] = [
-        ("write.after-commit:1", "ada"), ("write.after-commit:1", "bea"),
+        ("write.after-commit:1", "ada"), ("write.after-commit:1", "bea"), ("claim.after-commit:1", "bea"),
         ("send.before:1", "bea"), ("answer.received:1", "bea"), ("settle.before-commit:1", "bea"),
     ]
 

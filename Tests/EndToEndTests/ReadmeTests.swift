@@ -52,7 +52,7 @@ import Testing
             try #require(setup.contains(written))
             setup = setup.replacingOccurrences(of: written, with: taken)
         }
-        let said = try shell(
+        let said = try await shell(
             """
             trap 'kill $(jobs -p) || true; wait' EXIT
             \(setup)
@@ -85,46 +85,40 @@ import Testing
     }
 
     /// Runs a script in an empty directory, which is removed, with `islet` in its path; gives what it prints.
-    private func shell(_ script: String) throws -> String {
+    private func shell(_ script: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let log = folder.appendingPathComponent("log")
         try Data().write(to: log)
-        let output = try FileHandle(forWritingTo: log)
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["timeout", "--kill-after=10", "120", "bash", "-ec", script]
-        process.currentDirectoryURL = folder
-        process.environment = ["PATH": try Executable.islet.deletingLastPathComponent().path + ":" + path]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        process.waitUntilExit()
+        let process = try Spawned(
+            URL(fileURLWithPath: "/usr/bin/env"), ["timeout", "--kill-after=10", "120", "bash", "-ec", script],
+            environment: ["PATH": try Executable.islet.deletingLastPathComponent().path + ":" + path], in: folder,
+            output: log, errors: log)
+        try await Waiting.until("the script ends", within: .seconds(150)) { !process.isRunning }
         let said = try String(contentsOf: log, encoding: .utf8)
-        #expect(process.terminationStatus == 0, "\(said)")
+        #expect(process.exitCode == 0, "\(said)")
         return said
     }
 
     /// Runs a block of the README in a shell, and gives the JSON documents it prints.
     private func run(_ name: String, _ stage: DemoStage) async throws -> [JSONValue] {
         let script = try Readme.block(after: "<!-- tested: \(name) -->", language: "sh")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
         // A line break after each call, so that the documents can be told apart.
-        process.arguments = ["-ec", "curl() { command curl \"$@\"; echo; }\n" + script]
-        process.environment = [
-            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "ISLET": stage.isletAddress,
-            "KEY": stage.key, "PHONES": stage.control.base,
-        ]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "the block `\(name)` failed")
+        let lines = "curl() { command curl \"$@\"; echo; }\n" + script
+        let log = stage.directory.appendingPathComponent("\(UUID().uuidString).out")
+        let errors = log.appendingPathExtension("errors")
+        for file in [log, errors] { try Data().write(to: file) }
+        let process = try Spawned(
+            URL(fileURLWithPath: "/usr/bin/env"), ["timeout", "--kill-after=10", "120", "bash", "-ec", lines],
+            environment: [
+                "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "ISLET": stage.isletAddress,
+                "KEY": stage.key, "PHONES": stage.control.base,
+            ], output: log, errors: errors)
+        try await Waiting.until("the block ends", within: .seconds(150)) { !process.isRunning }
+        let data = try Data(contentsOf: log)
+        #expect(process.exitCode == 0, "the block `\(name)` failed")
         return try String(decoding: data, as: UTF8.self).split(separator: "\n").map {
             try JSONValue(parsing: String($0))
         }

@@ -8,6 +8,22 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct FaultPointTests {
+    @Test func `who looks for work and finds none passes no fault point`() async throws {
+        let reached = Mutex<[FaultPoint]>([])
+        let points = FaultPoints { point in reached.withLock { $0.append(point) } }
+        try await withDatabasePath { path in
+            let stage = try Stage(path: path, faultPoints: points)
+            defer { stage.store.inner.close() }
+            for seed in 1...3 as ClosedRange<UInt64> {
+                let reply = try await stage.store.inner.commit(
+                    ClaimWork(now: Sample.now, node: 1, apps: [:], seed: seed)
+                ).get()
+                #expect(reply.flights.isEmpty)
+            }
+            #expect(reached.withLock(\.self).isEmpty)
+        }
+    }
+
     @Test func `a change passes every fault point on its way, in this order`() async throws {
         let reached = Mutex<[FaultPoint]>([])
         let points = FaultPoints { point in reached.withLock { $0.append(point) } }

@@ -295,10 +295,10 @@ extension ModelStore {
             } else if lane.shouldSplit(lanes: rows.lanes[key.activity]?.count ?? 0, due.width) {
                 part.lowerHalves[key] = counts(key.activity, lane.fromDevice..<lane.middle)
             } else if !lane.isBackingOff(now: due.at) {
-                let limit = min(room, roomOf[key.activity] ?? due.phonesOfOne)
+                let limit = min(room, due.phonesOfLane, roomOf[key.activity] ?? due.room(of: key.activity))
                 guard limit > 0 else { continue }
                 page = self.page(of: lane, activity, devices, at: due.at, limit: limit)
-                roomOf[key.activity] = (roomOf[key.activity] ?? due.phonesOfOne) - (page?.devices.count ?? 0)
+                roomOf[key.activity] = (roomOf[key.activity] ?? due.room(of: key.activity)) - (page?.devices.count ?? 0)
             }
             guard let page else { continue }
             part.pages[key] = page

@@ -69,8 +69,8 @@ package struct ClaimWork: Command {
         return [
             .due(
                 DueLanes(
-                    at: now, lanes: limits.lanes, phones: phones, phonesOfOne: max(1, phones / 2), node: node,
-                    width: limits.width, counting: counting))
+                    at: now, lanes: limits.lanes, phones: phones, phonesOfOne: max(1, phones / 2),
+                    phonesOfLane: limits.pushes, pace: pace, node: node, width: limits.width, counting: counting))
         ]
     }
 
@@ -110,6 +110,8 @@ package struct ClaimWork: Command {
             } else if let lower = draft.snapshot.lowerHalves[key], mayStillSplit(lane, draft) {
                 split(lane, lower, &draft)
                 reply.hasMore = true
+            } else if draft.snapshot.pages[key] == nil, room.pace.isFull(key.activity) {
+                draft.change(key) { $0.nextAt = now + Pacer.pause }
             } else if draft.snapshot.pages[key] == nil || refreshed.contains(key.activity) {
                 // One that has been waiting keeps its place before those that came later. What was loaded of one whose
                 // lap begins here is not that lap's.
@@ -298,6 +300,9 @@ package struct ClaimWork: Command {
             room.count(into: &phone)
             var lookAt: UnixTime?
             switch Reconciler.decide(desired, phone, now: now) {
+            case .send(let plan) where !isLap && activity.holds(plan, at: now):
+                lookAt = activity.holdUntil
+                found.waitsUntil = min(found.waitsUntil ?? activity.holdUntil, activity.holdUntil)
             case .send(let plan):
                 let route = PushRoute(activity.app, phone.environment(of: plan.kind))
                 if case .hold(let closure) = room.gate.admit(plan, to: route) {

@@ -106,18 +106,24 @@ package struct DueNotifications: Sendable, Equatable {
 package struct DueLanes: Sendable, Equatable {
     package var at: UnixTime
     package var lanes: Int
-    /// Phones in all, and of one activity.
+    /// Phones in all, of one activity, and of one lane: more than a flight takes would be read in vain.
     package var phones: Int
     package var phonesOfOne: Int
+    package var phonesOfLane: Int
+    /// How many pushes may leave: no more phones of an activity are read.
+    package var pace: Pacer.Grant
     package var node: Int64
     package var width: LaneRecord.Limits
     /// The types whose starts depend on how many cards the device shows: these come with `cards`.
     package var counting: [BundleID: Set<String>]
 
     package init(
-        at time: UnixTime, lanes: Int, phones: Int, phonesOfOne: Int, node: Int64,
+        at time: UnixTime, lanes: Int, phones: Int, phonesOfOne: Int, phonesOfLane: Int = .max,
+        pace: Pacer.Grant = Pacer.unlimited, node: Int64,
         width: LaneRecord.Limits = LaneRecord.Limits(), counting: [BundleID: Set<String>] = [:]
     ) {
+        self.phonesOfLane = phonesOfLane
+        self.pace = pace
         self.counting = counting
         at = time
         self.lanes = lanes
@@ -126,6 +132,9 @@ package struct DueLanes: Sendable, Equatable {
         self.node = node
         self.width = width
     }
+
+    /// Phones of one activity for which there is room in one claim.
+    package func room(of activity: ActivityNumber) -> Int { min(phonesOfOne, pace.room(of: activity)) }
 }
 
 /// Why a command was refused. Nothing was changed.

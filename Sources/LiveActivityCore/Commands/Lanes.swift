@@ -39,7 +39,8 @@ package enum Lanes {
         phone.startBudget = nil
         phone.cards = nil
         switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
-        case .send, .fallBack: return now
+        case .send(let plan): return activity.holds(plan, at: now) ? activity.holdUntil : now
+        case .fallBack: return now
         case .wait(let until, _): return until
         case .nothing: return nil
         }

@@ -185,7 +185,7 @@ struct PhoneSettlement {
         if isSameToken { instance.sentRevision = max(instance.sentRevision, plan.revision) }
         // A start has a budget of its own on the device: it does not use up the minute's one high update.
         if plan.priority == .high, !isStart { instance.lastHighAt = flight.claimedAt }
-        instance.dueAt = nil
+        instance.dueAt = windowEnd
         if !isStart { instance.isLocalAhead = false }
         switch plan.kind {
         case .start:
@@ -205,6 +205,13 @@ struct PhoneSettlement {
                 instance.dueAt = now + Reconciler.endRepeats[instance.tries - 1]
             }
         }
+    }
+
+    /// The phone was told by itself, outside of any lap: the next state waits for its window, as after a lap.
+    private var windowEnd: UnixTime? {
+        guard flight.devices != nil, plan.kind == .update else { return nil }
+        let end = flight.claimedAt + (app.types[activity.type]?.policy.coalescingWindow ?? .zero)
+        return now < end ? end : nil
     }
 
     /// The phone may have it, and shows something newer: an alert is not given again, nor the state sent again.

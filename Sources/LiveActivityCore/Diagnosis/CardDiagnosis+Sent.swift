@@ -96,7 +96,8 @@ enum DecisionWords {
         switch code {
         case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded: .note
         case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
-            .startGrace, .startBudget, .retryLater, .notAnnounced, .slowDown, .serviceTrouble, .providerToken,
+            .startGrace, .startBudget, .retryLater, .coalescing, .notAnnounced, .slowDown, .serviceTrouble,
+            .providerToken,
             .connection, .unknownFate, .notSent, .rescued, .tokenNewer, .otherEnvironment, .quietHours, .localAhead,
             .startTokenSuspect, .atCeiling, .evicting:
             .waiting

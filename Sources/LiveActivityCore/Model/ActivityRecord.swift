@@ -134,6 +134,12 @@ package struct ActivityRecord: Sendable, Equatable {
     /// then would wait for all that it was set back by: what lies further ahead than this holds nothing.
     package static let longestHold = Duration.seconds(300)
 
+    /// A state that is newer than the lap that was begun waits for the coalescing window, whichever phone asks for it;
+    /// an alert, a start and an end do not.
+    package func holds(_ plan: PushPlan, at now: UnixTime) -> Bool {
+        lap > begunLap && now < holdUntil && plan.kind == .update && !plan.carriesAlert
+    }
+
     /// Makes every lane go around once, as soon as the coalescing window of the last change is over.
     package mutating func beginLap(at now: UnixTime) {
         lap += 1

@@ -130,7 +130,14 @@ package enum PushKind: Int, Sendable, CaseIterable {
     case update = 2
     case end = 3
 
-    package var name: String { "\(self)" }
+    /// Spelled out: it is asked for once for each push, and reflection is slow.
+    package var name: String {
+        switch self {
+        case .start: "start"
+        case .update: "update"
+        case .end: "end"
+        }
+    }
 }
 
 /// A card that is over, remembered by its local id for at least 48 hours: news about it never touches a newer one.

@@ -46,6 +46,7 @@ package struct Reason: Sendable, Hashable {
         case startBudget = "start-budget"
         case starting = "start-in-flight"
         case retryLater = "retry-later"
+        case coalescing = "coalescing"
         // Nothing to send
         case upToDate = "up-to-date"
         case startUnconfirmed = "start-unconfirmed"
@@ -129,6 +130,7 @@ package struct Reason: Sendable, Hashable {
         case .startBudget: "our estimate of the starts this phone lets through is used up: the next at \(argument(0))"
         case .starting: "a start is on its way"
         case .retryLater: "the next attempt is at \(argument(0))"
+        case .coalescing: "changes in quick succession go out together: the next push is at \(argument(0))"
         case .upToDate: "the phone was sent the newest state"
         case .startUnconfirmed:
             "APNs accepted the start, but the phone has not reported the card: "

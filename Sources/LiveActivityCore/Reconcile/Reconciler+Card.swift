@@ -21,7 +21,11 @@ extension Reconciler {
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         // A lease of the app's state is no reason to wait with the next one.
         if let due = instance.dueAt, now < due, !instance.isLocalAhead || instance.tries > 0 {
-            return .wait(until: due, Reason(.retryLater, due.description))
+            // After an accepted push it is the end of the phone's coalescing window, which an alert does not wait for.
+            let window = desired.type.policy.coalescingWindow
+            let isWindow = instance.last.map { $0.reason.code == .accepted && due <= $0.at + window } ?? false
+            if !isWindow { return .wait(until: due, Reason(.retryLater, due.description)) }
+            if dueAlert(desired, phone, now) == 0 { return .wait(until: due, Reason(.coalescing, due.description)) }
         }
         // The phone showed less than it was sent of this revision: the same again, which is never worth a high push.
         let isRepeat = instance.contradictions > 0 && (instance.last?.revision ?? 0) >= activity.revision

@@ -30,9 +30,22 @@ package struct Pacer: Sendable {
         /// What a flight of this claim tells `record`, so that one slow-down is answered once.
         package var halvings: Int
 
+        package init(pushes: Int, activityPushes: Int, onTheWay: [ActivityNumber: Int], halvings: Int) {
+            self.pushes = pushes
+            self.activityPushes = activityPushes
+            self.onTheWay = onTheWay
+            self.halvings = halvings
+        }
+
         /// How many pushes more of an activity may leave.
         package func room(of activity: ActivityNumber) -> Int {
-            max(0, min(pushes, activityPushes - onTheWay[activity, default: 0]))
+            isFull(activity) ? 0 : max(0, min(pushes, activityPushes - onTheWay[activity, default: 0]))
+        }
+
+        /// The activity has its own share on its way, or all but a sixteenth of it: a full house is not refilled push
+        /// by push.
+        package func isFull(_ activity: ActivityNumber) -> Bool {
+            activityPushes - onTheWay[activity, default: 0] < max(1, activityPushes / 16)
         }
 
         /// Some of it is used by this claim.

@@ -77,7 +77,8 @@ struct Outlook {
         case .fellBack: .fallback
         case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
             .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .startBudget,
-            .retryLater, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate, .notSent,
+            .retryLater, .coalescing, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate,
+            .notSent,
             .notConfigured, .rescued, .tokenNewer, .otherEnvironment, .quietHours, .startTokenSuspect, .atCeiling,
             .evicting:
             .pending

@@ -121,12 +121,12 @@ struct DueLoader {
                 continue
             }
             guard room > 0, !lane.isBackingOff(now: due.at), snapshot.lowerHalves[key] == nil else { continue }
-            let limit = min(room, roomOf[key.activity] ?? due.phonesOfOne)
+            let limit = min(room, due.phonesOfLane, roomOf[key.activity] ?? due.room(of: key.activity))
             guard limit > 0 else { continue }
             let page = try page(of: lane, activity, limit: limit, &snapshot)
             snapshot.pages[key] = page
             room -= page.devices.count
-            roomOf[key.activity] = (roomOf[key.activity] ?? due.phonesOfOne) - page.devices.count
+            roomOf[key.activity] = (roomOf[key.activity] ?? due.room(of: key.activity)) - page.devices.count
         }
     }
 

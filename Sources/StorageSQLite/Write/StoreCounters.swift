@@ -43,6 +43,9 @@ final class StoreCounters: Sendable {
         Transaction(beganAt: .now, rows: Self.rowsChanged(db), pages: Self.pagesWritten(db))
     }
 
+    /// It changed something so far.
+    func hasChanged(_ transaction: Transaction, _ db: Database) -> Bool { Self.rowsChanged(db) != transaction.rows }
+
     /// After the commit, on the same connection.
     func committed(_ transaction: Transaction, _ db: Database, ranks: some Sequence<CommandRank>) {
         let seconds = (ContinuousClock.now - transaction.beganAt) / .seconds(1)

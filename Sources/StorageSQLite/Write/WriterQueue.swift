@@ -215,7 +215,8 @@ final class WriterQueue: Sendable {
     private func commit(_ group: [Job], _ damage: DamageNotes? = nil) throws(Failure) {
         var done: [Done] = []
         var isCommitting = false
-        let ranks = Set(group.map(\.rank)).sorted()
+        // None where nothing is written: a look for work that is not there is no place to die at.
+        var ranks: [CommandRank] = []
         do {
             try pool.writeWithoutTransaction { db in
                 let transaction = counters.begin(db)
@@ -226,6 +227,7 @@ final class WriterQueue: Sendable {
                     } else {
                         done = try Self.run(group, sql)
                     }
+                    if counters.hasChanged(transaction, db) { ranks = Set(group.map(\.rank)).sorted() }
                     for rank in ranks { faultPoints.reach(.beforeCommit(of: rank)) }
                     isCommitting = true
                     return .commit

@@ -17,24 +17,17 @@ struct Execution: Sendable {
         let id = UUID().uuidString
         let output = try folder.write("", to: "\(id).out")
         let errors = try folder.write("", to: "\(id).err")
-        let process = Process()
-        process.executableURL = try executable
-        process.arguments = arguments
-        process.currentDirectoryURL = folder.url
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle(forWritingAtPath: output)
-        process.standardError = FileHandle(forWritingAtPath: errors)
-        try process.run()
-        let handle = UncheckedProcess(process: process)
+        let process = try Spawned(
+            executable, arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+            in: folder.url, output: URL(fileURLWithPath: output), errors: URL(fileURLWithPath: errors))
         do {
-            try await Waiting.until("\(arguments) ends", within: limit) { !handle.process.isRunning }
+            try await Waiting.until("\(arguments) ends", within: limit) { !process.isRunning }
         } catch {
-            kill(process.processIdentifier, SIGKILL)
+            process.send(SIGKILL)
             throw error
         }
         return Execution(
-            code: process.terminationStatus, output: try String(contentsOfFile: output, encoding: .utf8),
+            code: process.exitCode ?? -1, output: try String(contentsOfFile: output, encoding: .utf8),
             errors: try String(contentsOfFile: errors, encoding: .utf8))
     }
 
@@ -54,11 +47,6 @@ struct Execution: Sendable {
             }
             return executable
         }
-    }
-
-    /// `isRunning` may be asked from any thread; `Process` does not say so.
-    private struct UncheckedProcess: @unchecked Sendable {
-        let process: Process
     }
 }
 

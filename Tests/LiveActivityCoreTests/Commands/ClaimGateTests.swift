@@ -85,4 +85,35 @@ struct ClaimGateTests {
         scene.wait(Pacer.pause)
         #expect(try claim(&scene, .open).flights.map(\.seats.count) == [5])
     }
+
+    @Test func `no more phones are read than may leave`() throws {
+        let scene = try crowd(9)
+        func read(_ limits: ClaimWork.Limits, _ pace: Pacer.Grant) throws -> (devices: Int, isComplete: Bool) {
+            let claim = ClaimWork(
+                now: scene.now, node: 1, apps: [scene.app.bundleID: scene.app], limits: limits, pace: pace, seed: 1)
+            let page = scene.store.load(claim.keys).pages.values.first
+            return (page?.devices.count ?? 0, page?.isComplete ?? false)
+        }
+        let half = Pacer.Grant(pushes: 100, activityPushes: 20, onTheWay: [1: 16], halvings: 0)
+        #expect(try read(.init(), half) == (4, false))
+        let full = Pacer.Grant(pushes: 100, activityPushes: 20, onTheWay: [1: 20], halvings: 0)
+        #expect(try read(.init(), full) == (0, false))
+        var limits = ClaimWork.Limits()
+        limits.pushes = 6
+        #expect(try read(limits, Pacer.unlimited) == (6, false))
+        #expect(try read(.init(), Pacer.unlimited) == (9, true))
+    }
+
+    @Test func `an activity that is full pauses unread, and one for which the whole is used up is next`() throws {
+        var scene = try crowd(3)
+        let full = Pacer.Grant(pushes: 100, activityPushes: 50, onTheWay: [1: 48], halvings: 0)
+        let paused = try claim(&scene, .open, pace: full)
+        #expect(paused.flights.isEmpty && !paused.hasMore)
+        #expect(try scene.lane().nextAt == scene.now + Pacer.pause)
+        scene.wait(Pacer.pause)
+        let spent = Pacer.Grant(pushes: 0, activityPushes: 50, onTheWay: [:], halvings: 0)
+        let waiting = try claim(&scene, .open, pace: spent)
+        #expect(waiting.flights.isEmpty && waiting.hasMore)
+        #expect(try scene.lane().nextAt == scene.now)
+    }
 }

@@ -179,6 +179,7 @@ struct Scene {
         try scene.report(token: "u1")
         scene.wait(.seconds(2))
         try scene.deliver()
+        scene.wait(type.policy.coalescingWindow)
         return scene
     }
 }

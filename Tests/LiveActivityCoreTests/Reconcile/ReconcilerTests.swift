@@ -214,6 +214,21 @@ struct ReconcilerTests {
             }, .wait, .retryLater
         ),
         (
+            Situation("told by itself a moment ago") {
+                $0.makeLive()
+                $0.phone.instance.last?.at = Sample.now
+                $0.phone.instance.dueAt = Sample.now + .seconds(1)
+            }, .wait, .coalescing
+        ),
+        (
+            Situation("told by itself a moment ago, and an alert") {
+                $0.makeLive()
+                $0.alert()
+                $0.phone.instance.last?.at = Sample.now
+                $0.phone.instance.dueAt = Sample.now + .seconds(1)
+            }, .update, .newState
+        ),
+        (
             Situation("contradicted") {
                 $0.makeLive(sent: 3)
                 $0.phone.instance.sentRevision = 0
@@ -292,7 +307,7 @@ struct ReconcilerTests {
     @Test func `every reason the reconciler can give is given by a row`() {
         let codes: [Reason.Code] = [
             .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience, .requesting,
-            .startGrace, .starting, .retryLater, .upToDate, .startUnconfirmed, .startFateUnknown,
+            .startGrace, .starting, .retryLater, .coalescing, .upToDate, .startUnconfirmed, .startFateUnknown,
             .waitingForUpdateToken,
             .updateTokenDead, .belowPushToStart, .activitiesDisabled, .noPushToStartToken, .pushToStartTokenDead,
             .appOnly, .startNever, .noStartAlert, .otherStartOpen, .personDismissed, .cardGone, .cardEnded, .endSent,

@@ -89,9 +89,12 @@ struct PacerTests {
         let house = House()
         house.pacer.left(1, 3500)
         var grant = try #require(house.pacer.grant(at: now))
-        grant.take(400, of: 1)
-        #expect(grant.room(of: 1) == 100 && grant.pushes == 4100)
-        grant.take(100, of: 1)
+        grant.take(250, of: 1)
+        #expect(grant.room(of: 1) == 250 && grant.pushes == 4250 && !grant.isFull(1))
+        // All but a sixteenth of its half is on its way.
+        grant.take(1, of: 1)
+        #expect(grant.room(of: 1) == 0 && grant.isFull(1) && !grant.isFull(3))
+        grant.take(249, of: 1)
         grant.take(4000, of: 2)
         #expect(grant.room(of: 1) == 0 && grant.room(of: 2) == 0 && grant.room(of: 3) == 0)
     }

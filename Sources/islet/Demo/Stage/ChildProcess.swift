@@ -3,12 +3,12 @@ import Synchronization
 
 /// Another process of this executable, whose first line of output is awaited, and which is stopped at the end.
 final class ChildProcess: Sendable {
-    private let process: Mutex<Process>
+    private let process: Spawned
     /// What it prints.
     private let output: URL
     let name: String
     /// The system's number of it.
-    let identifier: Int32
+    var identifier: Int32 { process.identifier }
 
     /// How long a stopped process may take before it is killed.
     private static let stopGrace = Duration.seconds(10)
@@ -18,23 +18,14 @@ final class ChildProcess: Sendable {
         _ name: String, executable: URL, arguments: [String], environment: [String: String] = [:], log: URL
     ) throws {
         self.name = name
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        if !environment.isEmpty {
-            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        }
-        process.standardInput = FileHandle.nullDevice
         try Data().write(to: log)
-        process.standardError = try FileHandle(forWritingTo: log)
-        // A file, not a pipe: Foundation's watching of a pipe whose writer is killed brings the process down at times.
+        // A file, not a pipe: nobody has to read for the process to go on.
         output = log.deletingPathExtension().appendingPathExtension("out")
         guard FileManager.default.createFile(atPath: output.path, contents: nil, attributes: [.posixPermissions: 0o600])
         else { throw DemoFailure("\(output.path) cannot be written") }
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        try process.run()
-        identifier = process.processIdentifier
-        self.process = Mutex(process)
+        process = try Spawned(
+            executable, arguments,
+            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, output: output, errors: log)
     }
 
     /// The first line it prints.
@@ -57,26 +48,20 @@ final class ChildProcess: Sendable {
 
     /// Waits for its end.
     func exitCode(within limit: Duration) async throws -> Int32 {
-        try await Waiting.until("the \(name) ends", within: limit) { self.process.withLock { !$0.isRunning } }
-        return process.withLock { $0.terminationStatus }
+        try await Waiting.until("the \(name) ends", within: limit) { !self.isRunning }
+        return process.exitCode ?? -1
     }
 
-    var isRunning: Bool { process.withLock { $0.isRunning } }
+    var isRunning: Bool { process.isRunning }
 
     /// Ends it as a power cut does: without a last word.
-    func kill() {
-        process.withLock { process in
-            if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
-        }
-    }
+    func kill() { process.send(SIGKILL) }
 
     /// Asks it to end, and makes it if it does not.
     func stop() async {
-        process.withLock { if $0.isRunning { $0.terminate() } }
+        process.send(SIGTERM)
         do {
-            try await Waiting.until("the \(name) ends", within: Self.stopGrace) {
-                self.process.withLock { !$0.isRunning }
-            }
+            try await Waiting.until("the \(name) ends", within: Self.stopGrace) { !self.isRunning }
         } catch {
             kill()
         }
