@@ -14,7 +14,8 @@ let package = Package(
     name: "islet-tools",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "islet-contract", targets: ["islet-contract"])
+        .executable(name: "islet-contract", targets: ["islet-contract"]),
+        .plugin(name: "contract", targets: ["contract"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -37,6 +38,13 @@ let package = Package(
                 "SourceContract", "JSONText", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
+        ),
+        .plugin(
+            name: "contract",
+            capability: .command(
+                intent: .custom(
+                    verb: "contract", description: "Writes the contract of an app's Live Activity out of its source.")),
+            dependencies: ["islet-contract"]
         ),
         .testTarget(
             name: "SourceContractTests",

@@ -35,7 +35,7 @@ enum Schema {
         CREATE INDEX activity_due ON activity (wake_at) WHERE wake_at IS NOT NULL;
         CREATE TABLE content (
             activity INTEGER PRIMARY KEY, rev INTEGER NOT NULL, state BLOB NOT NULL, digest INTEGER NOT NULL,
-            attributes BLOB NOT NULL, attributes_digest INTEGER NOT NULL
+            attributes BLOB NOT NULL, attributes_digest INTEGER NOT NULL, unfit TEXT
         ) STRICT;
         CREATE TABLE lane (
             activity INTEGER NOT NULL, from_dk INTEGER NOT NULL, to_dk INTEGER NOT NULL, pos INTEGER NOT NULL,

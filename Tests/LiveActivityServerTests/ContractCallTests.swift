@@ -1,5 +1,6 @@
 import HTTPTypes
 import JSONText
+import LiveActivityCore
 import Testing
 
 @Suite struct ContractCallTests {
@@ -36,6 +37,32 @@ import Testing
             let reply = try await fixture.put("/v1/activities/a?dryRun=true", Self.bad)
             #expect(reply.status == 422)
             #expect(reply.code == "contract_violation")
+        }
+    }
+
+    @Test func `phones on a build that could not decode a state are counted, and the others are sent it`() async throws
+    {
+        try await withServer { fixture in
+            for (number, build) in ["100", "119", "120", "130"].enumerated() {
+                let phone = "phone-\(number)"
+                try await fixture.registerPhone(phone, type: "Versioned")
+                let reply = try await fixture.put("/v1/devices/\(phone)", #"{"user":"ada","build":"\#(build)"}"#)
+                #expect(reply.status == 200)
+            }
+            fixture.clock.advance(.seconds(100))
+            let body =
+                #"{"type":"Versioned","state":{"status":"delivering"},"audience":{"users":["ada"],"devices":"all"}}"#
+            for path in ["/v1/activities/a?dryRun=true", "/v1/activities/a"] {
+                let reply = try await fixture.put(path, body)
+                #expect(reply["/phones/start"] == 2 && reply["/phones/none"] == 2, "\(reply.text)")
+                #expect(reply["/reasons/0"] == ["reason": "incompatible-build", "count": 2])
+                #expect(
+                    reply["/summary"]
+                        == "will start 2 of 4; 2 on a build of the app that cannot decode it", "\(reply.text)")
+            }
+            #expect(try await fixture.deliver() == [.start, .start])
+            let back = #"{"type":"Versioned","state":{"status":"ready","eta":5}}"#
+            #expect(try await fixture.put("/v1/activities/a", back)["/phones/start"] == 2)
         }
     }
 

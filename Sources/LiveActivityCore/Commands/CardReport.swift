@@ -121,11 +121,12 @@ struct CardIntake {
         }
         // Starts whose card nobody has reported yet, matched by what the card carries.
         if let attributes = report.attributes {
-            let digest = ContentDigest.of(attributes: attributes, report.type.contract)
+            let comparison = ReportComparison(report.type, build: device.build)
+            let digest = comparison.digest(ofAttributes: attributes)
             let open = phones.filter { key in
                 draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
                     && draft.snapshot.activities[key.activity]?.type == report.type.name
-                    && draft.snapshot.contents[key.activity]?.attributesDigest == digest
+                    && draft.snapshot.contents[key.activity].map(comparison.attributesDigest) == digest
             }
             if open.count == 1, let key = open.first, let activity = draft.snapshot.activities[key.activity] {
                 return activity
@@ -247,8 +248,8 @@ struct CardIntake {
         guard activity.phase != .announced, instance.run == activity.run,
             let desired = draft.snapshot.contents[activity.number]
         else { return }
-        let contract = app.types[activity.type]?.contract
-        if let content = report.contentState, ContentDigest.of(state: content, contract) == desired.digest {
+        let comparison = ReportComparison(app.types[activity.type], build: device.build)
+        if let content = report.contentState, comparison.digest(ofState: content) == comparison.stateDigest(desired) {
             instance.shownRevision = activity.revision
             instance.contradictions = 0
             if instance.isLocalAhead, instance.tries == 0 { instance.dueAt = nil }

@@ -392,5 +392,7 @@ extension DesiredSituation {
             isHigh = false
         }
         self.init(activity: activity, type: type, isHighState: isHigh)
+        // A type that has no older contracts any more says nothing about builds.
+        if !content.unfit.isEmpty, !type.olderContracts.isEmpty { unfit = content.unfit }
     }
 }

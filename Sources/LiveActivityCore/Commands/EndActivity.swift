@@ -40,7 +40,7 @@ package struct EndActivity: Command {
             throw .notAnActivityYet(id)
         }
         if let state {
-            let last = try checked(state, app.types[activity.type]?.contract)
+            let last = try checked(state, app.types[activity.type])
             do throws(PayloadError) {
                 let relevance: RelevanceScore? =
                     if let value = activity.relevance { try RelevanceScore(value) } else { nil }
@@ -52,6 +52,7 @@ package struct EndActivity: Command {
             }
             content.state = last.encoded
             content.digest = last.digest
+            content.unfit.state = last.unfit
         }
         let sameState = content.digest == draft.snapshot.contents[activity.number]?.digest
         let changed = activity.phase == .active || !sameState || activity.dismissal != dismissal
@@ -95,9 +96,9 @@ package struct EndActivity: Command {
             number: activity.number, revision: activity.revision, changed: true, phase: .ended, run: activity.run)
     }
 
-    private func checked(_ state: JSONObject, _ contract: Contract?) throws(Refusal) -> StateContent {
+    private func checked(_ state: JSONObject, _ type: ActivityType?) throws(Refusal) -> StateContent {
         do throws(ContractViolation) {
-            return try StateContent(state, from: .given, contract: contract)
+            return try StateContent(state, from: .given, type: type)
         } catch {
             throw .contractViolation(error)
         }

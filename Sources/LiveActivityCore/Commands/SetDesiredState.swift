@@ -70,7 +70,7 @@ package struct SetDesiredState: Command {
         self.body = body
         self.now = now
         content = Result { () throws(ContractViolation) in
-            try StateContent(body.state, from: origin, contract: type.contract)
+            try StateContent(body.state, from: origin, type: type)
         }
     }
 
@@ -107,11 +107,12 @@ package struct SetDesiredState: Command {
         apply(&activity, changed: changed, newAlert)
         try checkSize(state.encoded, attributes, activity)
         if changed {
-            draft.put(
-                ContentRecord(
-                    activity: activity.number, revision: activity.revision, state: state.encoded,
-                    digest: state.digest, attributes: attributes.encoded,
-                    attributesDigest: attributes.digest))
+            var content = ContentRecord(
+                activity: activity.number, revision: activity.revision, state: state.encoded, digest: state.digest,
+                attributes: attributes.encoded, attributesDigest: attributes.digest)
+            content.unfit = UnfitBuilds(
+                state: state.unfit, attributes: type.unfitBuilds(attributes: attributes.encoded))
+            draft.put(content)
             draft.record(
                 HistoryRecord(
                     activity: activity.number, at: now, revision: activity.revision,

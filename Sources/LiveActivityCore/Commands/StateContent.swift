@@ -5,13 +5,16 @@ package import JSONText
 struct StateContent: Sendable {
     let encoded: EncodedObject
     let digest: UInt64
+    /// The builds of the app that could not decode it.
+    let unfit: [BuildRange]
     private let object: JSONObject
 
     /// - Throws: `ContractViolation` for a state that does not fit the contract, if there is one.
-    init(_ state: JSONObject, from origin: Contract.Origin, contract: Contract?) throws(ContractViolation) {
-        object = try contract?.encodedState(state, from: origin) ?? state
+    init(_ state: JSONObject, from origin: Contract.Origin, type: ActivityType?) throws(ContractViolation) {
+        object = try type?.contract?.encodedState(state, from: origin) ?? state
         encoded = EncodedObject(object)
-        digest = ContentDigest.of(state: object, contract)
+        digest = ContentDigest.of(state: object, type?.contract)
+        unfit = type?.unfitBuilds(state: object) ?? []
     }
 
     /// Whether a stored state is this one, whatever the order of keys and the form of numbers.

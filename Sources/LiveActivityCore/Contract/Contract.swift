@@ -73,6 +73,17 @@ package struct Contract: Sendable, Equatable {
         return check.run(.object(object), .stored)?.object ?? object
     }
 
+    /// Whether a phone with this contract decodes a state in Swift's own form that was made for another.
+    func decodes(state: JSONObject) -> Bool { decodes(state, by: contentState) }
+
+    /// The same of attributes.
+    func decodes(attributes given: JSONObject) -> Bool { attributes.map { decodes(given, by: $0) } ?? true }
+
+    private func decodes(_ object: JSONObject, by schema: ContractSchema) -> Bool {
+        var check = ContractCheck(schema, isLenient: true)
+        return check.run(.object(object), .stored) != nil
+    }
+
     /// Whether the attributes' Swift type has a property of this name.
     package func declares(attribute name: String) -> Bool {
         attributes?.node(at: .root)?.properties[name] != nil

@@ -20,8 +20,8 @@ extension ContractCheck {
             case .schema(let id): result[key] = below(key, id, value, origin.of(key))
             case .allowed:
                 if !(asHeld && node.isStruct) { result[key] = value }
-            // What a phone encodes and does not decode, such as a constant with a value.
-            case .refused where asHeld: continue
+            // A member that this build does not know yet, or a phone's constant, which it encodes and never decodes.
+            case .refused where isLenient: continue
             case .refused:
                 let near = Spelling.nearest(to: key, among: node.names.filter { object[$0] == nil })
                 note(

@@ -12,13 +12,16 @@ struct ContractCheck {
     let schema: ContractSchema
     /// Written as a phone would write it: see `Contract.heldState`.
     let asHeld: Bool
+    /// Members that the schema does not have are passed over, as the decoder does it.
+    let isLenient: Bool
     private(set) var problems: [ContractProblem] = []
     private(set) var path: [String] = []
     private var steps = 0
 
-    init(_ schema: ContractSchema, asHeld: Bool = false) {
+    init(_ schema: ContractSchema, asHeld: Bool = false, isLenient: Bool = false) {
         self.schema = schema
         self.asHeld = asHeld
+        self.isLenient = isLenient || asHeld
     }
 
     /// The value, encoded; `nil` with at least one problem when it does not fit.

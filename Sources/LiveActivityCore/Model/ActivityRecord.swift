@@ -192,6 +192,8 @@ package struct ContentRecord: Sendable, Equatable {
     package var digest: UInt64
     package var attributes: EncodedObject
     package var attributesDigest: UInt64
+    /// The builds of the app that could not decode it; none where all builds have one contract.
+    package var unfit = UnfitBuilds()
 
     package init(
         activity: ActivityNumber, revision: Revision, state: EncodedObject, digest: UInt64,

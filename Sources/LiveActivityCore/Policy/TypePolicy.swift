@@ -90,6 +90,8 @@ package struct ActivityType: Sendable, Equatable {
     package var policy: TypePolicy
     /// What attributes and content state look like, when it is known; without it any object is taken.
     package var contract: Contract?
+    /// What builds of the app before the newest decode, the oldest first.
+    package var olderContracts: [OlderContract] = []
     /// A provider computes what it shows: each device of a person has an activity of its own.
     package var isProvided = false
 

@@ -110,6 +110,8 @@ package struct DesiredSituation: Sendable, Equatable {
     package var type: ActivityType
     /// The content state is one that the policy's `highWhen` names.
     package var isHighState: Bool
+    /// The builds of the app that could not decode what is to be shown.
+    package var unfit = UnfitBuilds()
 
     package init(activity: ActivityRecord, type: ActivityType, isHighState: Bool) {
         self.activity = activity

@@ -70,7 +70,7 @@ extension Reason {
     var makesDisplayImpossible: Bool {
         switch code {
         case .activitiesDisabled, .belowPushToStart, .noPushToStartToken, .pushToStartTokenDead, .noStartAlert,
-            .parked, .payloadRefused:
+            .parked, .payloadRefused, .incompatibleBuild:
             true
         default: false
         }

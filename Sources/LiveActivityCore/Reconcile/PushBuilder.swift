@@ -44,8 +44,10 @@ package enum PushBuilder {
             let isWanted =
                 phone.instance.isWanted && phone.instance.run == activity.run && plan.part == .card
                 && !phone.instance.isEvicted
+            // A last state that its app cannot decode would keep the card from ending.
+            let isFit = !desired.unfit.hasState(phone.device.build)
             let payload = try EndPayload(
-                timestamp: time, contentState: isWanted ? content.state : nil,
+                timestamp: time, contentState: isWanted && isFit ? content.state : nil,
                 dismissal: isWanted ? activity.endDismissal(policy: desired.type.policy) : .immediate,
                 alert: isWanted ? alert : nil,
                 relevance: relevance)

@@ -55,6 +55,7 @@ package struct Reason: Sendable, Hashable {
         case updateTokenDead = "update-token-dead"
         case belowPushToStart = "below-ios-17.2"
         case activitiesDisabled = "activities-disabled"
+        case incompatibleBuild = "incompatible-build"
         case noPushToStartToken = "no-push-to-start-token"
         case pushToStartTokenDead = "push-to-start-token-dead"
         case appOnly = "start-app-only"
@@ -143,6 +144,8 @@ package struct Reason: Sendable, Hashable {
         case .belowPushToStart:
             "iOS \(argument(0)) cannot start a card by push (17.2 and later can): waiting for the app"
         case .activitiesDisabled: "Live Activities are disabled on this phone"
+        case .incompatibleBuild:
+            "build \(argument(0)) of the app could not decode this state: it waits for an update of the app"
         case .noPushToStartToken: "the phone reported no push-to-start token for this type: waiting for the app"
         case .pushToStartTokenDead: "APNs refused the push-to-start token: waiting for a new one"
         case .appOnly: "this activity is started by the app alone"

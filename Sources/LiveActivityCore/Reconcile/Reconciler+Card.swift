@@ -18,6 +18,9 @@ extension Reconciler {
         guard let lag = lag(desired, instance, now) else {
             return renewal(desired, phone, now) ?? .nothing(Reason(.upToDate))
         }
+        if desired.unfit.hasState(phone.device.build) {
+            return .nothing(Reason(.incompatibleBuild, phone.device.build ?? ""))
+        }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         // A lease of the app's state is no reason to wait with the next one.
         if let due = instance.dueAt, now < due, !instance.isLocalAhead || instance.tries > 0 {

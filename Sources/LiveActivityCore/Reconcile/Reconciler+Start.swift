@@ -35,6 +35,7 @@ extension Reconciler {
         if let version = phone.device.osVersion, version < .pushToStart {
             return Reason(.belowPushToStart, version.description)
         }
+        if desired.unfit.hasStart(phone.device.build) { return Reason(.incompatibleBuild, phone.device.build ?? "") }
         // A card that is there is on the right device.
         if !phone.instance.mayStart, phone.instance.state != .live { return Reason(.otherDeviceActive) }
         guard let token = phone.pushToStartToken else { return Reason(.noPushToStartToken) }

@@ -142,6 +142,7 @@ extension Outlook.Tally {
         case .noPushToStartToken: "without token"
         case .pushToStartTokenDead: "with a dead start token"
         case .activitiesDisabled: "disabled"
+        case .incompatibleBuild: "on a build of the app that cannot decode it"
         case .startUnconfirmed: "started and not confirmed"
         case .startFateUnknown: "whose start is of unknown fate"
         case .waitingForUpdateToken: "without update token"

@@ -85,7 +85,8 @@ struct Outlook {
         case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience,
             .earlierRun, .nobodyEnded, .upToDate, .staleDateRenewed, .localAheadOver, .localAhead, .renewal, .renewed,
             .evicted,
-            .activitiesDisabled, .startNever, .noStartAlert, .personDismissed, .cardGone, .cardEnded, .endSent,
+            .activitiesDisabled, .incompatibleBuild, .startNever, .noStartAlert, .personDismissed, .cardGone,
+            .cardEnded, .endSent,
             .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
             .tokenInactive, .tokenBad, .tokenWrongTopic, .noDeviceToken, .deviceTokenDead, .notificationsDenied,
             .expired:

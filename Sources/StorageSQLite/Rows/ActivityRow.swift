@@ -83,7 +83,7 @@ extension ActivityRecord: StoredRow {
 
 extension ContentRecord: StoredRow {
     static let table = "content"
-    static let columns = ["activity", "rev", "state", "digest", "attributes", "attributes_digest"]
+    static let columns = ["activity", "rev", "state", "digest", "attributes", "attributes_digest", "unfit"]
     static let keyColumns = ["activity"]
 
     init(_ row: inout RowReader) throws {
@@ -91,6 +91,7 @@ extension ContentRecord: StoredRow {
             activity: row.int(), revision: row.int(), state: try Self.object(row.blob(), "state"),
             digest: UInt64(bitPattern: row.int()), attributes: try Self.object(row.blob(), "attributes"),
             attributesDigest: UInt64(bitPattern: row.int()))
+        unfit = UnfitBuilds(stored: row.textOrNil())
     }
 
     func bind(_ row: inout RowBinder) {
@@ -100,6 +101,7 @@ extension ContentRecord: StoredRow {
         row.int(Int64(bitPattern: digest))
         row.blob(attributes.bytes)
         row.int(Int64(bitPattern: attributesDigest))
+        row.text(unfit.stored)
     }
 
     private static func object(_ bytes: [UInt8], _ column: String) throws -> EncodedObject {

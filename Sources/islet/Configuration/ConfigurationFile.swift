@@ -51,8 +51,14 @@ struct ConfigurationFile: Decodable {
         var attributesType: String
         var activityIDAttribute: String?
         var contract: String?
+        var contracts: [ContractOfBuilds]?
         var policy: Policy?
         var provider: Provider?
+    }
+
+    struct ContractOfBuilds: Decodable {
+        var builds: String?
+        var file: String
     }
 
     struct Provider: Decodable {

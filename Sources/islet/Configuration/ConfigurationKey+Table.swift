@@ -126,11 +126,25 @@ extension ConfigurationKey {
             "What attributes and content state look like (docs/contracts.md): a state that phones could not decode is "
                 + "refused. A relative path begins at this file's folder."),
         ConfigurationKey(
+            "contracts", .objects(contracts), .group(isOptional: true),
+            "In place of contract, one for the newest build of the app and one for each range of older ones: phones on "
+                + "a build that could not decode a state are not sent it, and the others are."),
+        ConfigurationKey(
             "policy", .object(policy), .group(isOptional: true), "How activities of the type are started and updated."),
         ConfigurationKey(
             "provider", .object(provider), .group(isOptional: true),
             "The backend that computes what a person should see: each of their devices has an activity of its own "
                 + "then. See docs/providers.md."),
+    ]
+
+    private static let contracts: [ConfigurationKey] = [
+        ConfigurationKey(
+            "builds", .text("<build"), .optional("<120"),
+            "The builds (CFBundleVersion) that the file is for: those before this one. One has no builds: the newest's."
+        ),
+        ConfigurationKey(
+            "file", .text("path"), .required("Contracts/OrderTracking-119.json"),
+            "The contract. A relative path begins at this file's folder."),
     ]
 
     private static let provider: [ConfigurationKey] = [

@@ -83,6 +83,10 @@ struct ConfigurationReport {
             type.contract == nil
                 ? "no contract: of a state nothing is checked but its size"
                 : "a contract: states and attributes that phones could not decode are refused")
+        if !type.olderContracts.isEmpty {
+            let builds = type.olderContracts.map(\.before.description).joined(separator: ", ")
+            add("contracts of builds before \(builds): phones on one that could not decode a state are not sent it")
+        }
         add(start(policy))
         if policy.start == .ifPossible {
             add(

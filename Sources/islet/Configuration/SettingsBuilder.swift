@@ -218,9 +218,7 @@ struct SettingsBuilder {
         let pointer = try activity.activityIDAttribute.map { text throws(ConfigurationError) in
             try PolicyBuilder(file: file, problems: problems).pointer(text, "\(place)/activityIDAttribute")
         }
-        let contract = try activity.contract.map { path throws(ConfigurationError) in
-            try self.contract(path, "\(place)/contract", of: activity.attributesType)
-        }
+        let contracts = try contracts(of: activity, place)
         let policy = try PolicyBuilder(file: file, problems: problems).policy(activity.policy, "\(place)/policy")
         guard policy.start != .ifPossible || policy.startAlert != nil else {
             throw problem(
@@ -230,26 +228,9 @@ struct SettingsBuilder {
         }
         var type = ActivityType(
             name: activity.type, attributesType: activity.attributesType, activityIDAttribute: pointer, policy: policy,
-            contract: contract)
+            contract: contracts.newest)
+        type.olderContracts = contracts.older
         type.isProvided = activity.provider != nil
         return type
-    }
-
-    private func contract(
-        _ path: String, _ place: String, of attributesType: String
-    ) throws(ConfigurationError) -> Contract {
-        let contract: Contract
-        do throws(ContractFileError) {
-            contract = try ContractFile.read(resolve(path))
-        } catch {
-            throw problem(place, error.description)
-        }
-        guard contract.attributesType == attributesType else {
-            throw problem(
-                place,
-                "the contract is of `\(contract.attributesType)`, the type's attributesType is "
-                    + "`\(attributesType)`")
-        }
-        return contract
     }
 }

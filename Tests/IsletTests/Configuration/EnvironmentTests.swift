@@ -60,6 +60,7 @@ struct EnvironmentTests {
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
                   "activities": [{
                     "type": "", "attributesType": "", "activityIDAttribute": "", "contract": "",
+                    "contracts": [{"builds": "", "file": ""}],
                     "policy": {
                       "endAfter": 3600,
                       "coalescingWindow": 1, "startGrace": 1, "startWindow": 1, "startStaleAfter": 1, "staleAfter": 1,

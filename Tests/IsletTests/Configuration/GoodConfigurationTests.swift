@@ -28,6 +28,50 @@ struct GoodConfigurationTests {
         #expect(policy.startAlert == AlertTemplate(PushAlert(title: .text("Your order"))))
     }
 
+    @Test func `contracts by build are in order, the newest apart`() throws {
+        let folder = try Folder()
+        try folder.write(FullFile.contract, to: "order-contract.json")
+        let listed = """
+            contracts:
+                      - {builds: "<120", file: order-contract.json}
+                      - file: order-contract.json
+                      - {builds: "<9.1", file: order-contract.json}
+            """
+        let yaml = FullFile.yaml.replacing("contract: order-contract.json", with: listed)
+        let settings = try folder.load(
+            yaml,
+            [
+                "APNS_KEY": folder.signingKey.pemRepresentation,
+                "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            ])
+        let type = try #require(settings.apps[0].types["Order"])
+        #expect(type.contract?.attributesType == "OrderAttributes")
+        #expect(type.olderContracts.map(\.before.description) == ["9.1", "120"])
+    }
+
+    @Test(arguments: [
+        ("[{builds: '<120', file: c.json}]", "one without `builds` is needed"),
+        ("[{file: c.json}, {file: c.json}]", "two have no `builds`"),
+        ("[{file: c.json}, {builds: '120', file: c.json}]", "is not `<` and a build"),
+        ("[{file: c.json}, {builds: '<1.x', file: c.json}]", "is not `<` and a build"),
+        ("[{file: c.json}, {builds: '<7', file: c.json}, {builds: '<7.0', file: c.json}]", "is there twice"),
+        ("[{file: missing.json}]", "cannot be read"),
+        ("[{file: c.json}]\n        contract: c.json", "give either `contract`"),
+    ])
+    func `contracts that cannot be told apart are refused`(contracts: String, words: String) throws {
+        let folder = try Folder()
+        try folder.write(FullFile.contract, to: "c.json")
+        let yaml = FullFile.yaml.replacing("contract: order-contract.json", with: "contracts: \(contracts)")
+        let error = try #require(
+            try folder.error(
+                yaml,
+                [
+                    "APNS_KEY": folder.signingKey.pemRepresentation,
+                    "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+                ]))
+        #expect(error.description.contains(words), "\(error)")
+    }
+
     @Test func `every key of a full file reaches its setting`() throws {
         let folder = try Folder()
         try folder.write(FullFile.contract, to: "order-contract.json")

@@ -35,7 +35,7 @@ struct ReferenceTests {
 
     @Test func `with every comment that marks a key taken away, it is a full file`() throws {
         let lines = ConfigurationReference.text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            line.wholeMatch(of: /( *)#([A-Za-z]+:.*)/).map { "\($0.output.1)\($0.output.2)" } ?? String(line)
+            line.wholeMatch(of: /( *)#((?:- )?[A-Za-z]+:.*)/).map { "\($0.output.1)\($0.output.2)" } ?? String(line)
         }
         let value = try YAMLText.value(of: lines.joined(separator: "\n"), file: "reference")
         for pointer in EnvironmentNames.all { #expect(value[pointer] != nil, "\(pointer)") }

@@ -28,6 +28,20 @@ private let checkedContract: Contract? = {
     return try? Contract(JSONValue(parsing: text))
 }()
 
+/// Builds before 120 knew no other status than `ready`.
+private func versioned(_ policy: TypePolicy) -> ActivityType {
+    var type = ActivityType(
+        name: "Versioned", attributesType: "CheckedAttributes", policy: policy, contract: checkedContract)
+    let text = #"""
+        {"attributesType": "CheckedAttributes", "contentState": {"type": "object", "required": ["status"],
+          "additionalProperties": false, "properties": {"status": {"enum": ["ready"]}}}}
+        """#
+    if let before = AppBuild("120"), let contract = try? Contract(JSONValue(parsing: text)) {
+        type.olderContracts = [OlderContract(before: before, contract: contract)]
+    }
+    return type
+}
+
 /// A type whose states a provider computes, though none is asked here.
 private func provided(_ policy: TypePolicy) -> ActivityType {
     var type = ActivityType(name: "Focus", attributesType: "FocusAttributes", policy: policy)
@@ -51,6 +65,7 @@ private func testApp(_ id: String) -> AppSettings {
             ActivityType(name: "Silent", attributesType: "SilentAttributes", policy: silent), provided(policy),
             ActivityType(
                 name: "Checked", attributesType: "CheckedAttributes", policy: policy, contract: checkedContract),
+            versioned(policy),
         ],
         environments: [.sandbox])
 }

@@ -84,9 +84,11 @@ struct RandomRows {
     }
 
     mutating func content(_ number: ActivityNumber) -> ContentRecord {
-        ContentRecord(
+        var row = ContentRecord(
             activity: number, revision: self.number(), state: object(), digest: dice.next(), attributes: object(),
             attributesDigest: dice.next())
+        if dice.chance(50) { row.unfit = UnfitBuilds(stored: dice.pick(["..<90", "..<1.2,90..<120;", ";7..<8"])) }
+        return row
     }
 
     mutating func lane(_ number: ActivityNumber) -> LaneRecord {
