@@ -416,7 +416,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     @Test func `an unknown type is refused with the known ones`() async throws {
         try await withServer { fixture in
             let reply = try await fixture.put("/v1/activities/a", #"{"type":"Ordr","state":{}}"#)
-            #expect(reply["/expected"] == "one of `Checked`, `Focus`, `Named`, `Order`, `Silent`")
+            #expect(reply["/expected"] == "one of `Checked`, `Focus`, `Named`, `Order`, `Silent`, `Versioned`")
         }
     }
 
