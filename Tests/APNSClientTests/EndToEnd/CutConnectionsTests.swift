@@ -71,7 +71,7 @@ import Testing
             #expect(problems.isEmpty)
             let ids = server.requests.compactMap { $0.headers["apns-id"] }
             let most = Dictionary(grouping: ids) { $0 }.values.map(\.count).max() ?? 0
-            // Every client sends the same ids; one that sent a push twice would show as one more than there are clients.
+            // Every client sends the same ids; a push that was sent twice would show as one more than there are clients.
             #expect(most <= cuts.count + 1, "what may have arrived was sent again")
         }
     }
