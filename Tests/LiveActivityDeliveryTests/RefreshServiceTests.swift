@@ -64,12 +64,12 @@ struct RefreshServiceTests {
             }
         }
 
-        func register(_ user: String, zone: String = "UTC") async throws {
+        func register(_ user: String, zone: String = "UTC", device: String? = nil) async throws {
             var body = RegisterDevice.Body(user: Sample.user(user))
             body.timeZone = zone
             let command = RegisterDevice(
-                app: app, id: Sample.device("phone of \(user)"), body: body, now: clock.wall,
-                freshKey: DeviceKey(Digest.fnv1a(user.utf8) >> 1))
+                app: app, id: Sample.device(device ?? "phone of \(user)"), body: body, now: clock.wall,
+                freshKey: DeviceKey(Digest.fnv1a((device ?? user).utf8) >> 1))
             _ = try await store.commit(command).get()
         }
 
@@ -206,6 +206,23 @@ struct RefreshServiceTests {
                 try await scene.until { try await scene.record("slow")?.tries == 1 }
                 #expect(try await scene.record("slow")?.failure?.hasPrefix("timeout") == true)
             }
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(5)), arguments: [(RefreshFailure.Code.unavailable, 1), (.threw, 2)])
+    func `a provider that is unwell is not asked about a person's other zones, one that is at a loss is`(
+        code: RefreshFailure.Code, questions: Int
+    ) async throws {
+        try await Self.with { _ throws(RefreshFailure) in
+            throw RefreshFailure(code, "as the test says")
+        } _: { scene in
+            try await scene.register("ann", zone: "Asia/Tokyo", device: "at home")
+            try await scene.register("ann", zone: "Europe/Berlin", device: "on the way")
+            try await scene.running {
+                try await scene.until { try await scene.record("ann")?.tries == 1 }
+            }
+            #expect(scene.questions.count == questions)
         }
     }
 
