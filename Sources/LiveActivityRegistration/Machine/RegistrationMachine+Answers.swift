@@ -178,7 +178,7 @@ extension RegistrationMachine {
             card.ahead = nil
             card.lastTimestamp = timestamp ?? card.lastTimestamp
         }
-        echoing.insert(localID)
+        echoing[localID] = wish.state
         act(.update(localID: localID, content: wish.state, staleAt: wish.staleAt, timestamp: timestamp))
         tell(
             PhoneNote(

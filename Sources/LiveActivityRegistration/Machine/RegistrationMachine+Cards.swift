@@ -26,7 +26,7 @@ extension RegistrationMachine {
     /// A card that was to be changed is not there.
     package mutating func lost(_ localID: String, _ now: PhoneMoment) {
         ending.remove(localID)
-        echoing.remove(localID)
+        echoing[localID] = nil
         if memory.cards[localID]?.isRunning == true { close(localID, .gone) }
         pump(now)
     }
@@ -66,7 +66,9 @@ extension RegistrationMachine {
         guard seen.state.isRunning else { return finish(seen, now) }
         witnessed.insert(seen.localID)
         let isNewToken = seen.token != nil && seen.token != memory.cards[seen.localID]?.token
-        let isEcho = seen.content != nil && echoing.remove(seen.localID) != nil
+        let wanted = seen.content != nil ? echoing.removeValue(forKey: seen.localID) : nil
+        let isEcho = wanted != nil
+        if let wanted, wanted != seen.content { unmoved.insert(seen.localID) }
         change(seen.localID) { card in
             let old = card
             card.state = seen.state

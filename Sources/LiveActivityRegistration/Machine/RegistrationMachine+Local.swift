@@ -31,6 +31,7 @@ extension RegistrationMachine {
     package mutating func started(_ order: Int, _ seen: SeenCard, _ now: PhoneMoment) {
         orders.removeAll { $0.number == order }
         guard memory.user != nil else { return see(seen, now) }
+        let timestamp = newerTimestamp(than: nil, now)
         let startedAt = offset.flatMap { Instant(milliseconds: now.wall + $0) }
         if memory.cards[seen.localID] == nil {
             change { memory in
@@ -43,6 +44,8 @@ extension RegistrationMachine {
         change(seen.localID) { card in
             card.isOwn = true
             card.startedAt = startedAt
+            // Nothing older than the start is shown, and a server's clock may be a second late.
+            card.lastTimestamp = timestamp
             card.version += 1
         }
         witnessed.insert(seen.localID)
@@ -76,7 +79,7 @@ extension RegistrationMachine {
             card.lastTimestamp = timestamp ?? card.lastTimestamp
             card.version += 1
         }
-        echoing.insert(localID)
+        echoing[localID] = content
         act(.update(localID: localID, content: content, staleAt: staleAt, timestamp: timestamp))
         nextAttempt = Int.min
         pump(now)

@@ -99,8 +99,10 @@ package struct RegistrationMachine: Sendable {
     var witnessed: Set<String> = []
     /// Cards whose end was asked for and not seen yet.
     var ending: Set<String> = []
-    /// Cards that still echo an update by the app.
-    var echoing: Set<String> = []
+    /// What cards were updated with and have not echoed yet.
+    var echoing: [String: JSONObject] = [:]
+    /// Cards that did not take an update: it is tried again when the app is woken, and not before.
+    var unmoved: Set<String> = []
     /// What the server said last of each activity that is over.
     var endedActivities: Set<String> = []
     /// Wishes that could not be fulfilled: not again until the app comes back to the screen.
@@ -237,6 +239,8 @@ package struct RegistrationMachine: Sendable {
     /// Everything is sent anew: an app that comes back cannot know what was lost meanwhile.
     private mutating func repeatEverything(_ now: PhoneMoment) {
         nextAttempt = Int.min
+        for localID in unmoved { change(localID) { $0.revision = nil } }
+        unmoved = []
         forgetConfirmations()
     }
 

@@ -176,4 +176,15 @@ struct CardTests {
         #expect(bench.cardActions.count <= 5)
         #expect(bench.machine.isSettled)
     }
+
+    @Test func `an update that iOS ignored is tried again at the next wake, and not before`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c")])
+        bench.settle(PhoneBench.wish(step: 4, revision: 4))
+        bench.run { $0.see(PhoneBench.card("c", step: 1), $1) }
+        bench.settle(PhoneBench.wish(step: 4, revision: 4))
+        #expect(bench.cardActions.count == 1)
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish(step: 4, revision: 4))
+        #expect(bench.cardActions.count == 2)
+    }
 }
