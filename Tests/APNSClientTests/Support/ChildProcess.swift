@@ -3,8 +3,9 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A process by the system's own call, whose input and output are read on an event loop. Not Foundation's `Process`:
-/// its children inherit the signals that its thread blocks, and then ignore the request to end.
+/// A process by the system's own call, whose input and output are read on an event loop.
+///
+/// Not Foundation's `Process`: its children inherit the signals that its thread blocks, and ignore the request to end.
 final class ChildProcess: Sendable {
     struct Ended: Error, CustomStringConvertible {
         let description: String

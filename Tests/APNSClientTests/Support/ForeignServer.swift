@@ -90,12 +90,21 @@ struct ForeignServer: Sendable {
         get throws { try APNSClient.Endpoint(host: "127.0.0.1", port: port) }
     }
 
-    /// nghttpd cannot say which port it took, so that one is chosen for it.
+    /// nghttpd cannot say which port it took, so that one is chosen for it: one that the system gives to nobody by
+    /// itself, or a connection of another test would have it before the server does.
     private static func freePort() async throws -> Int {
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = channel.localAddress?.port ?? 0
-        try await channel.close()
-        return port
+        var attempts = 0
+        while true {
+            let port = Int.random(in: 20_000..<32_000)
+            do {
+                let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                    .bind(host: "127.0.0.1", port: port).get()
+                try await channel.close()
+                return port
+            } catch {
+                attempts += 1
+                if attempts == 100 { throw error }
+            }
+        }
     }
 }

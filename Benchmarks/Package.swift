@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+// What APNSClient costs, beside other clients; `script/bench client` builds and runs it. A package of its own, so that
+// ordinary builds compile nothing of it, and it nothing of the server.
+let package = Package(
+    name: "benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "islet", path: "..")],
+    targets: [
+        .target(name: "AllocationCounter"),
+        .executableTarget(
+            name: "client-bench", dependencies: ["AllocationCounter", .product(name: "APNSClient", package: "islet")],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "client-soak",
+            dependencies: [
+                .product(name: "APNSClient", package: "islet"), .product(name: "APNSSimulator", package: "islet"),
+            ],
+            swiftSettings: settings),
+    ]
+)

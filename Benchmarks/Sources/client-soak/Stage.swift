@@ -1,0 +1,52 @@
+import APNSModel
+import APNSSimulator
+
+/// A simulator with one member of a crowd for each push, and faults all the time.
+struct Stage: Sendable {
+    static let crowd = "soak"
+    static let app = "com.example.soak"
+
+    let simulator: APNSSimulator
+    let keyID = "SOAK123456"
+    let teamID = "TEAM123456"
+    let p8: String
+
+    init(members: Int) throws {
+        let (key, p8) = ProviderKey.fresh(keyID: keyID, teamID: teamID)
+        self.p8 = p8
+        var configuration = APNSSimulator.Configuration()
+        configuration.keys = [key]
+        configuration.rememberedPushes = 100
+        configuration.crowdMembers = members
+        simulator = try APNSSimulator(configuration)
+        guard let bundleID = BundleID(Self.app) else { throw SoakProblem("no bundle id") }
+        try simulator.addCrowd(
+            CrowdSpecification(name: Self.crowd, count: members, bundleID: bundleID, attributesType: "Soak"))
+        simulator.faults = Self.faults
+    }
+
+    /// How often each comes; all are prime, so that they meet in every order.
+    private static let faults: [FaultRule] = [
+        rule(997, .refuse(status: 503, reason: "ServiceUnavailable")),
+        rule(1_009, .refuse(status: 429, reason: "TooManyRequests")),
+        rule(503, .refuseStream), rule(50_021, .stall), rule(9_973, .loseAnswer(.reset)),
+        rule(40_009, .loseAnswer(.close)), rule(60_013, .loseAnswer(.abort)), rule(55_001, .loseAnswer(.silence)),
+        rule(401, .slow(.milliseconds(30))), rule(5_003, .goAway(reason: "Shutdown", last: .this)),
+        rule(7_001, .goAway(reason: "Shutdown", last: .previous)), rule(3_001, .limitStreams(1)),
+        rule(211, .limitStreams(1_000)),
+    ]
+
+    private static func rule(_ every: Int, _ effect: FaultRule.Effect) -> FaultRule {
+        var rule = FaultRule(effect)
+        rule.every = every
+        return rule
+    }
+}
+
+struct SoakProblem: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
