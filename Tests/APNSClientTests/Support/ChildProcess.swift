@@ -22,7 +22,7 @@ final class ChildProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input.read, 0)
         posix_spawn_file_actions_adddup2(&actions, output.write, 1)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output.write, 2)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -74,6 +74,23 @@ final class ChildProcess: Sendable {
             if let found { return found }
             guard !isOver else { throw Ended(description: "the process ended before it said \(text)") }
             await lines.change(after: seen)
+        }
+    }
+
+    /// Returns when somebody listens on the port: at once for one who is faster, and not for one who ended instead.
+    func isListening(on port: Int) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            if let channel = try? await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(host: "127.0.0.1", port: port).get()
+            {
+                return try await channel.close()
+            }
+            let (isOver, text) = lines.state.withLock { ($0.isOver, $0.text) }
+            guard !isOver, ContinuousClock.now < deadline else {
+                throw Ended(description: "nobody listens on port \(port): \(text.suffix(500))")
+            }
+            await Task.yield()
         }
     }
 

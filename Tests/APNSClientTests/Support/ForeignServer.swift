@@ -44,7 +44,7 @@ struct ForeignServer: Sendable {
     ///
     /// - Parameters:
     ///   - ready: What its output says when it listens; a number behind it is the port. `nil` for one that says
-    ///     nothing: the client tries again until it listens.
+    ///     nothing: it is there when its port answers.
     ///   - last: What the line has that it writes when it is told to end.
     /// - Returns: That line.
     @discardableResult
@@ -63,8 +63,21 @@ struct ForeignServer: Sendable {
         try Data(identity.certificate.utf8).write(to: files[0])
         try Data(identity.key.utf8).write(to: files[1])
 
-        let port = try await freePort()
-        let process = try await ChildProcess(executable.path, arguments(files[0].path, files[1].path, port))
+        var port = try await freePort()
+        var process = try await ChildProcess(executable.path, arguments(files[0].path, files[1].path, port))
+        if ready == nil {
+            for attempt in 1...3 {
+                do {
+                    try await process.isListening(on: port)
+                    break
+                } catch {
+                    try? await process.end()
+                    if attempt == 3 { throw error }
+                    port = try await freePort()
+                    process = try await ChildProcess(executable.path, arguments(files[0].path, files[1].path, port))
+                }
+            }
+        }
         let result: Result<String, any Error>
         do {
             var said: Int?
