@@ -102,7 +102,7 @@ final class RecordingObserver: APNSClientObserver {
             bundleID: try Make.bundleID(), environment: .sandbox, key: key,
             endpoint: try .init(host: "127.0.0.1", port: port))
         let client = try APNSClient(routes: [route], observer: observer)
-        let failure = await failure(client, try push(1, within: 0.3))
+        let failure = await failure(client, try push(1, within: 3))
         #expect(failure?.code == .cannotConnect)
         let stranger = await self.failure(client, try push(2, bundleID: "com.example.other"))
         #expect(stranger?.code == .notConfigured)

@@ -67,7 +67,7 @@ import Testing
         try await TestServer.run(script: Self.accepting) { server in
             try await ConnectProxy.run(behavior) { proxy in
                 var options = try options(proxy, user: "u", password: "p")
-                if error == .timedOut { options.connectTimeout = .milliseconds(100) }
+                if error == .timedOut { options.connectTimeout = .seconds(2) }
                 try await withClient(server, options: options, grace: .zero) { client in
                     let failure = try await connectFailure(client)
                     #expect(failure?.code == .cannotConnect)
