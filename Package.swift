@@ -27,10 +27,14 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
     let standIn: [Target.Dependency] = ["ActivityKitStandIn"]
     let standInTargets: [Target] = [
         .target(name: "ActivityKitStandIn", path: "Tests/ActivityKitStandIn", swiftSettings: settings),
-        // An iOS app's source: here it is only type-checked, as far as there is something to check it against.
+        // An iOS app's source: here it is only type-checked, the views too.
+        .target(name: "SwiftUI", path: "Tests/SwiftUIStandIn", swiftSettings: settings),
         .target(
-            name: "PizzaApp", dependencies: ["LiveActivityClient", "ActivityKitStandIn"], path: "Examples/PizzaApp",
+            name: "WidgetKit", dependencies: ["ActivityKitStandIn", "SwiftUI"], path: "Tests/WidgetKitStandIn",
             swiftSettings: settings),
+        .target(
+            name: "PizzaApp", dependencies: ["LiveActivityClient", "ActivityKitStandIn", "SwiftUI", "WidgetKit"],
+            path: "Examples/PizzaApp", swiftSettings: settings),
         .testTarget(
             name: "LiveActivityClientTests",
             dependencies: [
@@ -45,6 +49,11 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
     let standIn: [Target.Dependency] = []
     let standInTargets: [Target] = []
 #endif
+
+let consoleAssets: [Resource] = [
+    "index.html", "style.css", "icon.svg", "app.js", "server.js", "dom.js", "plot.js", "phone.js", "form.js", "now.js",
+    "activities.js", "phones.js", "compose.js", "diagnose.js", "settings.js",
+].map { .embedInCode("Console/Assets/\($0)") }
 
 let package = Package(
     name: "islet",
@@ -65,6 +74,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -72,6 +82,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         .target(name: "JSONText", swiftSettings: settings),
@@ -104,8 +115,8 @@ let package = Package(
         .target(
             name: "StorageSQLite",
             dependencies: [
-                "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", product("GRDB", "GRDB.swift"),
-                product("GRDBSQLite", "GRDB.swift"),
+                "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", crypto,
+                product("GRDB", "GRDB.swift"), product("GRDBSQLite", "GRDB.swift"),
             ],
             swiftSettings: settings
         ),
@@ -126,10 +137,13 @@ let package = Package(
             name: "LiveActivityServer",
             dependencies: [
                 "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", crypto,
-                hummingbird, lifecycle, logging, metrics, product("HTTPTypes", "swift-http-types"),
-                product("HummingbirdCore", "hummingbird"),
-                product("NIOCore", "swift-nio"),
-            ],
+                httpClient, hummingbird, lifecycle, logging, metrics, product("HTTPTypes", "swift-http-types"),
+                product("HummingbirdCore", "hummingbird"), product("HummingbirdHTTP2", "hummingbird"),
+                product("JWTKit", "jwt-kit"), product("NIOExtras", "swift-nio-extras"),
+                product("NIOHTTP2", "swift-nio-http2"), product("NIOHTTPTypes", "swift-nio-extras"),
+            ] + nio,
+            // The console's files, in the binary itself: it may be copied alone.
+            resources: consoleAssets,
             swiftSettings: settings
         ),
         .target(
@@ -249,6 +263,19 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
             path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "Simulation",
+            dependencies: [
+                "LiveActivityDelivery", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText",
+                "TestSupport", logging, product("ServiceLifecycleTestKit", "swift-service-lifecycle"),
+            ],
+            path: "Tests/Simulation",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: settings),
+        .testTarget(
+            name: "SimulationTests", dependencies: ["LiveActivityStorage", "Simulation"], swiftSettings: settings),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText"], swiftSettings: settings),
         .testTarget(
             name: "APNSModelTests", dependencies: ["APNSModel", "JSONText", "TestSupport"], swiftSettings: settings),
@@ -265,7 +292,7 @@ let package = Package(
             name: "APNSClientTests",
             dependencies: [
                 "APNSClient", "APNSModel", "APNSSimulator", "HTTP2TestServer", "JSONText", crypto, logging,
-                product("NIOHTTP2", "swift-nio-http2"),
+                product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             exclude: ["Corpus", "Servers"],
             swiftSettings: settings
@@ -273,7 +300,9 @@ let package = Package(
         .testTarget(
             name: "APNSSimulatorTests",
             dependencies: [
-                "APNSSimulator", "APNSModel", "JSONText", crypto, logging, product("NIOHTTP2", "swift-nio-http2"),
+                "APNSSimulator", "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto,
+                logging,
+                product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             swiftSettings: settings
         ),
@@ -329,10 +358,10 @@ let package = Package(
             name: "LiveActivityServerTests",
             dependencies: [
                 "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQLite", "LiveActivityCore",
-                "APNSModel", "JSONText", hummingbird, logging, metrics, product("HummingbirdTesting", "hummingbird"),
-                product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
-                product("NIOPosix", "swift-nio"),
-            ],
+                "APNSModel", "HTTP2TestServer", "JSONText", "TestSupport", crypto, hummingbird, lifecycle, logging,
+                metrics, product("CryptoExtras", "swift-crypto"), product("HummingbirdTesting", "hummingbird"),
+                product("HTTPTypes", "swift-http-types"),
+            ] + nio,
             swiftSettings: settings
         ),
         .testTarget(
@@ -341,17 +370,17 @@ let package = Package(
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "HTTP2TestServer", "JSONText", "LiveActivityAPI", "LiveActivityCore",
                 "LiveActivityDelivery", "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "NextUp",
-                "OrderTracking", "Pager", "StorageSQLite", "TestSupport", httpClient, hummingbird, lifecycle, logging,
-                product("NIOCore", "swift-nio"),
+                "OrderTracking", "Pager", "StorageSQLite", "TestSupport", crypto, httpClient, hummingbird, lifecycle,
+                logging, product("GRDB", "GRDB.swift"), product("HTTPTypes", "swift-http-types"),
                 product("NIOHTTP1", "swift-nio"),
-            ],
+            ] + nio,
             swiftSettings: settings
         ),
         .testTarget(
             name: "IsletTests",
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore",
-                "EmbeddedIslet", "LiveActivityProviders", "StorageSQLite",
+                "EmbeddedIslet", "HTTP2TestServer", "LiveActivityProviders", "LiveActivityServer", "StorageSQLite",
                 crypto, hummingbird, logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings

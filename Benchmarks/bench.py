@@ -49,6 +49,8 @@ class Server:
              "-out", folder / "key.p8"], **run)
         self.process = subprocess.Popen(
             pinned(1, ["nghttpd", "--address=127.0.0.1", "--workers=1", "--max-concurrent-streams=1000",
+                       # The connection's window is not what limits how many pushes are outstanding.
+                       "--connection-window-bits=20",
                        f"--htdocs={folder}/root", str(self.port), folder / "server.key", folder / "ca.pem"]),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(100):

@@ -23,24 +23,35 @@ let http2 = product("NIOHTTP2", "swift-nio-http2")
 let crypto = product("Crypto", "swift-crypto")
 let logging = product("Logging", "swift-log")
 
+// The fuzzer's main is libFuzzer's, so that nothing else can link it: it is only there for `script/fuzz`.
+let isFuzzing = Context.environment["ISLET_FUZZ"] != nil
+let fuzzer: [Target] = [
+    .executableTarget(
+        name: "connection-fuzz", dependencies: ["APNSClient", "APNSModel", "JSONText", crypto] + nio,
+        swiftSettings: settings + [.unsafeFlags(["-parse-as-library", "-enable-testing"])])
+]
+
 let package = Package(
     name: "hardening",
     platforms: [.macOS(.v15)],
-    products: [.executable(name: "connection-fuzz", targets: ["connection-fuzz"])],
+    products: isFuzzing ? [.executable(name: "connection-fuzz", targets: ["connection-fuzz"])] : [],
     dependencies: [
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .target(name: "JSONText", swiftSettings: settings),
         .target(name: "APNSModel", dependencies: ["JSONText"], swiftSettings: settings),
         .target(
-            name: "APNSClient", dependencies: ["APNSModel", "JSONText", crypto, logging] + nio,
+            name: "APNSClient", dependencies: ["APNSModel", "JSONText", crypto, http2, logging] + nio,
             swiftSettings: settings),
         .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: settings),
         .target(
@@ -48,24 +59,35 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
             swiftSettings: settings),
+        .target(name: "MutexWatch"),
+        .target(name: "LiveActivityAPI", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(
+            name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
+        .target(
+            name: "APNSSimulator",
+            dependencies: [
+                "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, http2, logging,
+                product("Hummingbird", "hummingbird"), product("HTTPTypes", "swift-http-types"),
+                product("ServiceLifecycle", "swift-service-lifecycle"), product("X509", "swift-certificates"),
+                product("SwiftASN1", "swift-asn1"),
+            ] + nio,
+            swiftSettings: settings),
         .target(
             name: "HTTP2TestServer",
             dependencies: [
                 crypto, http2, product("X509", "swift-certificates"), product("SwiftASN1", "swift-asn1"),
             ] + nio,
             swiftSettings: settings),
-        .executableTarget(
-            name: "connection-fuzz", dependencies: ["APNSClient", "APNSModel", "JSONText", crypto] + nio,
-            swiftSettings: settings + [.unsafeFlags(["-parse-as-library", "-enable-testing"])]),
         .testTarget(
             name: "APNSModelTests", dependencies: ["APNSModel", "JSONText", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "APNSClientTests",
             dependencies: [
-                "APNSClient", "APNSModel", "HTTP2TestServer", "JSONText", crypto, logging, http2,
+                "APNSClient", "APNSModel", "APNSSimulator", "HTTP2TestServer", "JSONText", "MutexWatch", crypto,
+                logging, http2, product("NIOEmbedded", "swift-nio"),
             ] + nio,
             exclude: ["Corpus", "Servers"],
             swiftSettings: settings),
-    ]
+    ] + (isFuzzing ? fuzzer : [])
 )

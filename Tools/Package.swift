@@ -48,7 +48,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SourceContractTests",
-            dependencies: ["SourceContract", "JSONText"],
+            dependencies: ["SourceContract", "JSONText", "islet-contract"],
             swiftSettings: settings
         ),
     ]

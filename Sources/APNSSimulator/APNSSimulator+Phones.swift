@@ -49,7 +49,7 @@ extension APNSSimulator {
 
     /// Does something on a phone.
     ///
-    /// - Returns: The local id of the card that `startLocally` made.
+    /// - Returns: The local id of the card that `startLocally` made, unless the app tells its backend first.
     /// - Throws: `unknownPhone`; `actionRefused` when iOS would not let it happen.
     @discardableResult
     public func perform(_ action: PhoneAction, on phone: PhoneID) throws(SimulatorError) -> String? {

@@ -34,8 +34,8 @@ public final class APNSSimulator: Sendable {
         public var seed: UInt64 = 1
         /// How generous iOS is, unless a phone says otherwise.
         public var deviceLimits = DeviceLimits()
-        /// How patient the apps are with their backend.
-        public var reportLimits = ReportLimits()
+        /// How many phones speak to their backend at the same time.
+        public var concurrentCalls = 32
         /// Concurrent streams of a connection after its first valid provider token; before it there is one.
         public var streams = 1000
         /// Whether a 4xx other than 410 takes a connection down to one stream until its next success.
@@ -106,7 +106,6 @@ public final class APNSSimulator: Sendable {
         limits.crowdMembers = configuration.crowdMembers
         limits.pushesPerTokenAndMinute = configuration.pushesPerTokenAndMinute
         limits.received = max(1, configuration.rememberedPushes)
-        limits.reports = configuration.reportLimits
         limits.hasBackend = backend != nil
         limits.broadcastApps = configuration.broadcastApps
         limits.channelsPerApp = configuration.channelsPerApp
@@ -114,7 +113,8 @@ public final class APNSSimulator: Sendable {
         var world = World(seed: configuration.seed, limits: limits)
         for key in configuration.keys { world.directory.keys[key.keyID] = key }
         engine = Engine(
-            clock: SimulatorClock(configuration.time ?? .machine), world: world, backend: backend, logger: logger)
+            clock: SimulatorClock(configuration.time ?? .machine), world: world, backend: backend,
+            concurrentCalls: max(1, configuration.concurrentCalls), logger: logger)
     }
 
     // MARK: Running
@@ -191,7 +191,7 @@ public final class APNSSimulator: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.engine.keepTime(every: Self.tick) }
             group.addTask {
-                await self.engine.carryReports()
+                await self.engine.carryCalls()
                 try Task.checkCancellation()
             }
             if let port = configuration.controlPort {

@@ -24,16 +24,23 @@ package import UnixSignals
 public final class IsletServer: Service {
     /// What a server serves.
     public struct Configuration: Sendable {
-        /// The address that the HTTP API is bound to. It speaks plain HTTP.
+        /// The address that the HTTP API is bound to.
         public var host = "127.0.0.1"
         /// 0 takes any free port: see ``IsletServer/address``.
         public var port = 8080
+        /// The certificate and its key; nil: the HTTP API speaks plain HTTP. Files that change are read anew.
+        public var tls: TLS?
         /// The path of the SQLite database, which is made when it is missing.
         public var database = "islet.db"
+        /// The file of the keys that seal push tokens in the database; nil: the database's path with `.keys` behind
+        /// it, made with the database. One that is named must be there.
+        public var tokenKeyFile: String?
         /// Whether `GET /metrics` answers.
         public var metrics = true
         /// The activity types of each app, by bundle id.
         public var apps: [BundleID: [Kind]]
+        /// How the people of each app prove who they are; an app without an entry has phones called for by its backend.
+        public var people: [BundleID: People] = [:]
         /// The keys and endpoints of each app and environment.
         public var routes: [APNSClient.Route]
         /// How many people of a type are computed in a second, of those whom nobody waits for: local midnights, and
@@ -44,6 +51,20 @@ public final class IsletServer: Service {
         public init(apps: [BundleID: [Kind]], routes: [APNSClient.Route]) {
             self.apps = apps
             self.routes = routes
+        }
+    }
+
+    /// A certificate and its key.
+    public struct TLS: Sendable, Hashable {
+        /// The path of the chain, leaf first, in PEM form.
+        public var certificate: String
+        /// The path of the leaf's private key, in PEM form.
+        public var key: String
+
+        /// A certificate and its key, by their paths.
+        public init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
         }
     }
 
@@ -64,6 +85,17 @@ public final class IsletServer: Service {
         public var startGrace = Duration.seconds(15)
         /// How long a state counts as fresh after it was last computed or set; nil: cards have no stale date.
         public var staleAfter: Duration?
+
+        /// Whom a phone that calls by itself lets in on an activity by reporting a card of it.
+        public var join = Join.audience
+
+        /// Who takes part in an activity on their phone's word.
+        public enum Join: String, Sendable, Hashable, CaseIterable {
+            /// The people of its audience.
+            case audience
+            /// Everybody who can name it.
+            case open
+        }
 
         /// What brings a card back.
         public enum Restart: String, Sendable, Hashable, CaseIterable {
@@ -127,7 +159,16 @@ public final class IsletServer: Service {
             }, routes: configuration.routes, version: "embedded", logger: logger)
         parts.host = configuration.host
         parts.port = configuration.port
+        if let tls = configuration.tls {
+            do throws(CertificateProblem) {
+                parts.certificates = try Certificates(.init(certificate: tls.certificate, key: tls.key))
+            } catch {
+                throw Failure("\(error)")
+            }
+        }
+        parts.people = try configuration.appPeople()
         parts.metrics = configuration.metrics
+        parts.tokenKeys = configuration.tokenKeyFile.map { .file($0, isMade: false) }
         parts.refreshes.perSecond = configuration.refreshesPerSecond
         for (name, provider) in providers.sorted(by: { $0.key < $1.key }) {
             let found = parts.apps.compactMap { app in app.types[name].map { (app.bundleID, $0) } }
@@ -144,11 +185,16 @@ public final class IsletServer: Service {
 
     package init(parts: ServerParts, database: String) throws {
         self.parts = parts
-        client = try APNSClient(routes: parts.routes, options: parts.connections, logger: parts.logger)
+        client = try APNSClient(routes: parts.routes, options: parts.clientOptions, logger: parts.logger)
         do throws(StorageError) {
-            store = try SQLiteStore(path: database, faultPoints: parts.faultPoints)
+            store = try SQLiteStore(path: database, tokenKeys: parts.tokenKeys, faultPoints: parts.faultPoints)
         } catch {
             throw Failure("\(error)")
+        }
+        if let made = store.madeTokenKeys {
+            parts.logger.notice(
+                "made the keys that seal push tokens: keep a copy of them apart from the database's backups",
+                metadata: ["file": "\(made)"])
         }
     }
 
@@ -158,6 +204,11 @@ public final class IsletServer: Service {
         policy.start = kind.startAlert == nil ? .appOnly : .ifPossible
         policy.startGrace = kind.startGrace
         policy.staleAfter = kind.staleAfter
+        policy.join =
+            switch kind.join {
+            case .audience: .audience
+            case .open: .open
+            }
         policy.restart =
             switch kind.restart {
             case .never: .never
@@ -189,9 +240,12 @@ public final class IsletServer: Service {
             listening.begin(address.description)
             onListening(address.description)
         }
+        var all = services
+        // Another process's signals are its own.
+        if !signals.isEmpty, let watch = parts.certificateWatch { all.append(HangUps(watch: watch)) }
         let group = ServiceGroup(
             configuration: .init(
-                services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals,
+                services: all.map { .init(service: $0) }, gracefulShutdownSignals: signals,
                 logger: parts.logger))
         try await group.run()
     }
@@ -247,6 +301,15 @@ public final class IsletServer: Service {
             throw Failure("\(error)")
         }
         return key.text
+    }
+}
+
+/// SIGHUP: the certificates are read anew at once.
+private struct HangUps: Service {
+    let watch: CertificateWatch
+
+    func run() async throws {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() { watch.look() }
     }
 }
 

@@ -1,10 +1,8 @@
 package import APNSModel
 import CoreMetrics
 package import Hummingbird
-import HummingbirdCore
 package import LiveActivityCore
 package import Logging
-import NIOCore
 public import ServiceLifecycle
 
 /// The HTTP API of Islet as a service: backends say what should be shown, phones report what they hold.
@@ -13,50 +11,19 @@ public import ServiceLifecycle
 /// work there. Every answer is JSON, every refusal a problem document (RFC 9457) with a stable `code`.
 /// `docs/api.md` describes the calls.
 public struct LiveActivityServer: Service {
-    /// What the server takes at most. The defaults fit one small machine.
-    public struct Limits: Sendable, Hashable {
-        /// The most bytes of a request's body; beyond, the call answers 413.
-        public var bodyBytes = 64 * 1024
-        /// The most bytes of an inventory, which lists every card of a phone, and of a page of an audience.
-        public var inventoryBytes = 256 * 1024
-        /// The most arrays and objects inside one another in a body.
-        public var jsonDepth = 32
-        /// The most values in a body.
-        public var jsonValues = 20_000
-        /// The most phones whose outlook one answer works out one by one.
-        public var countedPhones = 2_000
-        /// Of more phones so many are looked at, and the others taken to be like them.
-        public var sampledPhones = 500
-        /// The most phones that a dry run counts.
-        public var previewedPhones = 10_000
-        /// The most bytes of one line of a batch; a longer one is answered with 413.
-        public var lineBytes = 64 * 1024
-        /// The most lines of a batch.
-        public var lines = 1_000_000
-        /// The most lines of a batch that are worked on at the same time.
-        public var openLines = 256
-        /// The most bytes of answers that wait for their reader; while there are as many, no further line is read.
-        public var unreadBytes = 16 * 1024 * 1024
-        /// The most batches and streamed audiences at the same time; a further one is answered with 503.
-        public var streams = 8
-        /// The most connections at the same time; further ones wait to be accepted.
-        public var connections = 10_000
-        /// How long a connection may be silent before it is closed.
-        public var idleTimeout = Duration.seconds(60)
-
-        /// The standard limits.
-        public init() {}
-    }
-
     /// Where the server listens.
     public struct Address: Sendable, Hashable, CustomStringConvertible {
         /// The address it is bound to, such as `127.0.0.1`.
         public var host: String
         /// The port it is bound to; where 0 was asked for, the one that the system gave.
         public var port: Int
+        /// It speaks TLS.
+        public var isEncrypted = false
 
-        /// `http://host:port`.
-        public var description: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+        /// `http://host:port`, or `https`.
+        public var description: String {
+            "http\(isEncrypted ? "s" : "")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        }
     }
 
     /// What a server is made of.
@@ -65,56 +32,81 @@ public struct LiveActivityServer: Service {
         package var host = "127.0.0.1"
         /// 0 takes any free port.
         package var port = 8080
+        /// A socket that somebody else bound and that is served in place of an address, by its descriptor: it outlives
+        /// the process.
+        package var socket: CInt?
+        /// Without, the server speaks HTTP/1.1 in the clear.
+        package var certificates: Certificates?
         package var limits = Limits()
         /// What `GET /metrics` shows; `nil` turns it off.
         package var metrics: MetricsSources?
         /// What delivery knows, for readiness and diagnoses.
         package var delivery = DeliverySources()
+        /// How people of each app prove who they are; without an entry only keys and phones call.
+        package var people: [BundleID: PeopleSettings] = [:]
+        /// `/` is the console.
+        package var console = true
+        /// In development: the simulator whose phones the console shows.
+        package var simulator: SimulatorControl?
+        /// What the server calls itself.
+        package var version = ""
+        /// A device credential that was not used for so long is not taken any more.
+        package var credentialIdleLimit = Duration.seconds(90 * 86_400)
 
         package init(apps: [AppSettings]) {
             self.apps = apps
         }
     }
 
-    /// Hummingbird's application: for its test framework, or to run beside other routes.
+    /// Hummingbird's application, for its test framework alone: `run` serves the same responder by a front of its own.
     package let application: Application<Responder>
+    /// What has to run beside it.
+    package let upkeep: CallerUpkeep
+    /// What takes the samples of `GET /v1/overview`; has to run beside it too.
+    package let sampler: FigureSampler
+    private let front: Front
 
     /// - Parameters:
-    ///   - dice: 64 random bits at each call: for the keys of new devices.
+    ///   - dice: 64 random bits at each call, which nobody can foresee: for keys of new devices, and for credentials.
     ///   - onListening: Called once the port is bound; requests are answered from then on.
     package init(
         configuration: Configuration, store: any ServerStore, time: TimeSource, dice: @escaping @Sendable () -> UInt64,
         logger: Logger, onListening: @escaping @Sendable (Address) async -> Void = { _ in }
     ) {
         let limits = configuration.limits
+        let people = People(configuration.people)
+        let keyUses = KeyUses()
+        upkeep = CallerUpkeep(store: store, uses: keyUses, keySets: people.keySets, time: time, logger: logger)
+        let figures = Figures()
+        sampler = FigureSampler(
+            figures: figures, registry: configuration.metrics?.registry, store: store, delivery: configuration.delivery,
+            time: time, clock: ContinuousClock())
         let services = Services(
             store: store,
             apps: Dictionary(configuration.apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first }),
             limits: limits, time: time, dice: dice, logger: logger, metrics: configuration.metrics,
             delivery: configuration.delivery,
             httpMetrics: HTTPMetrics(configuration.metrics?.registry ?? MetricsSystem.factory),
-            streams: StreamPlaces(maximum: limits.streams))
-        let idle = TimeAmount.nanoseconds(limits.idleTimeout.wholeNanoseconds)
-        application = Application(
-            responder: Responder(services: services),
-            server: .http1(configuration: .init(idleTimeout: idle)),
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
-            onServerRunning: { channel in
-                guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else {
-                    return
-                }
-                await onListening(Address(host: host, port: port))
-            },
-            logger: logger)
+            streams: StreamPlaces(maximum: limits.streams), admission: Admission(limits), people: people,
+            keyUses: keyUses, credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
+            startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
+            console: configuration.console
+                ? Console(simulator: configuration.simulator, version: configuration.version) : nil)
+        let responder = Responder(services: services)
+        application = Application(responder: responder, logger: logger)
+        front = Front(
+            channel: FrontChannel(
+                certificates: configuration.certificates, limits: limits, logger: logger,
+                responder: responder.answering(time, logger)),
+            host: configuration.host, port: configuration.port, socket: configuration.socket, limits: limits,
+            logger: logger, onListening: onListening)
     }
 
-    /// Serves until the task is cancelled or its service group shuts down gracefully: then no more connections are
-    /// accepted, and requests that are being answered are finished.
+    /// Serves until its service group shuts down gracefully: then no more connections are accepted, and requests that
+    /// are being answered, or on their way on a connection, are finished.
     ///
     /// - Throws: When the port cannot be bound.
     public func run() async throws {
-        try await application.run()
+        try await front.run()
     }
 }

@@ -77,13 +77,23 @@ package protocol ReadStore: Sendable {
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }
 
-/// API keys, and the store's own health.
-package protocol AdminStore: Sendable {
+/// What callers prove themselves with: API keys, and the credentials of phones.
+package protocol KeyStore: Sendable {
     func insertKey(_ key: APIKeyRecord) async throws(StorageError)
     func key(_ id: String) async throws(StorageError) -> APIKeyRecord?
     func keys() async throws(StorageError) -> [APIKeyRecord]
-    /// `false` when no such key is valid.
+    /// `false` when there is no such key, or it was revoked before.
     func revokeKey(_ id: String, at time: UnixTime) async throws(StorageError) -> Bool
+    /// Writes down when keys were last used, all in one commit; an older use changes nothing.
+    func noteUses(_ uses: [String: UnixTime]) async throws(StorageError)
+    /// Erases the keys that were revoked or expired before that. - Returns: How many.
+    func eraseKeys(overBefore time: UnixTime) async throws(StorageError) -> Int
+    /// A device by its key; `nil` where there is none.
+    func device(_ key: DeviceKey) async throws(StorageError) -> DeviceRecord?
+}
+
+/// The store's own health, and what it clears away.
+package protocol AdminStore: Sendable {
     /// Reads a row, so that readiness says something.
     func check() async throws(StorageError)
     /// Erases one page of what is older than it is kept, what was written first before what came later.
@@ -157,7 +167,7 @@ package struct StoreStatistics: Sendable, Equatable {
     package var statements = 0
     package var rowsWritten = 0
     package var bytesWritten = 0
-    /// Rows of due work that could not be read, each time that they were met.
+    /// Rows of due work that could not be read, and tokens that did not open, each time that they were met.
     package var damagedRows = 0
     /// Rows that clean-up erased, by table.
     package var erased: [String: Int] = [:]
@@ -256,9 +266,15 @@ package struct APIKeyRecord: Sendable, Equatable {
     package var id: String
     package var app: BundleID
     package var scope: Scope
+    /// What its maker calls it, for people.
+    package var name: String?
     /// SHA-256 of the secret half. The secret has 256 random bits, so that a slow hash would add nothing.
     package var secretHash: [UInt8]
     package var createdAt: UnixTime
+    /// From then on it is not taken any more; `nil`: it has no end.
+    package var expiresAt: UnixTime?
+    /// When it was last used, up to two minutes before; `nil`: never.
+    package var usedAt: UnixTime?
     package var revokedAt: UnixTime?
 
     package init(id: String, app: BundleID, scope: Scope, secretHash: [UInt8], createdAt: UnixTime) {
@@ -268,6 +284,13 @@ package struct APIKeyRecord: Sendable, Equatable {
         self.secretHash = secretHash
         self.createdAt = createdAt
     }
+
+    package enum Standing: String, Sendable, CaseIterable { case valid, expired, revoked }
+
+    package func standing(at now: UnixTime) -> Standing {
+        if revokedAt != nil { return .revoked }
+        return expiresAt.map { $0 <= now } ?? false ? .expired : .valid
+    }
 }
 
 /// Why the store could not do its work.
@@ -276,6 +299,8 @@ package enum StorageError: Error, Sendable, Equatable, CustomStringConvertible {
     case cannotOpen(String)
     /// Another process has it.
     case inUse(path: String)
+    /// Its tokens cannot be sealed or opened.
+    case tokenKeys(TokenKeyProblem)
     /// Nothing was changed.
     case failed(String)
     /// The commit was on its way when it failed: it may stand. Repeating is safe.
@@ -289,6 +314,7 @@ package enum StorageError: Error, Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .cannotOpen(let detail): "the database cannot be opened: \(detail)"
         case .inUse(let path): "the database \(path) is in use by another process: stop it, or name another file"
+        case .tokenKeys(let problem): problem.description
         case .failed(let detail): "the database failed, nothing was changed: \(detail)"
         case .commitUnknown(let detail): "the database failed while committing, the change may stand: \(detail)"
         case .overloaded: "too many changes are waiting to be written: try again in a moment"

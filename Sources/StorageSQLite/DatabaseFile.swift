@@ -7,7 +7,7 @@ import LiveActivityStorage
     import Darwin
 #endif
 
-/// The file of a database. It holds tokens, so nobody but its owner reads it.
+/// The file of a database. It holds what people are shown, so nobody but its owner reads it.
 enum DatabaseFile {
     private static let ownerOnly: mode_t = 0o600
 

@@ -1,8 +1,8 @@
 package import APNSModel
-import LiveActivityCore
+package import LiveActivityCore
 package import LiveActivityStorage
 
-extension SQLiteStore: AdminStore {
+extension SQLiteStore: KeyStore {
     package func insertKey(_ key: APIKeyRecord) async throws(StorageError) {
         try await write { sql in try sql.write([key]) }
     }
@@ -35,6 +35,36 @@ extension SQLiteStore: AdminStore {
         }
     }
 
+    package func noteUses(_ uses: [String: UnixTime]) async throws(StorageError) {
+        // Behind everything that somebody waits for.
+        try await write(rank: .prune) { sql in
+            for (id, time) in uses.sorted(by: { $0.key < $1.key }) {
+                try sql.execute(
+                    "UPDATE api_key SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)",
+                    [.int(time.milliseconds), .text(id)])
+            }
+        }
+    }
+
+    package func eraseKeys(overBefore time: UnixTime) async throws(StorageError) -> Int {
+        try await write { sql in
+            try sql.execute(
+                "DELETE FROM api_key WHERE revoked_at < ?1 OR expires_at < ?1", [.int(time.milliseconds)])
+        }
+    }
+
+    package func device(_ key: DeviceKey) async throws(StorageError) -> DeviceRecord? {
+        try await query { sql in
+            var found: DeviceRecord?
+            try sql.query("SELECT \(DeviceRecord.list) FROM device WHERE dk = ?", [.int(key)]) { row in
+                found = try DeviceRecord(&row)
+            }
+            return found
+        }
+    }
+}
+
+extension SQLiteStore: AdminStore {
     package func check() async throws(StorageError) {
         _ = try await query { sql in try sql.number("SELECT 1 FROM activity LIMIT 1") }
     }
@@ -49,13 +79,20 @@ extension SQLiteStore: AdminStore {
 
 extension APIKeyRecord: StoredRow {
     static let table = "api_key"
-    static let columns = ["id", "app", "scope", "secret_hash", "created_at", "revoked_at"]
+    static let columns = [
+        "id", "app", "scope", "name", "secret_hash", "created_at", "expires_at", "used_at", "revoked_at",
+    ]
     static let keyColumns = ["id"]
 
     init(_ row: inout RowReader) throws {
-        self.init(
-            id: row.text(), app: try decodeBundleID(row.text(), Self.table),
-            scope: try decodeCase(row.text(), Self.table, "scope"), secretHash: row.blob(), createdAt: row.time())
+        let id = row.text()
+        let app = try decodeBundleID(row.text(), Self.table)
+        let scope: Scope = try decodeCase(row.text(), Self.table, "scope")
+        let name = row.textOrNil()
+        self.init(id: id, app: app, scope: scope, secretHash: row.blob(), createdAt: row.time())
+        self.name = name
+        expiresAt = row.timeOrNil()
+        usedAt = row.timeOrNil()
         revokedAt = row.timeOrNil()
     }
 
@@ -63,8 +100,11 @@ extension APIKeyRecord: StoredRow {
         row.text(id)
         row.text(app.text)
         row.text(scope.rawValue)
+        row.text(name)
         row.blob(secretHash)
         row.time(createdAt)
+        row.time(expiresAt)
+        row.time(usedAt)
         row.time(revokedAt)
     }
 }

@@ -13,6 +13,10 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     let pool: DatabasePool
     let queue: WriterQueue
     let counters: StoreCounters
+    /// `nil`: whoever opened it has nothing to do with tokens.
+    let sealer: TokenSealer?
+    /// The ring of keys that was made for a database that is new.
+    package let madeTokenKeys: String?
     private let lock: ProcessLock?
     private let wakeContinuation: AsyncStream<Void>.Continuation
     private let refreshContinuation: AsyncStream<Void>.Continuation
@@ -27,10 +31,13 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
 
     /// Opens or makes the database, and brings its tables up to date.
     ///
+    /// - Parameter tokenKeys: Where the keys are that seal its tokens; `nil`: beside it, or for `.administration` none,
+    ///   which is enough for what has nothing to do with tokens.
     /// - Throws: `StorageError.inUse` when another process serves it, `.cannotOpen` when it is not a database of this
-    ///   version or cannot be written.
+    ///   version or cannot be written, `.tokenKeys` when its keys are not there.
     package init(
-        path: String, access: Access = .exclusive, faultPoints: FaultPoints = FaultPoints()
+        path: String, access: Access = .exclusive, tokenKeys: TokenKeySource? = nil,
+        faultPoints: FaultPoints = FaultPoints()
     ) throws(StorageError) {
         self.path = path
         let lock = try ProcessLock(path: path)
@@ -41,11 +48,19 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         self.counters = counters
         do {
             // Beside a server the tables are as it made them; without one the lock is held while they are made.
-            pool = try withExtendedLifetime(lock) { try Self.open(path, counters, migrates: lock != nil) }
+            pool = try withExtendedLifetime(lock) { try Self.open(path, counters, access, migrates: lock != nil) }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw .cannotOpen("\(path) is not a SQLite database, or is damaged: restore a backup, or name another file")
         } catch {
             throw .cannotOpen("\(path): \(WriterQueue.words(error))")
+        }
+        do throws(StorageError) {
+            let source = tokenKeys ?? (access == .exclusive ? .beside(path) : nil)
+            (sealer, madeTokenKeys) = try Self.sealer(source, pool, adopts: access == .exclusive)
+        } catch {
+            try? pool.close()
+            lock?.unlock()
+            throw error
         }
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         wakeUps = stream
@@ -54,17 +69,21 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         refreshWakeUps = refreshes
         refreshContinuation = refreshDue
         queue = WriterQueue(
-            pool, counters, faultPoints: faultPoints, onWorkDue: { continuation.yield() },
+            pool, counters, sealer, faultPoints: faultPoints, onWorkDue: { continuation.yield() },
             onRefreshDue: { refreshDue.yield() })
     }
 
     private static let writerCacheKiB = 16 * 1024
 
-    private static func open(_ path: String, _ counters: StoreCounters, migrates: Bool) throws -> DatabasePool {
+    private static func open(
+        _ path: String, _ counters: StoreCounters, _ access: Access, migrates: Bool
+    ) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.label = "islet"
         configuration.maximumReaderCount = 4
-        configuration.busyMode = .timeout(5)
+        // SQLite gives the lock to whoever comes at the right moment: a command beside a server that always has
+        // something to write comes to it late. It has the time; who calls the server has not.
+        configuration.busyMode = .timeout(access == .administration ? 60 : 5)
         configuration.prepareDatabase { db in counters.watch(db) }
         let pool = try DatabasePool(path: path, configuration: configuration)
         // GRDB sets NORMAL when it opens a pool, which power loss undoes; outside a transaction, or it has no effect.
@@ -78,6 +97,32 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         guard !isNewer else { throw DatabaseError(message: "it was written by a newer version of islet") }
         if migrates { try migrator.migrate(pool) }
         return pool
+    }
+
+    /// The keys of the database, checked against the ring. Who serves it puts the ring's first keys in use.
+    private static func sealer(
+        _ source: TokenKeySource?, _ pool: DatabasePool, adopts: Bool
+    ) throws(StorageError) -> (TokenSealer?, made: String?) {
+        guard let source else { return (nil, nil) }
+        do {
+            let needed = try pool.read { db in
+                try TokenKeyRegister.entries(Statements(db: db, sealing: TokenSealing(db, nil)))
+            }
+            let (sealer, isMade) = try TokenSealer.open(source, needed: needed)
+            let ring = sealer.ring
+            if adopts, !TokenKeyRegister.isAdopted(ring, needed) {
+                try pool.write { db in
+                    let sql = Statements(db: db, sealing: TokenSealing(db, nil))
+                    try TokenKeyRegister.adopt(ring, place: source.place, sql)
+                }
+            }
+            if isMade, case .file(let path, _) = source { return (sealer, path) }
+            return (sealer, nil)
+        } catch let problem as TokenKeyProblem {
+            throw .tokenKeys(problem)
+        } catch {
+            throw .cannotOpen(WriterQueue.words(error))
+        }
     }
 
     /// Writes what waits and gives the file free.
@@ -122,7 +167,12 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     func query<Value: Sendable>(
         _ body: @escaping @Sendable (Statements) throws -> Value
     ) async throws(StorageError) -> Value {
-        try await read { db in try body(Statements(db: db)) }
+        let (sealer, counters) = (self.sealer, self.counters)
+        return try await read { db in
+            let sealing = TokenSealing(db, sealer)
+            defer { if sealing.damaged > 0 { counters.met(damagedRows: sealing.damaged) } }
+            return try body(Statements(db: db, sealing: sealing))
+        }
     }
 
     /// Reads one consistent state of the database.

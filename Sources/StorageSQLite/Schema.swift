@@ -57,7 +57,7 @@ enum Schema {
             platform TEXT NOT NULL, time_zone TEXT, locale TEXT, os_version TEXT, app_version TEXT, build TEXT,
             model TEXT, env TEXT, activities_enabled INTEGER, frequent_pushes INTEGER, authorization TEXT,
             inventory INTEGER NOT NULL, created_at INTEGER NOT NULL, contact_at INTEGER NOT NULL,
-            signed_out_at INTEGER, swept_at INTEGER,
+            signed_out_at INTEGER, credentials BLOB, swept_at INTEGER,
             UNIQUE (app, id)
         ) STRICT;
         CREATE INDEX device_signed_out ON device (signed_out_at) WHERE signed_out_at IS NOT NULL;
@@ -83,22 +83,29 @@ enum Schema {
         CREATE INDEX open_start ON instance (dk) WHERE state IN (2, 3) AND local_id IS NULL;
         """
 
+    /// Tokens are sealed under keys that are not in the database, and found by a keyed hash: see `TokenSealing`.
     private static let tokens = """
         CREATE TABLE update_token (
             activity INTEGER NOT NULL, dk INTEGER NOT NULL, gen INTEGER NOT NULL, env TEXT NOT NULL,
-            value TEXT NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER, predecessor TEXT,
+            key INTEGER NOT NULL, value BLOB NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER, predecessor BLOB,
             PRIMARY KEY (activity, dk)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE device_token (
             dk INTEGER NOT NULL, kind INTEGER NOT NULL, type TEXT NOT NULL, gen INTEGER NOT NULL, env TEXT NOT NULL,
-            value TEXT NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER, missed_starts INTEGER NOT NULL,
+            key INTEGER NOT NULL, value BLOB NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER,
+            missed_starts INTEGER NOT NULL,
             PRIMARY KEY (dk, kind, type)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE token_owner (
-            value TEXT PRIMARY KEY, kind INTEGER NOT NULL, dk INTEGER NOT NULL, activity INTEGER NOT NULL,
-            seen_at INTEGER NOT NULL, dead_at INTEGER
+            hash TEXT PRIMARY KEY, look_up INTEGER NOT NULL, kind INTEGER NOT NULL, dk INTEGER NOT NULL,
+            activity INTEGER NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER, key INTEGER NOT NULL,
+            value BLOB NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX token_owner_dead ON token_owner (dead_at) WHERE dead_at IS NOT NULL;
+        CREATE TABLE token_key (
+            no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, use INTEGER NOT NULL, proof BLOB NOT NULL,
+            is_primary INTEGER NOT NULL, added_at INTEGER NOT NULL, retired_at INTEGER
+        ) STRICT;
         CREATE TABLE tombstone (
             dk INTEGER NOT NULL, local_id TEXT NOT NULL, activity INTEGER NOT NULL, state INTEGER NOT NULL,
             at INTEGER NOT NULL,
@@ -158,8 +165,8 @@ enum Schema {
         CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
         INSERT INTO meta VALUES ('history_bytes', 0), ('history_seq', 0), ('device_walk', -1);
         CREATE TABLE api_key (
-            id TEXT PRIMARY KEY, app TEXT NOT NULL, scope TEXT NOT NULL, secret_hash BLOB NOT NULL,
-            created_at INTEGER NOT NULL, revoked_at INTEGER
+            id TEXT PRIMARY KEY, app TEXT NOT NULL, scope TEXT NOT NULL, name TEXT, secret_hash BLOB NOT NULL,
+            created_at INTEGER NOT NULL, expires_at INTEGER, used_at INTEGER, revoked_at INTEGER
         ) STRICT, WITHOUT ROWID;
         """
 }

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import LiveActivityCore
+import Synchronization
 
 /// Prepared statements run straight on SQLite.
 ///
@@ -12,9 +13,13 @@ struct Statements {
     enum Argument {
         case int(Int64)
         case text(String)
+        case blob([UInt8])
+        case null
     }
 
     let db: Database
+    /// What tokens are sealed and opened with.
+    let sealing: TokenSealing
     /// Where rows that cannot be read are noted and passed over; `nil`: the first of them fails the query.
     var damage: DamageNotes?
 
@@ -24,7 +29,7 @@ struct Statements {
             while true {
                 let code = sqlite3_step(statement)
                 guard code == SQLITE_ROW else { return try check(code) }
-                var row = RowReader(statement)
+                var row = RowReader(statement, sealing)
                 do {
                     try body(&row)
                 } catch let row as DamagedRow {
@@ -32,6 +37,18 @@ struct Statements {
                     damage.note(row)
                 }
             }
+        }
+    }
+
+    /// A row that holds a token. One that does not open counts as one that is not there, so that the next token of its
+    /// phone takes its place; unless it is asked for strictly.
+    func token<Row>(_ isStrict: Bool, _ read: () throws -> Row) throws -> Row? {
+        guard !isStrict else { return try read() }
+        do {
+            return try read()
+        } catch let row as DamagedRow where row.isSealed {
+            sealing.noteDamage()
+            return nil
         }
     }
 
@@ -55,7 +72,7 @@ struct Statements {
         var rest = rows[...]
         for size in [256, 64, 16, 4, 1] {
             while rest.count >= size {
-                try run(UpsertText<Row>.of(size), []) { statement in
+                try run(UpsertText.of(Row.self, size), []) { statement in
                     var binder = RowBinder(statement)
                     for row in rest.prefix(size) { row.bind(&binder) }
                     try check(sqlite3_step(statement))
@@ -82,6 +99,8 @@ struct Statements {
             switch argument {
             case .int(let value): binder.int(value)
             case .text(let value): binder.text(value)
+            case .blob(let value): binder.blob(value)
+            case .null: binder.blob(nil)
             }
         }
         try body(statement)
@@ -102,37 +121,59 @@ protocol StoredRow {
     static var keyColumns: [String] { get }
     /// Never changed once the row is there, and so left out of updates: their indexes stay untouched.
     static var fixedColumns: Set<String> { get }
+    /// Expressions over the row of an alias: read behind its columns, and never written.
+    static func derived(from alias: String) -> [String]
     init(_ row: inout RowReader) throws
     func bind(_ row: inout RowBinder)
 }
 
 extension StoredRow {
     static var fixedColumns: Set<String> { [] }
-    static var list: String { columns.joined(separator: ", ") }
-    static func list(of alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
+    static func derived(from alias: String) -> [String] { [] }
+    static var list: String { (columns + derived(from: table)).joined(separator: ", ") }
+    static func list(of alias: String) -> String {
+        (columns.map { "\(alias).\($0)" } + derived(from: alias)).joined(separator: ", ")
+    }
 }
 
 /// The texts of the statements that write a number of rows: made once for each.
-private enum UpsertText<Row: StoredRow> {
-    static func of(_ count: Int) -> String {
-        let row = "(" + Array(repeating: "?", count: Row.columns.count).joined(separator: ",") + ")"
-        let values = Array(repeating: row, count: count).joined(separator: ",")
+private struct UpsertText: Hashable {
+    let table: String
+    let count: Int
+
+    private static let made = Mutex<[UpsertText: String]>([:])
+
+    static func of<Row: StoredRow>(_ row: Row.Type, _ count: Int) -> String {
+        made.withLock { texts in
+            let key = UpsertText(table: Row.table, count: count)
+            if let text = texts[key] { return text }
+            let text = make(row, count)
+            texts[key] = text
+            return text
+        }
+    }
+
+    private static func make<Row: StoredRow>(_ row: Row.Type, _ count: Int) -> String {
+        let places = "(" + Array(repeating: "?", count: Row.columns.count).joined(separator: ",") + ")"
+        let values = Array(repeating: places, count: count).joined(separator: ",")
         let changed = Row.columns.filter { !Row.keyColumns.contains($0) && !Row.fixedColumns.contains($0) }
         let update =
             changed.isEmpty
             ? "DO NOTHING" : "DO UPDATE SET " + changed.map { "\($0)=excluded.\($0)" }.joined(separator: ",")
-        return "INSERT INTO \(Row.table) (\(Row.list)) VALUES \(values) "
+        return "INSERT INTO \(Row.table) (\(Row.columns.joined(separator: ","))) VALUES \(values) "
             + "ON CONFLICT (\(Row.keyColumns.joined(separator: ","))) \(update)"
     }
 }
 
 /// Reads the columns of a row one after another.
 struct RowReader {
+    let sealing: TokenSealing
     private let statement: OpaquePointer
     private var index: CInt = 0
 
-    init(_ statement: OpaquePointer) {
+    init(_ statement: OpaquePointer, _ sealing: TokenSealing) {
         self.statement = statement
+        self.sealing = sealing
     }
 
     mutating func int() -> Int64 {
@@ -166,6 +207,13 @@ struct RowReader {
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
     }
 
+    /// The bytes of a column where they lie, until the row is left; `nil` when it is empty.
+    mutating func placeOrNil() -> UnsafeRawBufferPointer? {
+        defer { index += 1 }
+        guard let start = sqlite3_column_blob(statement, index) else { return nil }
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
+    }
+
     /// The bytes of a column, without a copy.
     mutating func bytes<Value>(_ read: (UnsafeRawBufferPointer) throws -> Value) rethrows -> Value {
         defer { index += 1 }
@@ -177,7 +225,7 @@ struct RowReader {
     /// Whether the row of a table on the right of a `LEFT JOIN` is there: one that is not is passed over.
     mutating func has<Row: StoredRow>(_ type: Row.Type) -> Bool {
         guard sqlite3_column_type(statement, index) == SQLITE_NULL else { return true }
-        index += CInt(Row.columns.count)
+        index += CInt(Row.columns.count + Row.derived(from: "").count)
         return false
     }
 

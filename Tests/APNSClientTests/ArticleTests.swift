@@ -3,7 +3,7 @@ import Testing
 
 /// The articles of the documentation show code that is compiled with this package, word for word.
 struct ArticleTests {
-    private static let root = URL(fileURLWithPath: #filePath)
+    private static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     /// What stands between `// article: name` and `// end`, indented no further than it must be; pieces of one name

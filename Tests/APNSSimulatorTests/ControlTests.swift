@@ -136,6 +136,10 @@ struct ControlTests {
             #expect(shown[try JSONPointer("/faults/6/lasting")] == 30)
             _ = try await control.json("DELETE", "faults")
             #expect(control.simulator.faults.isEmpty)
+            _ = try await control.json("PUT", "faults", ["profile": "bad-day", "seconds": 100])
+            #expect(control.simulator.faults == FaultProfile.badDay.rules(over: .seconds(100)))
+            let begins = try await control.json("GET", "faults")[try JSONPointer("/faults/0/after")]
+            #expect(begins == 10)
         }
     }
 

@@ -52,7 +52,7 @@ struct CrowdTests {
             world.takeEffects().filter {
                 switch $0 {
                 case .waitOver, .waitLost: true
-                case .changed, .received, .deliverReports: false
+                case .changed, .received, .carryCalls: false
                 }
             }
         }

@@ -2,6 +2,8 @@ import APNSModel
 import Crypto
 import Foundation
 import JSONText
+import LiveActivityAPI
+import LiveActivityRegistration
 import Testing
 
 @testable import APNSSimulator
@@ -31,7 +33,6 @@ enum Fixture {
     static func specification(_ change: (inout PhoneSpecification) -> Void = { _ in }) -> PhoneSpecification {
         var phone = PhoneSpecification(user: "ann", bundleID: bundleID)
         phone.installs(OrderAttributes.self)
-        phone.runsClient = false
         change(&phone)
         return phone
     }
@@ -98,7 +99,45 @@ struct Team {
     }
 }
 
-/// One phone without anything around it.
+/// What an app tells its backend, read from its calls.
+enum PhoneReport: Equatable {
+    case register(DeviceRequest)
+    case pushToStartToken(type: String, token: TokenText)
+    case instance(localID: String, InstanceRequest)
+    case inventory(InventoryRequest)
+    case signOut
+
+    init?(_ call: PhoneCall) {
+        let parts = call.path.split(separator: "/").map(String.init)
+        let body = call.body.flatMap { try? JSONValue(parsing: $0) } ?? .null
+        let report: PhoneReport? =
+            switch (call.method, parts.count) {
+            case (.delete, 3): .signOut
+            case (.put, 3): (try? body.decode(DeviceRequest.self)).map(PhoneReport.register)
+            case (.put, 4): (try? body.decode(InventoryRequest.self)).map(PhoneReport.inventory)
+            case (.put, 5) where parts[3] == "instances":
+                (try? body.decode(InstanceRequest.self)).map { .instance(localID: parts[4], $0) }
+            case (.put, 5):
+                (try? body.decode(PushToStartTokenRequest.self)).map {
+                    .pushToStartToken(type: parts[4], token: $0.token)
+                }
+            default: nil
+            }
+        guard let report else { return nil }
+        self = report
+    }
+
+    var isInventory: Bool { if case .inventory = self { true } else { false } }
+}
+
+extension TokenText {
+    init?(_ token: PushToken<some Any>?) {
+        guard let token else { return nil }
+        self.init(token.hex)
+    }
+}
+
+/// One phone whose server takes everything at once, and wants nothing.
 struct PhoneBench {
     var phone: VirtualPhone
     var now = Fixture.start
@@ -118,9 +157,17 @@ struct PhoneBench {
     mutating func keep(_ effects: [PhoneEffect]) {
         for effect in effects {
             switch effect {
-            case .report(let report): reports.append(report)
+            case .call(let call, _):
+                guard let report = PhoneReport(call) else {
+                    Issue.record("an unknown call: \(call)")
+                    continue
+                }
+                reports.append(report)
+                let answer = PhoneAnswer(
+                    status: 200, body: Array(#"{"activities":[]}"#.utf8), date: Int(now.seconds))
+                keep(phone.answer(call.number, answer, at: now))
             case .retired(let hex, let end, let at): ends.append((hex, end, at))
-            case .issued, .cameOnline, .changed, .call: break
+            case .issued, .cameOnline, .changed: break
             }
         }
     }
@@ -144,9 +191,10 @@ struct PhoneBench {
 
     @discardableResult
     mutating func act(_ action: PhoneAction) throws -> String? {
-        let (localID, effects) = try phone.perform(action, at: now)
+        let known = Set(phone.cards.map(\.localID))
+        let (_, effects) = try phone.perform(action, at: now)
         keep(effects)
-        return localID
+        return phone.cards.first { !known.contains($0.localID) }?.localID
     }
 
     mutating func pass(_ duration: Duration) {
@@ -156,8 +204,20 @@ struct PhoneBench {
 
     var codes: [DeviceLogEntry.Code] { phone.log.map(\.code) }
 
-    var instances: [InstanceReport] {
-        reports.compactMap { if case .instance(let report) = $0 { report } else { nil } }
+    /// Every report of a single card.
+    var instances: [InstanceRequest] {
+        reports.compactMap { if case .instance(_, let report) = $0 { report } else { nil } }
+    }
+
+    /// Every state of a card that was reported, alone or in an inventory.
+    var states: [InstanceRequest.State] {
+        reports.flatMap { report -> [InstanceRequest.State] in
+            switch report {
+            case .instance(_, let instance): [instance.state]
+            case .inventory(let inventory): inventory.instances.map(\.instance.state)
+            case .register, .pushToStartToken, .signOut: []
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import APNSModel
 import JSONText
+import LiveActivityAPI
 import Testing
 
 @testable import APNSSimulator
@@ -38,10 +39,10 @@ import Testing
         #expect(bench.codes == (isShown ? [] : [.notificationsDenied]))
         // The app tells its backend, at first and when it changes.
         try bench.act(.setNotificationAuthorization(.authorized))
-        let told = bench.reports.compactMap { report -> NotificationAuthorization? in
-            if case .register(let device) = report { device.notificationAuthorization } else { nil }
+        let told = bench.reports.compactMap { report -> String? in
+            if case .register(let device) = report { device.notificationAuthorization?.rawValue } else { nil }
         }
-        #expect(told.first == status && told.last == .authorized)
+        #expect(told.first == status.rawValue && told.last == "authorized")
     }
 
     private static let background: JSONObject = ["aps": ["content-available": 1]]
@@ -94,7 +95,7 @@ import Testing
                 if dice.fraction() < 0.2 { bench.push(Self.background, to: .device, type: .background) }
                 for report in bench.reports.dropFirst(before) {
                     guard case .pushToStartToken(_, let token) = report else { continue }
-                    #expect(bench.phone.pushToStartToken == token, note)
+                    #expect(TokenText(bench.phone.pushToStartToken) == token, note)
                     #expect(bench.phone.profile.activitiesEnabled && version >= .pushToStart, note)
                 }
                 #expect(bench.phone.profile.activitiesEnabled || bench.phone.pushToStartToken == nil, note)

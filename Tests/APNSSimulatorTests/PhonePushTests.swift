@@ -1,5 +1,6 @@
 import APNSModel
 import JSONText
+import LiveActivityAPI
 import Testing
 
 @testable import APNSSimulator
@@ -86,9 +87,11 @@ struct PhonePushTests {
         #expect(card.relevance == 50)
         #expect(card.token?.hex.count == 160)
         #expect(bench.phone.profile.appState == .background)
-        let report = try #require(bench.reports.last(where: { if case .inventory = $0 { true } else { false } }))
-        guard case .inventory(_, let instances) = report else { return }
-        #expect(instances.map(\.token) == [card.token])
+        guard case .inventory(let inventory)? = bench.reports.last(where: \.isInventory) else {
+            Issue.record("no inventory")
+            return
+        }
+        #expect(inventory.instances.map(\.instance.token) == [TokenText(card.token)])
         #expect(bench.codes.isEmpty)
     }
 

@@ -24,7 +24,7 @@ struct SimulatorTests {
             let phone = try simulator.addPhone(Fixture.specification())
             // Failures pause on the simulator's clock, which stands still unless it is moved.
             for _ in 0..<2 {
-                try await simulator.wait(for: phone) { $0.waitingReports == 3 }
+                try await simulator.wait(for: phone) { $0.waitingReports == 1 }
                 try simulator.advance(by: .seconds(60))
             }
             var changes = simulator.changes(of: phone).makeAsyncIterator()
@@ -33,7 +33,7 @@ struct SimulatorTests {
                 _ = await changes.next()
             }
             #expect(backend.calls(of: phone).count == 3)
-            #expect(backend.pushToStartToken(of: phone) == (try simulator.tokens(of: phone).pushToStart))
+            #expect(backend.pushToStartToken(of: phone) == (try simulator.tokens(of: phone).pushToStart?.hex))
         }
     }
 
@@ -42,16 +42,17 @@ struct SimulatorTests {
         let backend = RecordingBackend()
         try await withSimulator(configuration(), backend: backend) { simulator, _ in
             let phone = try simulator.addPhone(Fixture.specification { $0.appState = .foreground })
-            let localID = try #require(
-                try simulator.perform(
-                    .startLocally(
-                        .init(
-                            attributesType: "OrderAttributes", attributes: ["orderId": "A1"],
-                            contentState: ["step": "cooking", "eta": 5], activity: "order-A1")), on: phone))
-            try await simulator.wait(for: phone) { $0.waitingReports == 0 }
-            let report = try #require(backend.instances(of: phone)[localID])
-            #expect(report.state == .active)
-            #expect(report.token == (try simulator.lockScreen(of: phone).cards.first?.token))
+            try simulator.perform(
+                .startLocally(
+                    .init(
+                        attributesType: "OrderAttributes", attributes: ["orderId": "A1"],
+                        contentState: ["step": "cooking", "eta": 5], activity: "order-A1", relevance: 7)), on: phone)
+            let screen = try await simulator.wait(for: phone) { $0.waitingReports == 0 && !$0.cards.isEmpty }
+            let card = try #require(screen.cards.first)
+            #expect(card.relevance == 7)
+            let states = backend.calls(of: phone).compactMap { $0.body["state"]?.string }
+            #expect(states == ["requesting", "active"], "the server hears of it before it is there")
+            #expect(backend.cards(of: phone)[card.localID]?["token"]?.string == card.token?.hex)
         }
     }
 

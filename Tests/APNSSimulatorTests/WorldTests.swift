@@ -1,5 +1,6 @@
 import APNSModel
 import JSONText
+import LiveActivityRegistration
 import Testing
 
 @testable import APNSSimulator
@@ -51,18 +52,17 @@ struct WorldTests {
             world.advance(to: now)
         }
 
-        /// Delivers what the phone has to say, as the shell does.
-        mutating func reports(failing: Bool = false) -> [PhoneReport] {
-            var reports: [PhoneReport] = []
-            for effect in world.takeEffects() {
-                guard case .deliverReports(let phone) = effect else { continue }
-                while let report = world.nextReport(of: phone) {
-                    world.reportEnded(of: phone, arrived: !failing, now: now)
-                    if failing { break }
-                    reports.append(report)
-                }
+        /// Carries the calls of the phone, as the shell does, until it has said everything or an answer is lost.
+        mutating func calls(answering: Bool = true) -> [String] {
+            var said: [String] = []
+            while world.takeEffects().contains(.carryCalls(phone)), let call = world.takeCall(of: phone) {
+                said.append(call.call.path)
+                let isThere = answering && world.isOnline(phone)
+                let answer = PhoneAnswer(status: 200, body: Array(#"{"activities":[]}"#.utf8), date: Int(now.seconds))
+                world.answer(call, of: phone, isThere ? answer : nil, now: now)
+                if !isThere { break }
             }
-            return reports
+            return said
         }
     }
 
@@ -155,13 +155,15 @@ struct WorldTests {
         var third = FaultRule(.loseAnswer(.silence))
         third.every = 3
         third.skip = 1
-        third.lasting = .seconds(60)
+        third.after = .seconds(10)
+        third.lasting = .seconds(50)
         var faults = FaultList([third], at: Fixture.start)
         var dice = SeededDice(seed: 1)
         func meets(_ seconds: Int64) -> Bool {
             let arrival = PushArrival(environment: .sandbox)
             return faults.effect(on: arrival, phone: nil, dice: &dice, now: Fixture.start + .seconds(seconds)) != nil
         }
+        #expect((0..<8).allSatisfy { _ in !meets(9) })
         #expect((0..<8).map { _ in meets(59) } == [false, false, false, true, false, false, true, false])
         #expect((0..<8).allSatisfy { _ in !meets(60) })
     }
@@ -185,48 +187,51 @@ struct WorldTests {
     }
 
     @Test
-    func `reports go out in order, wait while offline, and come again after growing pauses`() throws {
+    func `calls go out in order, one at a time, wait while offline, and come again after growing pauses`() throws {
         var bench = try Bench(team)
-        #expect(bench.reports().count == 3)
+        #expect(bench.calls().map { $0.split(separator: "/").count } == [3, 4, 5], "device, inventory, token")
+        #expect(try bench.world.lockScreen(of: bench.phone).waitingReports == 0)
         try bench.act(.offline)
         try bench.act(.rotateDeviceToken)
-        #expect(bench.reports().isEmpty)
-        try bench.act(.online)
-        #expect(bench.reports(failing: true).isEmpty)
+        #expect(bench.calls() == ["/v1/devices/phone-1"], "it tries, and nothing comes back")
         #expect(try bench.world.lockScreen(of: bench.phone).waitingReports == 1)
-        bench.pass(.milliseconds(499))
-        #expect(bench.reports().isEmpty)
-        bench.pass(.milliseconds(1))
-        #expect(bench.reports(failing: true).isEmpty)
+        try bench.act(.online)
+        #expect(bench.calls(answering: false).count == 1, "at once when the network is back")
         bench.pass(.milliseconds(999))
-        #expect(bench.reports().isEmpty)
-        bench.pass(.milliseconds(1))
-        #expect(bench.reports().count == 1)
+        #expect(bench.calls(answering: false).isEmpty)
+        // A pause is a half of its length up to all of it.
+        bench.pass(.milliseconds(1001))
+        #expect(bench.calls().count == 1)
         #expect(try bench.world.lockScreen(of: bench.phone).waitingReports == 0)
     }
 
     @Test
-    func `a report that nobody takes is given up, with a line in the device log`() throws {
-        var limits = World.Limits()
-        limits.reports.attempts = 3
-        var bench = try Bench(team, limits: limits)
-        for _ in 0..<3 {
-            _ = bench.reports(failing: true)
-            bench.pass(.seconds(60))
-        }
-        #expect(try bench.virtualPhone.log.map(\.code) == [.reportLost])
-        #expect(bench.reports().count == 2)
+    func `an answer to a process that has ended is nobody's, and the next process says everything anew`() throws {
+        var bench = try Bench(team)
+        let call = bench.world.takeCall(of: bench.phone)
+        let late = try #require(call)
+        try bench.act(.kill)
+        try bench.act(.launch)
+        _ = bench.world.takeEffects()
+        let answer = PhoneAnswer(status: 200, body: Array(#"{"activities":[]}"#.utf8), date: Int(Self.now))
+        bench.world.answer(late, of: bench.phone, answer, now: bench.now)
+        #expect(bench.world.takeEffects().contains(.carryCalls(bench.phone)) == false)
+        #expect(try bench.world.lockScreen(of: bench.phone).waitingReports == 1)
     }
 
     @Test
-    func `waiting reports are bounded`() throws {
+    func `without a backend nothing leaves, nothing waits, and the app's own card is there at once`() throws {
         var limits = World.Limits()
-        limits.reports.waiting = 4
-        var bench = try Bench(team, limits: limits)
-        try bench.act(.offline)
-        for _ in 0..<10 { try bench.act(.rotateDeviceToken) }
-        #expect(try bench.world.lockScreen(of: bench.phone).waitingReports == 4)
-        #expect(try bench.virtualPhone.log.last?.code == .reportLost)
+        limits.hasBackend = false
+        var bench = try Bench(team, limits: limits) { $0.appState = .foreground }
+        let start = PhoneAction.startLocally(
+            .init(
+                attributesType: "OrderAttributes", attributes: ["orderId": "A1"],
+                contentState: ["step": "cooking", "eta": 5]))
+        let localID = try bench.world.perform(start, on: bench.phone, now: bench.now)
+        #expect(try bench.virtualPhone.cards.map(\.localID) == [localID])
+        #expect(bench.calls().isEmpty)
+        #expect(try bench.world.lockScreen(of: bench.phone).waitingReports == 0)
     }
 
     @Test

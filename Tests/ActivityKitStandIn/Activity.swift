@@ -181,13 +181,15 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
 
     public var contentUpdates: ContentUpdates { ContentUpdates(card: self, changes: contents.values) }
 
-    public func update(_ content: ActivityContent<Attributes.ContentState>) async { change(content, at: nil) }
+    public func update(_ content: ActivityContent<Attributes.ContentState>) async {
+        if phone.takesUpdates { change(content, at: nil) }
+    }
 
     public func update(
         _ content: ActivityContent<Attributes.ContentState>, alertConfiguration: AlertConfiguration? = nil,
         timestamp: Date
     ) async {
-        change(content, at: timestamp)
+        if phone.takesUpdates { change(content, at: timestamp) }
     }
 
     public func end(
@@ -200,7 +202,8 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         _ content: ActivityContent<Attributes.ContentState>?, dismissalPolicy: ActivityUIDismissalPolicy = .default,
         timestamp: Date
     ) async {
-        finish(content, dismissalPolicy)
+        // An old end ends, and brings no old state back.
+        finish(locked(\.newest).map { timestamp < $0 } == true ? nil : content, dismissalPolicy)
     }
 
     // MARK: - What a person, iOS and pushes do

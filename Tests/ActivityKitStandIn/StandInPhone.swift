@@ -13,6 +13,7 @@ public final class StandInPhone: @unchecked Sendable {
     private var isEnabled = true
     private var hasFrequentPushes = false
     private var isOnScreen = true
+    private var isTaking = true
     private var number = 0
     /// What the next requests throw.
     private var refusal: ActivityAuthorizationError?
@@ -60,9 +61,9 @@ public final class StandInPhone: @unchecked Sendable {
         if announces, let token { newStartTokens.send(StartToken(type: ObjectIdentifier(type), token: token)) }
     }
 
-    public func setActivitiesEnabled(_ isOn: Bool) {
+    public func setActivitiesEnabled(_ isOn: Bool, announces: Bool = true) {
         locked { $0.isEnabled = isOn }
-        enablement.send(isOn)
+        if announces { enablement.send(isOn) }
     }
 
     public func setFrequentPushes(_ isOn: Bool) {
@@ -72,11 +73,15 @@ public final class StandInPhone: @unchecked Sendable {
 
     public func setOnScreen(_ isOnScreen: Bool) { locked { $0.isOnScreen = isOnScreen } }
 
+    /// Whether cards take what the app would have them show; iOS ignores updates without a word.
+    public func setTakesUpdates(_ isTaking: Bool) { locked { $0.isTaking = isTaking } }
+
     public func refuseRequests(with error: ActivityAuthorizationError?) { locked { $0.refusal = error } }
 
     // MARK: - For the types
 
     public var activitiesEnabled: Bool { locked(\.isEnabled) }
+    public var takesUpdates: Bool { locked(\.isTaking) }
     public var frequentPushes: Bool { locked(\.hasFrequentPushes) }
 
     func startToken(of type: ObjectIdentifier) -> Data? { locked { $0.startTokens[type] } }

@@ -33,8 +33,25 @@ struct BenchTests {
         #expect(pushes >= 5 && pushes < changes * 5)
     }
 
+    @Test func `after a day on which everything at Apple fails, every phone holds the newest state, and no more left`()
+        async throws
+    {
+        let rows = try await rows(["bad-day", "--minutes", "0.1", "--activities", "20", "--rate", "20"])
+        let phases = rows.compactMap(\.object)
+        #expect(
+            phases.compactMap { $0["phase"]?.string } == [
+                "well", "5xx", "429", "one stream", "silence", "well again", "until all hold the newest",
+            ])
+        #expect(phases.last?["phones_behind"] == 0)
+        #expect(phases.contains { ($0["phones_behind"]?.int ?? 0) > 0 }, "the faults were met")
+    }
+
     /// Runs a benchmark to its end, which must be a good one.
     private func rows(_ arguments: [String]) async throws -> [JSONValue] {
+        try await Turns.ofSystems.take { try await rowsNow(arguments) }
+    }
+
+    private func rowsNow(_ arguments: [String]) async throws -> [JSONValue] {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

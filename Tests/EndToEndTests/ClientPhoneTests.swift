@@ -12,7 +12,7 @@ struct ClientPhoneTests {
         async throws
     {
         try await Stack.run { stack in
-            let phone = try await stack.phone("alice") { $0.runsClient = true }
+            let phone = try await stack.phone("alice")
             try stack.simulator.perform(.kill, on: phone)
             try await stack.set("order-1", "preparing", people: ["alice"])
             try await stack.shows("preparing", on: phone)
@@ -33,7 +33,6 @@ struct ClientPhoneTests {
     {
         try await Stack.run { stack in
             let phone = try await stack.phone("alice") { specification in
-                specification.runsClient = true
                 specification.appState = .foreground
             }
             _ = try await stack.startLocally(

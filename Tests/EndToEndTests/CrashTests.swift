@@ -140,33 +140,3 @@ import Testing
         ).decode(ActivityAnswer.self).revision
     }
 }
-
-/// A server and a simulator as processes, in a directory that is removed.
-func withStage(_ body: (DemoStage) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let stage = try await DemoStage(directory: directory, startGrace: "0s", executable: Executable.islet)
-    do {
-        try await body(stage)
-    } catch {
-        await stage.close()
-        throw error
-    }
-    await stage.close()
-}
-
-enum Executable {
-    /// The program beside the test bundle.
-    static var islet: URL {
-        get throws {
-            let bundle = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
-            let folder = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
-            let executable = folder.appendingPathComponent("islet")
-            guard FileManager.default.isExecutableFile(atPath: executable.path) else {
-                throw DemoFailure("no islet executable in \(folder.path)")
-            }
-            return executable
-        }
-    }
-}

@@ -42,18 +42,17 @@ import Testing
         async throws
     {
         try await FocusCheck.run { stack, functions in
-            let (phone, localID) = try await FocusCheck.localTimer(stack, functions)
+            let (phone, _) = try await FocusCheck.localTimer(stack, functions)
             try await stack.reported(phone)
             stack.simulator.faults = [FaultRule(.refuse(status: 503, reason: "ServiceUnavailable"))]
             let paused = try await functions.update(.pause, "1", as: "anna")
-            // What an app does that comes to the foreground: it says who it is, and applies the answer.
+            // What an app hears that comes to the foreground and says who it is: its client applies the answer.
             let answer = try await stack.islet.call(.PUT, "/v1/devices/anna", ["user": "anna"])
                 .decode(DesiredStatesAnswer.self)
             let desired = try #require(answer.activities.first { $0.activity == "focus-1" })
             #expect(desired.phase == "active" && desired.revision == 2)
-            try stack.simulator.perform(
-                .updateLocally(
-                    .init(localID: localID, contentState: desired.state, basedOn: desired.revision)), on: phone)
+            try stack.simulator.perform(.background, on: phone)
+            try stack.simulator.perform(.foreground, on: phone)
             try await FocusCheck.shows(paused, on: phone, stack)
             #expect(stack.simulator.received.filter { $0.number > 1 }.allSatisfy { $0.status != 200 })
         }
@@ -168,6 +167,8 @@ import Testing
         try await FocusCheck.run { stack, functions in
             let (phone, _) = try await FocusCheck.localTimer(stack, functions)
             try await stack.reported(phone)
+            // An app in touch would be told the state by the answer to its next report, and need no push.
+            try stack.simulator.perform(.background, on: phone)
             try await FocusCheck.shows(try await functions.update(.pause, "1", as: "anna"), on: phone, stack)
             try await FocusCheck.shows(try await functions.end("1", as: "anna"), on: phone, stack, .ended)
             let pushes = stack.simulator.received

@@ -46,7 +46,7 @@ import Testing
         async throws
     {
         try await Stack.run { stack in
-            let phone = try await stack.phone("alice")
+            let phone = try await stack.phone("alice") { $0.startsWantedCards = false }
             try stack.simulator.perform(.forceQuit, on: phone)
             try stack.simulator.perform(.rotatePushToStartToken, on: phone)
             try await stack.set("o1", "preparing", people: ["alice"])

@@ -63,6 +63,9 @@ import Testing
                     "attributes": ["orderId": "order-1", "restaurant": "Da Mario"],
                     "contentState": ["status": "preparing", "progress": 0.2],
                 ])
+            try await Waiting.until("the app's card is there", within: .seconds(60)) {
+                try await stage.cards(on: "alice").count == 1
+            }
             let tokens = try await stage.control.call(.GET, "/v1/phones/alice/tokens").object?["update"]?.object
             let token = try #require(tokens?.keys.first.flatMap { tokens?[$0]?.string })
             let config = stage.directory.appendingPathComponent("islet.yaml").path

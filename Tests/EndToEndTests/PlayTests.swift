@@ -39,8 +39,10 @@ import Testing
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         let said = Mutex<[String]>([])
-        try await Demo.play(play, in: directory, executable: Executable.islet, fast: true) { line in
-            said.withLock { $0.append(line) }
+        try await Turns.ofSystems.take {
+            try await Demo.play(play, in: directory, executable: Executable.islet, fast: true) { line in
+                said.withLock { $0.append(line) }
+            }
         }
         return said.withLock(\.self)
     }

@@ -70,6 +70,30 @@ import Testing
         #expect(said.contains(#"{"revision":1,"changed":true,"phase":"active","phones":{"start":1,"#), "\(said)")
     }
 
+    @Test func `the page for iOS makes a phone's first Live Activity, and a phone's calls without the library`()
+        async throws
+    {
+        try await withStage { stage in
+            _ = try await run("phone", stage, in: "docs/ios.md")
+            try await Waiting.until("the phone is registered", within: .seconds(90)) {
+                try await stage.hasReported("ada-iphone")
+            }
+            _ = try await run("start", stage, in: "docs/ios.md")
+            try await Waiting.until("the app's card is there", within: .seconds(90)) {
+                let hasReported = try await stage.hasReported("ada-iphone")
+                return try await stage.cards(on: "ada-iphone").count == 1 && hasReported
+            }
+            _ = try await run("update", stage, in: "docs/ios.md")
+            try await Waiting.until("the server's state is shown", within: .seconds(90)) {
+                let cards = try await stage.cards(on: "ada-iphone")
+                return cards.count == 1 && cards[0]["contentState"]?.object?["status"] == "delivering"
+            }
+            let answers = try await run("calls", stage, in: "docs/react-native.md")
+            #expect(answers.count == 7 && answers.allSatisfy { $0.object?["activities"] != nil }, "\(answers)")
+            #expect(answers[0].object?["credential"] != nil)
+        }
+    }
+
     @Test func `the README's configuration is one that the server takes`() throws {
         let text = try Readme.block(after: "leave `endpoint` and `trustRoots` out:", language: "yaml")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
@@ -103,8 +127,10 @@ import Testing
     }
 
     /// Runs a block of the README in a shell, and gives the JSON documents it prints.
-    private func run(_ name: String, _ stage: DemoStage) async throws -> [JSONValue] {
-        let script = try Readme.block(after: "<!-- tested: \(name) -->", language: "sh")
+    private func run(
+        _ name: String, _ stage: DemoStage, in document: String = "README.md"
+    ) async throws -> [JSONValue] {
+        let script = try Readme.block(after: "<!-- tested: \(name) -->", language: "sh", in: document)
         // A line break after each call, so that the documents can be told apart.
         let lines = "curl() { command curl \"$@\"; echo; }\n" + script
         let log = stage.directory.appendingPathComponent("\(UUID().uuidString).out")
@@ -127,13 +153,13 @@ import Testing
 
 enum Readme {
     /// The first fenced block of a language after a marker.
-    static func block(after marker: String, language: String) throws -> String {
+    static func block(after marker: String, language: String, in file: String = "README.md") throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let text = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
         guard let start = text.range(of: marker), let open = text[start.upperBound...].range(of: "```\(language)\n"),
             let close = text[open.upperBound...].range(of: "\n```")
-        else { throw DemoFailure("the README has no block after \(marker)") }
+        else { throw DemoFailure("\(file) has no block after \(marker)") }
         return String(text[open.upperBound..<close.lowerBound])
     }
 }

@@ -45,6 +45,8 @@ struct Stack: Sendable {
         /// Who computes the states of which type.
         var providers: [String: RefreshService.Provider.Ask] = [:]
         var zones: any ZoneSource = ZoneDirectory()
+        /// The apps have tokens of their people instead of a key.
+        var people: PersonMinter?
 
         var bundleID: BundleID { BundleID(app.bundleID) ?? Stack.bundleID }
 
@@ -88,6 +90,12 @@ struct Stack: Sendable {
     static func run(
         _ options: Options = Options(), _ body: @escaping @Sendable (Stack) async throws -> Void
     ) async throws {
+        try await Turns.ofSystems.take { try await runNow(options, body) }
+    }
+
+    private static func runNow(
+        _ options: Options, _ body: @escaping @Sendable (Stack) async throws -> Void
+    ) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -101,7 +109,7 @@ struct Stack: Sendable {
         let (simulatorKey, p8) = APNSSimulator.ProviderKeyAlias.fresh(
             environments: options.environments, topics: options.topics)
         let address = Promise<String>()
-        let backend = LateBackend(address: address, key: apiKey.text, types: options.app.names)
+        let backend = LateBackend(address: address, key: apiKey.text, people: options.people)
         var configuration = APNSSimulator.Configuration()
         configuration.ports = Dictionary(uniqueKeysWithValues: options.environments.map { ($0, 0) })
         configuration.keys = [simulatorKey]
@@ -156,8 +164,11 @@ struct Stack: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         var parts = ServerParts(apps: [settings], routes: routes, version: Islet.version, logger: logger)
         parts.port = 0
+        // What is counted are the pushes to phones.
+        parts.asksTheTime = false
         parts.delivery = options.limits
         parts.zones = options.zones
+        parts.people = try options.people.map { [options.bundleID: try $0.people] } ?? [:]
         for (name, ask) in options.providers {
             guard let type = settings.types[name] else { continue }
             parts.providers.append(.init(app: settings.bundleID, type: type, ask: ask))
@@ -283,31 +294,11 @@ actor Promise<Value: Sendable> {
 struct LateBackend: PhoneBackend {
     let address: Promise<String>
     let key: String
-    let types: [String: String]
+    let people: PersonMinter?
 
-    private var backend: HTTPPhoneBackend {
-        get async {
-            let key = self.key
-            return HTTPPhoneBackend(islet: JSONCaller(await address.value) { key }, types: types)
-        }
-    }
-
-    func register(_ phone: PhoneID, _ report: DeviceReport) async throws -> [DesiredCard] {
-        try await backend.register(phone, report)
-    }
-    func pushToStartToken(_ phone: PhoneID, type: String, token: PushToStartToken) async throws -> [DesiredCard] {
-        try await backend.pushToStartToken(phone, type: type, token: token)
-    }
-    func instance(_ phone: PhoneID, _ report: InstanceReport) async throws -> [DesiredCard] {
-        try await backend.instance(phone, report)
-    }
-    func inventory(_ phone: PhoneID, sequence: Int, instances: [InstanceReport]) async throws -> [DesiredCard] {
-        try await backend.inventory(phone, sequence: sequence, instances: instances)
-    }
-    func signOut(_ phone: PhoneID) async throws {
-        try await backend.signOut(phone)
-    }
     func call(_ phone: PhoneID, _ request: PhoneRequest) async throws -> PhoneResponse {
-        try await backend.call(phone, request)
+        let key = try people.map { try $0.token(request.person ?? "nobody") } ?? self.key
+        let backend = HTTPPhoneBackend(islet: JSONCaller(await address.value) { key })
+        return try await backend.call(phone, request)
     }
 }

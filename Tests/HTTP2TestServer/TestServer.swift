@@ -92,7 +92,8 @@ package final class TestServer: Sendable {
         var openStreams = 0
         var mostOpenStreams = 0
         var closed = 0
-        var closedWaiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var closedWaiters: [Int: (count: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var nextWaiter = 0
     }
 
     private let state = Mutex(State())
@@ -155,26 +156,35 @@ package final class TestServer: Sendable {
     package var connections: Int { state.withLock { $0.connections } }
     package var mostOpenStreams: Int { state.withLock { $0.mostOpenStreams } }
 
-    /// Returns when that many connections have been closed.
+    /// Returns when that many connections have been closed, or the task is cancelled: what follows says that they are
+    /// not, and no test hangs.
     package func closedConnections(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.closed >= count { return true }
-                state.closedWaiters.append((count, continuation))
-                return false
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isThere = state.withLock { state in
+                    if state.closed >= count || Task.isCancelled { return true }
+                    state.closedWaiters[number] = (count, continuation)
+                    return false
+                }
+                if isThere { continuation.resume() }
             }
-            if isThere { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.closedWaiters.removeValue(forKey: number) }?.continuation.resume()
         }
     }
 
     fileprivate func connectionClosed() {
         let waiters = state.withLock { state in
             state.closed += 1
-            let (closed, waiters) = (state.closed, state.closedWaiters)
-            state.closedWaiters.removeAll { $0.count <= closed }
-            return waiters.filter { $0.count <= closed }
+            let waiters = state.closedWaiters.filter { $0.value.count <= state.closed }
+            for number in waiters.keys { state.closedWaiters[number] = nil }
+            return waiters.values.map(\.continuation)
         }
-        for waiter in waiters { waiter.continuation.resume() }
+        for waiter in waiters { waiter.resume() }
     }
 
     fileprivate func countConnection() -> Int {

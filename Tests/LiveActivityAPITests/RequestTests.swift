@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "/user: missing, expected string"),
+        (#"{"user":7}"#, "/user: expected string, given 7"),
         (#"{"user":"u","platform":"android"}"#, #"/platform: expected one of `ios`, given "android""#),
         (
             #"{"user":"u","deviceToken":"SECRET"}"#,
@@ -122,7 +122,7 @@ import Testing
         (
             #"{"sequence":1,"instances":[{"localID":"L","type":"T"}]}"#,
             "/instances/0/state: missing, expected one of "
-                + "`requesting`, `pending`, `active`, `stale`, `ended`, `dismissed`, `gone`"
+                + "`requesting`, `pending`, `active`, `stale`, `ended`, `dismissed`, `gone`, `duplicate`"
         ),
         (
             #"{"sequence":1,"instances":[{"localID":"L","type":"T","state":"gone","contentstate":{}}]}"#,

@@ -304,7 +304,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             BadInput(.get, "/v1/activities/%GG", "", 400, "invalid_path"),
             BadInput(.get, "/v1/activities/%FF%FE", "", 400, "invalid_path"),
             BadInput(.get, "/v1/activities/%C0%AF", "", 400, "invalid_path"),
-            BadInput(.get, "/", "", 404, "not_found"),
+            BadInput(.get, "/console/none.js", "", 404, "not_found"),
             BadInput(.get, "/v1", "", 404, "not_found"),
             BadInput(.get, "/v1/activities/", "", 404, "not_found"),
             BadInput(.get, "/v1/activities?phase=over", "", 400, "invalid_query"),
@@ -385,12 +385,14 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         let codes = Set(BadInput.all.map(\.code))
         let elsewhere: Set<Problem.Code> = [
             // Keys and content types have tables of their own.
-            .keyMissing, .keyInvalid, .scopeMissing, .appNotConfigured, .unsupportedMediaType,
+            .keyMissing, .keyInvalid, .keyExpired, .tokenInvalid, .tokenExpired, .credentialInvalid, .keysUnavailable,
+            .userDiffers, .deviceTaken, .tooManyAwaiting, .scopeMissing, .originRefused, .appNotConfigured,
+            .unsupportedMediaType,
             // Headers have a table of their own, see the tests of conditions.
             .invalidHeader, .revisionDiffers, .idempotencyKeyReused,
             // They need more than a request: see the tests of phones and of the store.
             .deadToken, .noStateYet, .sessionReplaced, .sessionClosed, .storageUnavailable, .commitUnknown, .overloaded,
-            .notReady,
+            .notReady, .requestTimeout, .rateLimited,
             // Nothing refuses with them today, or it would be a fault of ours.
             .typeMisconfigured, .internalError,
         ]

@@ -126,6 +126,32 @@ import Testing
         }
     }
 
+    @Test
+    func `a duplicate is buried alone, has a code of its own in the timeline, and the answer names the other card`()
+        async throws
+    {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            _ = try await fixture.put("/v1/activities/order-1", Self.order)
+            func report(_ state: String) -> String {
+                #"{"type":"Order","activity":"order-1","state":"\#(state)","lastTimestamp":1800000005}"#
+            }
+            let taken = try await fixture.put("/v1/devices/phone-1/instances/own", report("active"))
+            #expect(taken["/activities/0/localID"] == "own")
+            #expect(taken["/activities/0/lastTimestamp"] == "2027-01-15T08:00:05Z")
+            #expect(try await fixture.put("/v1/devices/phone-1/instances/twin", report("duplicate")).status == 200)
+            let list =
+                #"{"sequence":1,"instances":[{"localID":"own","type":"Order","activity":"order-1","state":"active"},"#
+                + #"{"localID":"third","type":"Order","activity":"order-1","state":"duplicate"}]}"#
+            let answer = try await fixture.put("/v1/devices/phone-1/instances", list)
+            #expect(answer["/activities/0/localID"] == "own" && answer["/activities/0/phase"] == "active")
+            #expect(try await fixture.call(.get, "/v1/activities/order-1")["/devices/0/state"] == "live")
+            let timeline = try await fixture.call(.get, "/v1/activities/order-1/timeline")
+            let codes = timeline["/entries"]?.array?.compactMap { $0.object?["code"]?.string } ?? []
+            #expect(codes.filter { $0 == "duplicate-ended" }.count == 2, "\(codes)")
+        }
+    }
+
     @Test func `percent-encoded device and card ids are the ids`() async throws {
         try await withServer { fixture in
             _ = try await fixture.put("/v1/devices/my%20phone%2F1", #"{"user":"ada"}"#)

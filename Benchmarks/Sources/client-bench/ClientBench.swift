@@ -81,7 +81,11 @@ struct Use {
 
     init() {
         var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
+        #if canImport(Glibc)
+            getrusage(RUSAGE_SELF.rawValue, &usage)
+        #else
+            getrusage(RUSAGE_SELF, &usage)
+        #endif
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime)
         peakMegabytes = Double(usage.ru_maxrss) * 1_024 / 1e6

@@ -1,14 +1,16 @@
 import APNSClient
 import APNSModel
 import Foundation
-import Synchronization
+import JSONText
 
 /// Sends the same thousand requests again and again: what it costs to make a request is not the client's.
 final class Load: Sendable {
     static let paths = 1_000
 
     let client: APNSClient
-    private let requests: [PushRequest]
+    private let pushes: [Push]
+    /// The same in the batches that are submitted: neither they nor their pushes are made while it is measured.
+    private let batches: [[Push]]
     private let options: Options
 
     init(_ options: Options) throws {
@@ -29,15 +31,20 @@ final class Load: Sendable {
         let payload = try UpdatePayload(
             timestamp: APNSClient.liveTime.wall(),
             contentState: try EncodedObject(parsing: (text + String(repeating: "x", count: 150) + "\"}").utf8))
-        requests = try (0..<Self.paths).map { number in
+        let deadline = Self.now() + .seconds(3_600)
+        let pushes = try (0..<Self.paths).map { number in
             let digits = String(number, radix: 16)
             let hex = String(repeating: "0", count: 64 - digits.count) + digits
-            return .update(
+            let request = PushRequest.update(
                 payload, to: try UpdateToken(hex: hex),
                 PushRequest.Envelope(
                     bundleID: bundleID, environment: .sandbox, priority: .high, expiration: .once,
                     id: PushID(high: 1, low: UInt64(number))))
+            return Push(request, sendBefore: deadline, answerBy: deadline)
         }
+        self.pushes = pushes
+        let size = min(max(1, options.outstanding / 4), Self.paths)
+        batches = (0..<Self.paths / size).map { Array(pushes[$0 * size..<($0 + 1) * size]) }
     }
 
     func run(_ count: Int, rate: Int?, latencies: Latencies?) async throws {
@@ -48,10 +55,7 @@ final class Load: Sendable {
         }
     }
 
-    private func push(_ number: Int) -> Push {
-        let deadline = APNSClient.liveTime.monotonic() + .seconds(30)
-        return Push(requests[number % Self.paths], sendBefore: deadline, answerBy: deadline)
-    }
+    private static func now() -> MonotonicTime { APNSClient.liveTime.monotonic() }
 
     /// As many tasks as pushes are outstanding, each sends one after the other.
     private func sendEach(_ count: Int, _ latencies: Latencies?) async throws {
@@ -62,10 +66,10 @@ final class Load: Sendable {
                     while true {
                         let number = next.take()
                         guard number < count else { return }
-                        let begin = ContinuousClock.now
-                        let answer = try await self.client.send(self.push(number))
+                        let begin = Self.now()
+                        let answer = try await self.client.send(self.pushes[number % Self.paths])
                         guard answer.status == 200 else { throw Problem(description: "status \(answer.status)") }
-                        latencies?.add(ContinuousClock.now - begin, number)
+                        latencies?.add(from: begin, to: Self.now(), number)
                     }
                 }
             }
@@ -75,15 +79,17 @@ final class Load: Sendable {
 
     /// Four batches take turns: what one is answered makes room for its next.
     private func submitBatches(_ count: Int, _ latencies: Latencies?) async throws {
-        let size = max(1, options.outstanding / 4)
         let next = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<min(4, options.outstanding) {
                 group.addTask {
                     while true {
-                        let first = next.take(size)
+                        let number = next.take()
+                        let batch = self.batches[number % self.batches.count]
+                        let first = number * batch.count
                         guard first < count else { return }
-                        try await self.submit(first..<min(first + size, count), latencies)
+                        let isLast = first + batch.count > count
+                        try await self.submit(isLast ? Array(batch.prefix(count - first)) : batch, first, latencies)
                     }
                 }
             }
@@ -91,17 +97,14 @@ final class Load: Sendable {
         }
     }
 
-    private func submit(_ range: Range<Int>, _ latencies: Latencies?) async throws {
-        let begin = ContinuousClock.now
-        let deadline = APNSClient.liveTime.monotonic() + .seconds(30)
-        let pushes = range.map { Push(requests[$0 % Self.paths], sendBefore: deadline, answerBy: deadline) }
+    private func submit(_ pushes: [Push], _ first: Int, _ latencies: Latencies?) async throws {
+        let begin = Self.now()
         let left = Counter(pushes.count)
         let failed = Counter()
-        let first = range.lowerBound
         let failures: Int = await withCheckedContinuation { continuation in
             client.submit(pushes) { index, result in
                 if (try? result.get().status) != 200 { failed.take() }
-                latencies?.add(ContinuousClock.now - begin, first + index)
+                latencies?.add(from: begin, to: Self.now(), first + index)
                 if left.take(-1) == 1 {
                     continuation.resume(returning: failed.current)
                 }
@@ -113,44 +116,49 @@ final class Load: Sendable {
     /// So many a second, in steps of a millisecond, whatever the answers do; the time counts from when a push was due.
     private func pace(_ count: Int, _ rate: Int, _ latencies: Latencies?) async throws {
         let begin = ContinuousClock.now
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        let start = Self.now()
+        // Discarding: what ended is not kept until the end.
+        try await withThrowingDiscardingTaskGroup { group in
             var sent = 0
             var step = 0
             while sent < count {
                 step += 1
-                let due = begin + .milliseconds(step)
-                try await Task.sleep(until: due, tolerance: .zero, clock: .continuous)
+                let due = start + .milliseconds(step)
+                try await Task.sleep(until: begin + .milliseconds(step), tolerance: .zero, clock: .continuous)
                 let end = min(count, rate * step / 1_000)
                 for number in sent..<max(sent, end) {
                     group.addTask {
-                        let answer = try await self.client.send(self.push(number))
+                        let answer = try await self.client.send(self.pushes[number % Self.paths])
                         guard answer.status == 200 else { throw Problem(description: "status \(answer.status)") }
-                        latencies?.add(ContinuousClock.now - due, number)
+                        latencies?.add(from: due, to: Self.now(), number)
                     }
                 }
                 sent = max(sent, end)
             }
-            try await group.waitForAll()
         }
     }
 }
 
 /// The time of each push, at its number, so that no two write to one place.
 final class Latencies: Sendable {
-    private let values: Mutex<[Float]>
+    private nonisolated(unsafe) let values: UnsafeMutableBufferPointer<Float>
 
     init(capacity: Int) {
-        values = Mutex(Array(repeating: 0, count: capacity))
+        values = .allocate(capacity: capacity)
+        values.initialize(repeating: 0)
     }
 
-    func add(_ duration: Duration, _ number: Int) {
-        let milliseconds = Float(duration / .milliseconds(1))
-        values.withLock { $0[number] = milliseconds }
+    deinit {
+        values.deallocate()
     }
 
-    /// The median and the 99th percentile, in milliseconds.
+    func add(from begin: MonotonicTime, to end: MonotonicTime, _ number: Int) {
+        values[number] = Float(end.nanoseconds - begin.nanoseconds) / 1e6
+    }
+
+    /// The median and the 99th percentile, in milliseconds; asked for when the last push has ended.
     var quantiles: (Float, Float)? {
-        let sorted = values.withLock { $0.sorted() }
+        let sorted = values.sorted()
         guard !sorted.isEmpty else { return nil }
         return (sorted[sorted.count / 2], sorted[min(sorted.count - 1, sorted.count * 99 / 100)])
     }

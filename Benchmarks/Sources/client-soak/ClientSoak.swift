@@ -1,3 +1,5 @@
+import APNSClient
+import APNSModel
 import APNSSimulator
 import Foundation
 
@@ -68,10 +70,16 @@ import Foundation
         print(
             "accepted \(totals[.accepted, default: 0]), refused by order \(totals[.refused, default: 0]), unknown fate "
                 + "\(totals[.unknown, default: 0]) of which \(arrivedUnknown) had arrived")
-        for (failure, times) in sender.otherFailures { problems.append("\(times) times a false failure: \(failure)") }
-        // Each fault that loses answers may lose those of all streams of its connection, and no more.
-        let lost = totals[.unknown, default: 0]
-        if lost > count / 100 { problems.append("\(lost) fates are unknown, more than the faults explain") }
+        for (failure, times) in sender.allFailures.sorted(by: { $0.key < $1.key }) {
+            print("\(times) times \(failure)")
+            if !failure.hasPrefix(PushFailure.Code.unknownFate.rawValue) {
+                problems.append("\(times) times a false failure: \(failure)")
+            }
+        }
+        let (lost, most) = (
+            totals[.unknown, default: 0], Stage.unknownFates(of: count, outstanding: Sender.outstanding)
+        )
+        if lost > most { problems.append("\(lost) fates are unknown; the faults explain \(most)") }
         return Array(problems.prefix(50))
     }
 

@@ -1,5 +1,6 @@
 import APNSClient
 import APNSModel
+import JSONText
 import Synchronization
 
 /// Sends every push once and keeps what was said of it.
@@ -11,6 +12,7 @@ final class Sender: Sendable {
 
     private static let batch = 100
     private static let lanes = 8
+    static let outstanding = batch * lanes
     private static let limit = Duration.seconds(20)
 
     let client: APNSClient
@@ -40,8 +42,8 @@ final class Sender: Sendable {
 
     /// What was said of each push, by its number.
     var all: [Account] { accounts.withLock { $0 } }
-    /// How often each failure was told that says more than that a fate is unknown.
-    var otherFailures: [String: Int] { failures.withLock { $0 } }
+    /// How often each failure was told, in its own words.
+    var allFailures: [String: Int] { failures.withLock { $0 } }
 
     func run(_ range: Range<Int>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -85,7 +87,7 @@ final class Sender: Sendable {
         case .success(let answer): account = answer.status == 200 ? .accepted : .refused
         case .failure(let failure):
             account = failure.code == .unknownFate ? .unknown : .otherFailure
-            if failure.code != .unknownFate { failures.withLock { $0["\(failure)", default: 0] += 1 } }
+            failures.withLock { $0["\(failure)", default: 0] += 1 }
         }
         accounts.withLock { $0[number] = $0[number] == .nothing ? account : .twice }
     }

@@ -36,6 +36,19 @@ struct Stage: Sendable {
         rule(211, .limitStreams(1_000)),
     ]
 
+    /// The most fates that these faults leave unknown: a push's own, or those of all that its connection has open.
+    static func unknownFates(of pushes: Int, outstanding: Int) -> Int {
+        faults.reduce(0) { sum, rule in
+            // Some pushes are sent again, and meet the rules again.
+            let times = pushes * 11 / 10 / rule.every + 1
+            return switch rule.effect {
+            case .stall, .loseAnswer(.reset), .loseAnswer(.silence): sum + times
+            case .loseAnswer(.close), .loseAnswer(.abort): sum + times * outstanding
+            case .refuse, .refuseStream, .slow, .goAway, .limitStreams: sum
+            }
+        }
+    }
+
     private static func rule(_ every: Int, _ effect: FaultRule.Effect) -> FaultRule {
         var rule = FaultRule(effect)
         rule.every = every

@@ -1,7 +1,11 @@
-#if canImport(SwiftUI) && canImport(UIKit)
+#if canImport(SwiftUI) && !os(macOS)
+    import Foundation
     import LiveActivityClient
     import SwiftUI
-    import UIKit
+
+    #if canImport(UIKit)
+        import UIKit
+    #endif
 
     @main
     struct PizzaApp: App {

@@ -1,5 +1,7 @@
-#if canImport(WidgetKit) && canImport(ActivityKit) && !os(macOS)
-    import ActivityKit
+#if canImport(WidgetKit) && !os(macOS)
+    #if canImport(ActivityKit)
+        import ActivityKit
+    #endif
     import SwiftUI
     import WidgetKit
 

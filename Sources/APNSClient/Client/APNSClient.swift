@@ -30,6 +30,8 @@ public final class APNSClient: PushSender, Sendable {
     }
 
     private let routes: [RouteKey: ConnectionPool]
+    /// The only route, if there is one alone: found without hashing.
+    private let onlyRoute: (key: RouteKey, pool: ConnectionPool)?
     private let pools: [ConnectionPool]
     let broadcastRoutes: [RouteKey: BroadcastRoute]
     private let callPools: [CallPool]
@@ -75,6 +77,7 @@ public final class APNSClient: PushSender, Sendable {
             broadcasts[routeKey] = calls.route(for: route)
         }
         self.routes = byRoute
+        onlyRoute = byRoute.count == 1 ? byRoute.first.map { ($0.key, $0.value) } : nil
         pools = byKey.values.sorted { $0.status.endpoint.description < $1.status.endpoint.description }
         broadcastRoutes = broadcasts
         callPools = calls.all
@@ -100,7 +103,7 @@ public final class APNSClient: PushSender, Sendable {
             endpoint: route.endpoint, security: try TransportSecurity(route.trustRoots, host: route.endpoint.host),
             signer: ProviderTokenSigner(route.key), time: time, limits: limits, proxy: options.proxy,
             connectTimeout: options.connectTimeout,
-            writeTimeout: options.writeTimeout, logger: logger, dice: dice)
+            writeTimeout: options.writeTimeout, logger: logger, dice: dice, dateReceived: options.dateReceived)
         let machine = PoolMachine(
             .init(
                 connections: options.maximumConnections, idleLifetime: options.idleConnectionLifetime,
@@ -116,8 +119,9 @@ public final class APNSClient: PushSender, Sendable {
     ///
     /// Cancelling the task does not take the push back: its limits in time bound the wait.
     public func send(_ push: Push) async throws(PushFailure) -> PushAnswer {
-        let result = await withCheckedContinuation { continuation in
-            submit([push]) { _, result in continuation.resume(returning: result) }
+        let pushes = [push]
+        let result = await withUnsafeContinuation { continuation in
+            submit(PendingBatch(one: pushes, traces: traces(pushes), continuation: continuation))
         }
         return try result.get()
     }
@@ -128,26 +132,39 @@ public final class APNSClient: PushSender, Sendable {
     /// It may submit further pushes.
     public func submit(_ pushes: [Push], completion: @escaping @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void)
     {
-        var run: [Attempt] = []
-        var runKey: RouteKey?
-        var runPool: ConnectionPool?
-        for (index, push) in pushes.enumerated() {
-            let trace = observer.map { PushTrace(push.request, $0, time) }
-            let pending = PendingPush(push, index: index, trace: trace, completion: completion)
-            let key = RouteKey(bundleID: push.request.topic.bundleID, environment: push.request.environment)
-            if key != runKey {
-                if let runPool, !run.isEmpty { runPool.submit(run) }
-                run.removeAll()
-                runKey = key
-                runPool = routes[key]
-            }
-            if runPool == nil {
-                pending.fail(.notConfigured, "no key is configured for \(key.bundleID) in \(key.environment.rawValue)")
+        submit(PendingBatch(pushes, traces: traces(pushes), completion: completion))
+    }
+
+    private func traces(_ pushes: [Push]) -> [PushTrace] {
+        guard let observer else { return [] }
+        return pushes.map { PushTrace($0.request, observer, time) }
+    }
+
+    private func submit(_ batch: PendingBatch) {
+        let pushes = batch.pushes
+        var start = 0
+        while start < pushes.count {
+            // Those of one app in one environment that follow each other go to their pool at once.
+            let key = Self.routeKey(pushes[start])
+            var end = start + 1
+            while end < pushes.count, Self.routeKey(pushes[end]) == key { end += 1 }
+            if let pool = pool(of: key) {
+                pool.submit(batch, start..<end)
             } else {
-                run.append(Attempt(pending: pending))
+                let detail = "no key is configured for \(key.bundleID) in \(key.environment.rawValue)"
+                for index in start..<end { Attempt(batch, index).fail(.notConfigured, detail) }
             }
+            start = end
         }
-        if let runPool, !run.isEmpty { runPool.submit(run) }
+    }
+
+    private func pool(of key: RouteKey) -> ConnectionPool? {
+        if let onlyRoute { return onlyRoute.key == key ? onlyRoute.pool : nil }
+        return routes[key]
+    }
+
+    private static func routeKey(_ push: borrowing Push) -> RouteKey {
+        RouteKey(bundleID: push.request.topic.bundleID, environment: push.request.environment)
     }
 
     // MARK: Life

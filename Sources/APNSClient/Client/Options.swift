@@ -1,3 +1,5 @@
+public import APNSModel
+
 extension APNSClient {
     /// Limits and times; the defaults suit Apple's service.
     public struct Options: Sendable {
@@ -39,6 +41,10 @@ extension APNSClient {
 
         /// The HTTP proxy that all connections go through; none when `nil`. Environment variables are not looked at.
         public var proxy: Proxy?
+
+        /// Hears the time on APNs's clock (`date`, whole seconds) from its answers: of each connection, each date
+        /// once, so at most once a second. Called on event loops: it must be quick and must not block.
+        public var dateReceived: (@Sendable (UnixTime) -> Void)?
 
         /// The defaults.
         public init() {}

@@ -13,6 +13,7 @@ struct ConnectionContext: Sendable {
     let writeTimeout: Duration
     let logger: Logger
     let dice: @Sendable () -> Double
+    let dateReceived: (@Sendable (UnixTime) -> Void)?
 }
 
 /// Where a connection gets its pushes from and reports to. Called on the connection's event loop.
@@ -21,6 +22,7 @@ protocol ConnectionOwner: AnyObject, Sendable {
         _ connection: PoolMachine.ConnectionID, _ allowance: ConnectionMachine.Allowance, now: MonotonicTime,
         into batch: inout [Attempt])
     func requeue(_ attempts: [Attempt])
+    func connectionHasRoom(_ connection: PoolMachine.ConnectionID)
     func connectionIsReady(_ connection: PoolMachine.ConnectionID)
     func connectionRetires(_ connection: PoolMachine.ConnectionID, wasUseful: Bool)
     func connectionEnded(_ connection: PoolMachine.ConnectionID, _ end: ConnectionEnd, wasUseful: Bool)

@@ -36,6 +36,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var batch: [Attempt] = []
     private var settled: [Settlement] = []
     private var clockSkew: Duration?
+    private var lastDate: UnixTime?
 
     init(id: PoolMachine.ConnectionID, _ context: ConnectionContext, owner: any ConnectionOwner) {
         self.id = id
@@ -162,6 +163,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Performs what the machine asks for after any event.
     private func update(_ now: MonotonicTime) {
         if case .ended = stage { return }
+        tellRoom(now)
         deliver(now)
         if case .open = machine.phase, !isReady {
             isReady = true
@@ -199,15 +201,9 @@ final class ConnectionHandler: ChannelInboundHandler {
                 continue
             }
             guard useToken(now) else { return }
-            var unopened: [Attempt] = []
-            for attempt in batch {
-                if machine.open(attempt) {
-                    attempt.pending.trace?.sent(at: now)
-                } else {
-                    unopened.append(attempt)
-                }
-            }
-            if !unopened.isEmpty { owner.requeue(unopened) }
+            let opened = machine.open(batch)
+            for attempt in batch[..<opened] { attempt.wasSent(at: now) }
+            if opened < batch.count { owner.requeue(Array(batch[opened...])) }
             flush()
             if batch.count < min(allowance.streams, PoolMachine.batchSize) { return }
         }
@@ -221,7 +217,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             }
             return true
         } catch {
-            for attempt in batch { attempt.pending.fail(.notConfigured, error.description) }
+            for attempt in batch { attempt.fail(.notConfigured, error.description) }
             return false
         }
     }
@@ -239,6 +235,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
+    /// The answers that are about to be told make room here, which `send` fills after them. Who hears them and sends
+    /// the next push at once, on another thread, need not wake this one.
+    private func tellRoom(_ now: MonotonicTime) {
+        guard !machine.settlements.isEmpty, machine.allowance(at: now).streams > 0 else { return }
+        toldFull = false
+        owner.connectionHasRoom(id)
+    }
+
     private func deliver(_ now: MonotonicTime) {
         guard !machine.settlements.isEmpty else { return }
         // The arrays change places, so that neither is allocated again.
@@ -246,21 +250,28 @@ final class ConnectionHandler: ChannelInboundHandler {
         swap(&settled, &machine.settlements)
         var again: [Attempt] = []
         for settlement in settled {
-            if case .answered(let answer) = settlement.outcome, let date = answer.date {
-                let isFirst = clockSkew == nil
-                clockSkew = date - UnixTime(seconds: context.time.wall().seconds)
-                // Who has the first answer finds it in the status, too.
-                if isFirst { report() }
+            if case .answered(let answer) = settlement.outcome, let date = answer.date, date != lastDate {
+                noteDate(date)
             }
-            let resend = Resend(settlement, now: now)
+            let resend = Resend(settlement, now: now, clockSkew: clockSkew)
             apply(resend.effect, settlement.streamID, now)
             switch resend.fate {
-            case .complete(let result): settlement.attempt.pending.complete(result)
+            case .complete(let result): settlement.attempt.complete(result)
             case .again(let attempt): again.append(attempt)
             }
         }
         settled.removeAll(keepingCapacity: true)
         if !again.isEmpty { retireThenRequeue(again) }
+    }
+
+    /// What APNs says the time is: it changes once a second, and is compared with ours when it does.
+    private func noteDate(_ date: UnixTime) {
+        lastDate = date
+        context.dateReceived?(date)
+        let isFirst = clockSkew == nil
+        clockSkew = date - UnixTime(seconds: context.time.wall().seconds)
+        // Who has the first answer finds it in the status, too.
+        if isFirst { report() }
     }
 
     private func retireThenRequeue(_ attempts: [Attempt]) {
@@ -273,19 +284,24 @@ final class ConnectionHandler: ChannelInboundHandler {
         owner.requeue(attempts)
     }
 
+    private func follow(_ renewal: TokenUse.Renewal, _ what: String) {
+        switch renewal {
+        case .alreadyRenewed: break
+        case .renewed: log("APNs called the provider token \(what): signing anew", clockOffset: true)
+        case .needsNewConnection:
+            log("APNs called a young provider token \(what): signing anew on a new connection", clockOffset: true)
+            machine.beginDraining()
+        }
+    }
+
     private func apply(_ effect: Resend.Effect, _ streamID: UInt32, _ now: MonotonicTime) {
         switch effect {
         case .none: break
         case .replace: machine.beginDraining()
         case .renewToken(let date):
-            let wall = context.time.wall()
-            switch tokens.expired(streamID, apnsDate: date, wall: wall, now) {
-            case .alreadyRenewed: break
-            case .renewed: log("APNs called the provider token expired: signing anew", clockOffset: true)
-            case .needsNewConnection:
-                log("APNs called a young provider token expired: signing anew on a new connection", clockOffset: true)
-                machine.beginDraining()
-            }
+            follow(tokens.expired(streamID, apnsDate: date, wall: context.time.wall(), now), "expired")
+        case .correctToken(let date):
+            follow(tokens.cameFromFuture(streamID, apnsDate: date, wall: context.time.wall(), now), "invalid")
         case .keepToken:
             let wait = tokens.changeRefused(now, dice: context.dice())
             machine.pause(until: now + wait)

@@ -56,6 +56,15 @@ struct TokenUse {
         return .renewed
     }
 
+    /// APNs answered 403 InvalidProviderToken while our clock is ahead of its own. Once that is allowed for, the key is
+    /// what is wrong.
+    mutating func cameFromFuture(
+        _ streamID: UInt32, apnsDate: UnixTime, wall: UnixTime, _ now: MonotonicTime
+    ) -> Renewal {
+        guard (apnsDate - wall - signer.clockOffset).magnitude >= Self.tolerance else { return .alreadyRenewed }
+        return expired(streamID, apnsDate: apnsDate, wall: wall, now)
+    }
+
     /// APNs answered 429 TooManyProviderTokenUpdates: how long the connection pauses.
     mutating func changeRefused(_ now: MonotonicTime, dice: Double) -> Duration {
         schedule.changeWasRefused(at: now)

@@ -1,4 +1,5 @@
 import APNSModel
+import NIOCore
 import NIOHPACK
 
 /// The headers of an answer, as far as they are read.
@@ -16,34 +17,67 @@ struct AnswerHeaders: Hashable {
     }
 }
 
-/// Reads answers of one connection; remembers the last `date`, which is the same for a second long.
+/// Reads the answers of one connection.
+///
+/// Those of a kind are decoded once: see `KnownAnswer`. The last `date` is remembered, too, which is the same for a
+/// second long.
 struct AnswerReader {
     /// Longer values of `apns-unique-id` are cut: they are shown to people.
     private static let maximumUniqueID = 64
 
+    private(set) var decoder: HPACKDecoder
+    private var known: KnownAnswer?
     private var dateText = ""
     private var date: UnixTime?
 
-    /// `nil` for a malformed answer: no `:status` of three digits, or two (RFC 9113 section 8.3.2).
-    mutating func read(_ headers: HPACKHeaders) -> AnswerHeaders? {
+    init(allocator: ByteBufferAllocator) {
+        // Until the peer acknowledges our table size of 0 it may use the initial 4,096 (RFC 7541 section 4.2).
+        decoder = HPACKDecoder(
+            allocator: allocator, maxDynamicTableSize: HeaderTable.maximumSize,
+            maxHeaderListSize: ConnectionLimits.headerListBytes)
+    }
+
+    /// Decodes a header block; `nil` for a malformed answer: no `:status` of three digits, or two (RFC 9113 section
+    /// 8.3.2).
+    mutating func read(_ block: ByteBuffer) throws(ProtocolViolation) -> AnswerHeaders? {
+        if let answer = known?.answer(for: block) { return answer }
+        let headers: HPACKHeaders
+        do {
+            var rest = block
+            headers = try decoder.decodeHeaders(from: &rest)
+        } catch is NIOHPACKErrors.MaxHeaderListSizeViolation {
+            throw .headersTooLarge
+        } catch {
+            throw .headerCompression
+        }
+        let (answer, idField) = interpret(headers)
+        if let answer { known = KnownAnswer(block, answer, idField: idField) ?? known }
+        return answer
+    }
+
+    /// The answer, and which field its id is in.
+    private mutating func interpret(_ headers: HPACKHeaders) -> (AnswerHeaders?, idField: Int?) {
         var status: Int?
         var answer = AnswerHeaders(status: 0)
-        for (name, value, _) in headers {
+        var idField: Int?
+        for (field, (name, value, _)) in headers.enumerated() {
             switch name {
             case ":status":
                 guard status == nil, value.utf8.count == 3, let number = Int(value), (100...599).contains(number) else {
-                    return nil
+                    return (nil, nil)
                 }
                 status = number
-            case "apns-id": answer.id = PushID(fast: value)
+            case "apns-id":
+                answer.id = PushID(ascii: value.utf8)
+                idField = field
             case "apns-unique-id": answer.uniqueID = String(value.prefix(Self.maximumUniqueID))
             case "date": answer.date = parsedDate(value)
             default: continue
             }
         }
-        guard let status else { return nil }
+        guard let status else { return (nil, nil) }
         answer.status = status
-        return answer
+        return (answer, idField)
     }
 
     private mutating func parsedDate(_ text: String) -> UnixTime? {
@@ -52,30 +86,5 @@ struct AnswerReader {
             date = HTTPDate.parse(text)
         }
         return date
-    }
-}
-
-extension PushID {
-    /// As `PushID(_:)`, for the one place that reads an id per push.
-    init?(fast text: String) {
-        var words: (UInt64, UInt64) = (0, 0)
-        var offset = 0
-        for byte in text.utf8 {
-            defer { offset += 1 }
-            if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            let digit: UInt8
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
-            default: return nil
-            }
-            if offset < 18 { words.0 = words.0 << 4 | UInt64(digit) } else { words.1 = words.1 << 4 | UInt64(digit) }
-        }
-        guard offset == 36 else { return nil }
-        self.init(high: words.0, low: words.1)
     }
 }

@@ -4,6 +4,8 @@ import APNSModel
 struct ConnectionLimits: Sendable {
     /// Never more open streams than this, whatever the peer allows.
     var concurrentStreams = 1_000
+    /// The id of the first stream. Tests begin where few are left.
+    var firstStreamID: UInt32 = 1
     /// The peer's SETTINGS must be there this long after the connection stands.
     var settingsTimeout = Duration.seconds(10)
     /// Silence after which a PING is sent while streams are open.

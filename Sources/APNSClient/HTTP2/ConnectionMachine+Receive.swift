@@ -1,6 +1,5 @@
 import APNSModel
 import NIOCore
-import NIOHPACK
 
 extension ConnectionMachine {
     /// Takes bytes of the peer, cut anywhere.
@@ -79,7 +78,7 @@ extension ConnectionMachine {
         }
         let endStream = header.has(FrameFlag.endStream)
         if header.has(FrameFlag.endHeaders) {
-            try receiveBlock(&fragment, header.streamID, endStream, now)
+            try receiveBlock(fragment, header.streamID, endStream, now)
         } else {
             headerBlock = OpenHeaderBlock(streamID: header.streamID, endStream: endStream, fragments: fragment)
         }
@@ -96,28 +95,21 @@ extension ConnectionMachine {
         else { throw .headersTooLarge }
         block.fragments.writeImmutableBuffer(payload)
         if header.has(FrameFlag.endHeaders) {
-            try receiveBlock(&block.fragments, block.streamID, block.endStream, now)
+            try receiveBlock(block.fragments, block.streamID, block.endStream, now)
         } else {
             headerBlock = block
         }
     }
 
     private mutating func receiveBlock(
-        _ block: inout ByteBuffer, _ streamID: UInt32, _ endStream: Bool, _ now: MonotonicTime
+        _ block: ByteBuffer, _ streamID: UInt32, _ endStream: Bool, _ now: MonotonicTime
     ) throws(ProtocolViolation) {
         // Decoded even when the stream is closed: the block may change the compression state (RFC 9113 section 4.3).
-        let headers: HPACKHeaders
-        do {
-            headers = try decoder.decodeHeaders(from: &block)
-        } catch is NIOHPACKErrors.MaxHeaderListSizeViolation {
-            throw .headersTooLarge
-        } catch {
-            throw .headerCompression
-        }
+        let answer = try reader.read(block)
         guard let place = ring.place(of: streamID) else { return try gauge.charge(now: now) }
         switch ring[place].phase {
         case .free: break
-        case .waiting: try receiveAnswer(place, headers, endStream, now)
+        case .waiting: try receiveAnswer(place, answer, endStream, now)
         case .refusal:
             // Trailers end the stream (RFC 9113 section 8.1).
             settle(place, unanswered: "")
@@ -128,9 +120,9 @@ extension ConnectionMachine {
     }
 
     private mutating func receiveAnswer(
-        _ place: Int, _ headers: HPACKHeaders, _ endStream: Bool, _ now: MonotonicTime
+        _ place: Int, _ answer: AnswerHeaders?, _ endStream: Bool, _ now: MonotonicTime
     ) throws(ProtocolViolation) {
-        guard let answer = reader.read(headers) else { return malformed(place, "its answer has no usable :status") }
+        guard let answer else { return malformed(place, "its answer has no usable :status") }
         if answer.status < 200 {
             // An interim answer (RFC 9113 section 8.1); it cannot end a stream.
             if endStream { malformed(place, "an interim answer ended the stream") } else { try gauge.charge(now: now) }

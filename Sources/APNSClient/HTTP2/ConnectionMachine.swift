@@ -1,6 +1,5 @@
 import APNSModel
 import NIOCore
-import NIOHPACK
 
 /// An HTTP/2 connection to APNs, client side (RFC 9113): pure, no I/O, no clock.
 ///
@@ -55,8 +54,7 @@ struct ConnectionMachine {
 
     var input = ByteBuffer()
     var headerBlock: OpenHeaderBlock?
-    var decoder: HPACKDecoder
-    var reader = AnswerReader()
+    var reader: AnswerReader
     var writer: HeaderBlockWriter
     var ring: StreamRing
     var gauge: FloodGauge
@@ -88,12 +86,9 @@ struct ConnectionMachine {
         self.limits = limits
         let allocator = ByteBufferAllocator()
         output = allocator.buffer(capacity: 64 * 1_024)
-        // Until the peer acknowledges our table size of 0 it may use the initial 4,096 (RFC 7541 section 4.2).
-        decoder = HPACKDecoder(
-            allocator: allocator, maxDynamicTableSize: HeaderTable.maximumSize,
-            maxHeaderListSize: ConnectionLimits.headerListBytes)
+        reader = AnswerReader(allocator: allocator)
         writer = HeaderBlockWriter(authority: authority)
-        ring = StreamRing(maximumOpen: max(1, limits.concurrentStreams))
+        ring = StreamRing(maximumOpen: max(1, limits.concurrentStreams), firstID: limits.firstStreamID)
         gauge = FloodGauge(now: now)
         lastHeard = now
         settingsBy = now + limits.settingsTimeout
@@ -160,21 +155,27 @@ struct ConnectionMachine {
         writer.use(token.text)
     }
 
-    /// Opens a stream for a push; the caller has asked for an allowance. `false` when no stream can be opened, and then
-    /// nothing was written.
-    mutating func open(_ attempt: Attempt) -> Bool {
+    /// Opens a stream for each of these pushes, in their order; the caller has asked for an allowance.
+    ///
+    /// - Returns: How many streams were opened. For the pushes behind them none can be, and nothing was written.
+    mutating func open(_ attempts: [Attempt]) -> Int {
+        for index in attempts.indices {
+            guard open(attempts[index]) else { return index }
+        }
+        return attempts.count
+    }
+
+    private mutating func open(_ attempt: Attempt) -> Bool {
         guard phase == .open, let place = ring.open(sendWindow: peerInitialWindow, attempt) else { return false }
-        let request = attempt.push.request
         let id = ring[place].id
-        let start = output.writerIndex
-        output.writeFrameHeader(length: 0, type: FrameType.headers, flags: FrameFlag.endHeaders, streamID: id)
-        writer.write(request, into: &output)
-        let length = output.writerIndex - start - FrameHeader.size
-        output.setInteger(UInt32(length) << 8 | UInt32(FrameType.headers), at: start)
+        writer.write(attempt)
+        output.writeFrameHeader(
+            length: writer.block.count, type: FrameType.headers, flags: FrameFlag.endHeaders, streamID: id)
+        output.writeBytes(writer.block)
         gauge.streamOpened()
         provedAt = nil
-        earliestDeadline = min(earliestDeadline, attempt.push.answerBy)
-        let body = request.payload
+        earliestDeadline = min(earliestDeadline, attempt.answerBy)
+        let body = attempt.payload
         if body.count <= min(sendWindow, peerInitialWindow) {
             // A payload has at most 5,120 bytes, every peer takes frames of 16,384 (RFC 9113 section 4.2).
             output.writeFrameHeader(
@@ -199,7 +200,7 @@ struct ConnectionMachine {
             guard let place = ring.place(of: id), let attempt = ring[place].attempt, ring[place].unsent > 0 else {
                 continue
             }
-            let body = attempt.push.request.payload
+            let body = attempt.payload
             let size = min(ring[place].unsent, sendWindow, ring[place].sendWindow, FrameHeader.maximumPayload)
             if size > 0 {
                 let offset = body.count - ring[place].unsent

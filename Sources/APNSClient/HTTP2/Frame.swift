@@ -89,9 +89,9 @@ struct FrameHeader: Hashable {
 
 extension ByteBuffer {
     mutating func writeFrameHeader(length: Int, type: UInt8, flags: UInt8, streamID: UInt32) {
-        writeInteger(UInt32(length) << 8 | UInt32(type))
-        writeInteger(flags)
-        writeInteger(streamID)
+        // In two pieces, since each costs a check.
+        writeInteger(UInt64(length) << 40 | UInt64(type) << 32 | UInt64(flags) << 24 | UInt64(streamID >> 8))
+        writeInteger(UInt8(truncatingIfNeeded: streamID))
     }
 
     mutating func writeSettings(_ settings: [(id: UInt16, value: UInt32)]) {

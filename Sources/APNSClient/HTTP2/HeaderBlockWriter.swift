@@ -1,5 +1,4 @@
 import APNSModel
-import NIOCore
 
 /// Writes the header block of a push (RFC 7541), made for this one shape of request.
 ///
@@ -23,7 +22,15 @@ struct HeaderBlockWriter {
     private var startsAnew = false
     private var peerLimit = HeaderTable.maximumSize
 
-    // The fields after `:path` that repeat, as indices; valid until the next insertion into the table.
+    /// The block that was made last.
+    private(set) var block: [UInt8] = []
+
+    private let pathPrefix = Array("/3/device/".utf8)
+    /// A literal without indexing, and the length of its value.
+    private let idName: [UInt8]
+
+    // The fields before and after `:path` that repeat, as indices; valid until the next insertion into the table.
+    private var lastHead: [UInt8] = []
     private var runs: [RunKey: [UInt8]] = [:]
     private var lastTopic = ""
     private var lastPriority = PushPriority.high
@@ -31,6 +38,10 @@ struct HeaderBlockWriter {
 
     init(authority: String) {
         self.authority = authority
+        var idName: [UInt8] = []
+        idName.appendHPACKLiteralName(.id)
+        idName.append(36)
+        self.idName = idName
     }
 
     /// Which provider token the next blocks carry. A change empties the table: a token that is not used any more would
@@ -57,126 +68,130 @@ struct HeaderBlockWriter {
     private mutating func forgetRuns() {
         runs.removeAll(keepingCapacity: true)
         lastRun.removeAll(keepingCapacity: true)
+        lastHead.removeAll(keepingCapacity: true)
         lastTopic = ""
     }
 
-    mutating func write(_ request: PushRequest, into output: inout ByteBuffer) {
+    /// Makes the block of a push, in `block`.
+    mutating func write(_ push: Attempt) {
+        block.removeAll(keepingCapacity: true)
         if startsAnew {
             startsAnew = false
-            output.writeHPACKInteger(0, prefix: 5, pattern: 0x20)
-            if peerLimit > 0 { output.writeHPACKInteger(peerLimit, prefix: 5, pattern: 0x20) }
+            block.appendHPACKInteger(0, prefix: 5, pattern: 0x20)
+            if peerLimit > 0 { block.appendHPACKInteger(peerLimit, prefix: 5, pattern: 0x20) }
         }
-        output.writeInteger(0x8387 as UInt16)  // :method POST, :scheme https: entries 3 and 7 of the static table
-        writeShared(.authority, authority, into: &output)
-        writePath(request.destination.hex, into: &output)
-        writeRun(request, into: &output)
-        output.writeHPACKLiteralName(.id)
-        output.writeInteger(36 as UInt8)
-        output.writePushID(request.id)
-        if let seconds = request.expiration.headerValue { writeOwn(.expiration, String(seconds), into: &output) }
-        if let collapseID = request.collapseID { writeOwn(.collapseID, collapseID.text, into: &output) }
+        writeHead()
+        writePath(push.hex)
+        writeRun(push)
+        block.append(contentsOf: idName)
+        block.appendPushID(push.id)
+        if let seconds = push.expiration.headerValue { writeOwn(.expiration, String(seconds)) }
+        if let collapseID = push.collapseID { writeOwn(.collapseID, collapseID.text) }
     }
 
-    private func writePath(_ hex: String, into output: inout ByteBuffer) {
-        output.writeInteger(0x14 as UInt8)  // literal never indexed, with the name of entry 4 of the static table
-        let prefix = "/3/device/" as StaticString
-        output.writeHPACKInteger(prefix.utf8CodeUnitCount + hex.utf8.count, prefix: 7, pattern: 0)
-        output.writeStaticString(prefix)
-        output.writeString(hex)
+    private mutating func writeHead() {
+        if !lastHead.isEmpty { return block.append(contentsOf: lastHead) }
+        let start = block.count
+        block.append(contentsOf: [0x83, 0x87])  // :method POST, :scheme https: entries 3 and 7 of the static table
+        if writeShared(.authority, authority) { lastHead = Array(block[start...]) }
     }
 
-    private mutating func writeRun(_ request: PushRequest, into output: inout ByteBuffer) {
-        let topic = request.topic.text
-        if !lastRun.isEmpty, request.priority == lastPriority, topic == lastTopic {
-            output.writeBytes(lastRun)
+    private mutating func writePath(_ hex: String) {
+        block.append(0x14)  // literal never indexed, with the name of entry 4 of the static table
+        block.appendHPACKInteger(pathPrefix.count + hex.utf8.count, prefix: 7, pattern: 0)
+        block.append(contentsOf: pathPrefix)
+        block.append(contentsOf: hex.utf8)
+    }
+
+    private mutating func writeRun(_ push: Attempt) {
+        let (topic, priority) = (push.topicText, push.priority)
+        if !lastRun.isEmpty, priority == lastPriority, topic == lastTopic {
+            block.append(contentsOf: lastRun)
             return
         }
-        let key = RunKey(topic: topic, priority: request.priority)
+        let key = RunKey(topic: topic, priority: priority)
         if let run = runs[key] {
-            (lastTopic, lastPriority, lastRun) = (topic, request.priority, run)
-            output.writeBytes(run)
+            (lastTopic, lastPriority, lastRun) = (topic, priority, run)
+            block.append(contentsOf: run)
             return
         }
-        let start = output.writerIndex
-        var indexed = writeShared(.authorization, authorization, into: &output)
-        indexed = writeShared(.topic, topic, into: &output) && indexed
-        indexed = writeShared(.pushType, request.topic.pushType.rawValue, into: &output) && indexed
-        indexed = writeShared(.priority, String(request.priority.rawValue), into: &output) && indexed
-        guard indexed, runs.count < Self.maximumRuns,
-            let run = output.getBytes(at: start, length: output.writerIndex - start)
-        else { return }
+        let start = block.count
+        var indexed = writeShared(.authorization, authorization)
+        indexed = writeShared(.topic, topic) && indexed
+        indexed = writeShared(.pushType, push.topic.pushType.rawValue) && indexed
+        indexed = writeShared(.priority, String(priority.rawValue)) && indexed
+        guard indexed, runs.count < Self.maximumRuns else { return }
+        let run = Array(block[start...])
         runs[key] = run
-        (lastTopic, lastPriority, lastRun) = (topic, request.priority, run)
+        (lastTopic, lastPriority, lastRun) = (topic, priority, run)
     }
 
     /// A field that other pushes have as well: by index, or with its first appearance into the table, or as a literal
     /// when the table is full. Whether it was written as an index.
-    @discardableResult
-    private mutating func writeShared(_ name: HeaderName, _ value: String, into output: inout ByteBuffer) -> Bool {
+    private mutating func writeShared(_ name: HeaderName, _ value: String) -> Bool {
         if let index = table.index(of: name, value) {
-            output.writeHPACKInteger(index, prefix: 7, pattern: 0x80)
+            block.appendHPACKInteger(index, prefix: 7, pattern: 0x80)
             return true
         }
         if table.insert(name, value) {
             forgetRuns()
-            output.writeHPACKInteger(name.staticIndex, prefix: 6, pattern: 0x40)
+            block.appendHPACKInteger(name.staticIndex, prefix: 6, pattern: 0x40)
         } else {
-            output.writeHPACKInteger(name.staticIndex, prefix: 4, pattern: 0)
+            block.appendHPACKInteger(name.staticIndex, prefix: 4, pattern: 0)
         }
-        if name.staticIndex == 0 { output.writeHPACKString(name.rawValue) }
-        output.writeHPACKString(value)
+        if name.staticIndex == 0 { block.appendHPACKString(name.rawValue) }
+        block.appendHPACKString(value)
         return false
     }
 
-    private func writeOwn(_ name: HeaderName, _ value: String, into output: inout ByteBuffer) {
-        output.writeHPACKLiteralName(name)
-        output.writeHPACKString(value)
+    private mutating func writeOwn(_ name: HeaderName, _ value: String) {
+        block.appendHPACKLiteralName(name)
+        block.appendHPACKString(value)
     }
 }
 
-extension ByteBuffer {
+extension [UInt8] {
     /// RFC 7541 section 5.1.
-    mutating func writeHPACKInteger(_ value: Int, prefix: Int, pattern: UInt8) {
+    mutating func appendHPACKInteger(_ value: Int, prefix: Int, pattern: UInt8) {
         let most = 1 << prefix - 1
         guard value >= most else {
-            writeInteger(pattern | UInt8(value))
+            append(pattern | UInt8(value))
             return
         }
-        writeInteger(pattern | UInt8(most))
+        append(pattern | UInt8(most))
         var rest = value - most
         while rest >= 128 {
-            writeInteger(UInt8(rest & 127) | 128)
+            append(UInt8(rest & 127) | 128)
             rest >>= 7
         }
-        writeInteger(UInt8(rest))
+        append(UInt8(rest))
     }
 
     /// RFC 7541 section 5.2, without Huffman coding.
-    mutating func writeHPACKString(_ text: String) {
-        writeHPACKInteger(text.utf8.count, prefix: 7, pattern: 0)
-        writeString(text)
+    mutating func appendHPACKString(_ text: String) {
+        appendHPACKInteger(text.utf8.count, prefix: 7, pattern: 0)
+        append(contentsOf: text.utf8)
     }
 
     /// A literal field without indexing, up to its value (RFC 7541 section 6.2.2).
-    mutating func writeHPACKLiteralName(_ name: HeaderName) {
-        writeInteger(0 as UInt8)
-        writeHPACKString(name.rawValue)
+    mutating func appendHPACKLiteralName(_ name: HeaderName) {
+        append(0)
+        appendHPACKString(name.rawValue)
     }
 
-    mutating func writePushID(_ id: PushID) {
-        writeWithUnsafeMutableBytes(minimumWritableBytes: 36) { target in
-            var offset = 0
+    /// The 36 characters of an id; as `PushID.write`, for the one place that writes an id per push.
+    mutating func appendPushID(_ id: PushID) {
+        let start = count
+        append(contentsOf: repeatElement(UInt8(ascii: "-"), count: 36))
+        withUnsafeMutableBufferPointer { bytes in
+            var offset = start
             for digit in 0..<32 {
-                if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
-                    target[offset] = UInt8(ascii: "-")
-                    offset += 1
-                }
+                if digit == 8 || digit == 12 || digit == 16 || digit == 20 { offset += 1 }
                 let word = digit < 16 ? id.high : id.low
                 let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - digit % 16 * 4)) & 15
-                target[offset] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+                bytes[offset] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
                 offset += 1
             }
-            return offset
         }
     }
 }

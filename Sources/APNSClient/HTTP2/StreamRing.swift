@@ -42,10 +42,11 @@ struct StreamRing {
     private(set) var streams: [PushStream]
     private let mask: Int
     private(set) var openCount = 0
-    private(set) var nextID: UInt32 = 1
+    private(set) var nextID: UInt32
 
     /// - Parameter maximumOpen: Twice as many places are made, so that a free one is always near.
-    init(maximumOpen: Int) {
+    init(maximumOpen: Int, firstID: UInt32 = 1) {
+        nextID = firstID
         var size = 4
         while size < maximumOpen * 2 { size *= 2 }
         streams = Array(repeating: PushStream(), count: size)
@@ -72,7 +73,7 @@ struct StreamRing {
         streams[place].id = nextID
         streams[place].phase = .waiting
         streams[place].sendWindow = sendWindow
-        streams[place].deadline = attempt.push.answerBy
+        streams[place].deadline = attempt.answerBy
         streams[place].attempt = attempt
         nextID += 2
         openCount += 1

@@ -1,29 +1,47 @@
 import APNSModel
 
-/// A push in the client's hands, with who waits for it. Its completion is called exactly once.
-final class PendingPush: Sendable {
+/// Pushes that were submitted together, in the client's hands, with who waits for them: told exactly once of each.
+///
+/// One object for all of them: a push of many costs no allocation of its own.
+final class PendingBatch: Sendable {
     typealias Completion = @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void
 
-    let push: Push
-    /// For the observer, if there is one.
-    let trace: PushTrace?
-    private let index: Int
-    private let completion: Completion
-
-    init(_ push: Push, index: Int, trace: PushTrace? = nil, completion: @escaping Completion) {
-        self.push = push
-        self.trace = trace
-        self.index = index
-        self.completion = completion
+    private enum Waiter: Sendable {
+        case completion(Completion)
+        /// For a single push: without a closure around it, which would be an allocation. Unchecked for the same reason.
+        case continuation(UnsafeContinuation<Result<PushAnswer, PushFailure>, Never>)
     }
 
-    func complete(_ result: Result<PushAnswer, PushFailure>) {
-        trace?.completed(result)
-        completion(index, result)
+    let pushes: [Push]
+    /// For the observer, one for each push; empty without one.
+    private let traces: [PushTrace]
+    private let waiter: Waiter
+
+    init(_ pushes: [Push], traces: [PushTrace] = [], completion: @escaping Completion) {
+        self.pushes = pushes
+        self.traces = traces
+        waiter = .completion(completion)
     }
 
-    func fail(_ code: PushFailure.Code, _ detail: String) {
-        complete(.failure(PushFailure(code, detail)))
+    init(
+        one pushes: [Push], traces: [PushTrace],
+        continuation: UnsafeContinuation<Result<PushAnswer, PushFailure>, Never>
+    ) {
+        self.pushes = pushes
+        self.traces = traces
+        waiter = .continuation(continuation)
+    }
+
+    func wasSent(_ index: Int, at now: MonotonicTime) {
+        if !traces.isEmpty { traces[index].sent(at: now) }
+    }
+
+    func complete(_ index: Int, _ result: Result<PushAnswer, PushFailure>) {
+        if !traces.isEmpty { traces[index].completed(result) }
+        switch waiter {
+        case .completion(let completion): completion(index, result)
+        case .continuation(let continuation): continuation.resume(returning: result)
+        }
     }
 }
 
@@ -42,15 +60,45 @@ struct Attempt: Sendable {
     /// restarted may say GOAWAY on one connection after the other, and the caller shall see nothing of it.
     static let maximumRefusals: UInt8 = 4
 
-    let pending: PendingPush
+    private let batch: PendingBatch
+    private let index: Int
     var resent: Resent = []
     /// How often the peer did not process it.
     var refusals: UInt8 = 0
     /// Its place among all pushes of its pool.
     var order: UInt64 = 0
 
-    var push: Push { pending.push }
+    /// The push at that index.
+    init(_ batch: PendingBatch, _ index: Int) {
+        self.batch = batch
+        self.index = index
+    }
+
+    // One by one: a copy of the whole counts references to each of its parts.
+    var hex: String { batch.pushes[index].request.destination.hex }
+    var topic: Topic { batch.pushes[index].request.topic }
+    var topicText: String { batch.pushes[index].request.topic.text }
+    var id: PushID { batch.pushes[index].request.id }
+    var expiration: PushExpiration { batch.pushes[index].request.expiration }
+    var collapseID: CollapseID? { batch.pushes[index].request.collapseID }
+    var payload: [UInt8] { batch.pushes[index].request.payload }
+    var priority: PushPriority { batch.pushes[index].request.priority }
+    var sendBefore: MonotonicTime { batch.pushes[index].sendBefore }
+    var answerBy: MonotonicTime { batch.pushes[index].answerBy }
+
     var wasResent: Bool { !resent.isEmpty || refusals > 0 }
+
+    func wasSent(at now: MonotonicTime) {
+        batch.wasSent(index, at: now)
+    }
+
+    func complete(_ result: Result<PushAnswer, PushFailure>) {
+        batch.complete(index, result)
+    }
+
+    func fail(_ code: PushFailure.Code, _ detail: String) {
+        complete(.failure(PushFailure(code, detail)))
+    }
 }
 
 /// What came of a push on one stream of one connection.

@@ -49,9 +49,9 @@ final class ConnectionPool: ConnectionOwner {
 
     private var now: MonotonicTime { context.time.monotonic() }
 
-    func submit(_ attempts: [Attempt]) {
-        let now = now
-        perform(state.withLock { $0.machine.enqueue(attempts, now: now) })
+    /// Takes the pushes of a batch at these indices.
+    func submit(_ batch: PendingBatch, _ indices: Range<Int>) {
+        perform(state.withLock { $0.machine.enqueue(indices.lazy.map { Attempt(batch, $0) }, now: now) })
         reportQueue()
     }
 
@@ -119,6 +119,10 @@ final class ConnectionPool: ConnectionOwner {
         perform(state.withLock { $0.machine.requeue(attempts, now: now) })
     }
 
+    func connectionHasRoom(_ connection: PoolMachine.ConnectionID) {
+        state.withLock { $0.machine.hasRoom(connection) }
+    }
+
     func connectionIsReady(_ connection: PoolMachine.ConnectionID) {
         state.withLock { state in
             state.machine.ready(connection)
@@ -161,7 +165,7 @@ final class ConnectionPool: ConnectionOwner {
     // MARK: Acting
 
     private func perform(_ actions: PoolMachine.Actions) {
-        for (attempt, failure) in actions.fail { attempt.pending.complete(.failure(failure)) }
+        for (attempt, failure) in actions.fail { attempt.complete(.failure(failure)) }
         if let id = actions.wake { state.withLock { $0.connections[id] }?.wake() }
         if let id = actions.drain { state.withLock { $0.connections[id] }?.drain() }
         if let dial = actions.dial {

@@ -86,7 +86,8 @@ struct PoolMachine {
 
     // MARK: Pushes
 
-    mutating func enqueue(_ attempts: some Collection<Attempt>, now: MonotonicTime) -> Actions {
+    /// - Parameter now: Not asked for while a connection is about to take what waits: reading a clock costs something.
+    mutating func enqueue(_ attempts: some Collection<Attempt>, now: @autoclosure () -> MonotonicTime) -> Actions {
         var actions = Actions()
         for attempt in attempts {
             if stage != .running {
@@ -96,7 +97,7 @@ struct PoolMachine {
                 actions.fail.append((attempt, PushFailure(.overloaded, detail)))
             }
         }
-        serve(now, &actions)
+        serve(now(), &actions)
         return actions
     }
 
@@ -121,19 +122,18 @@ struct PoolMachine {
         guard stage == .running, let index = places.firstIndex(where: { $0.readyID == id }) else { return actions }
         var bytes = allowance.bytes
         var isHeld = allowance.isHeld
-        while batch.count < min(allowance.streams, Self.batchSize), let attempt = queue.next {
-            guard now < attempt.push.sendBefore else {
+        while batch.count < min(allowance.streams, Self.batchSize), let next = queue.next {
+            guard now < next.sendBefore else {
                 if let ended = queue.removeNext() { actions.fail.append((ended, expiry(ended))) }
                 continue
             }
             // The first one goes even if it does not fit the window whole: the rest of it follows when the peer allows,
             // and no peer can stop a queue with a window that is small for good.
-            let size = attempt.push.request.payload.count
-            guard size <= bytes || batch.isEmpty else {
+            guard next.size <= bytes || batch.isEmpty else {
                 isHeld = true
                 break
             }
-            bytes -= size
+            bytes -= next.size
             if let taken = queue.removeNext() { batch.append(taken) }
         }
         let hasRoom = batch.count < allowance.streams && (queue.isEmpty || batch.count == Self.batchSize)
@@ -146,6 +146,13 @@ struct PoolMachine {
         }
         serve(now, &actions)
         return actions
+    }
+
+    /// The connection takes pushes, and pulls as soon as it has told what came of those it had: who sends the next one
+    /// because of that finds it here. Nobody needs to be woken for it, and no other connection made.
+    mutating func hasRoom(_ id: ConnectionID) {
+        guard let index = places.firstIndex(where: { $0.readyID == id }) else { return }
+        places[index] = .ready(id, .pulling)
     }
 
     /// The connection has nothing to do; if it is not needed, it goes.
@@ -184,21 +191,22 @@ struct PoolMachine {
     }
 
     /// Finds somebody for what waits, unless somebody is about to take it.
-    private mutating func serve(_ now: MonotonicTime, _ actions: inout Actions) {
+    private mutating func serve(_ now: @autoclosure () -> MonotonicTime, _ actions: inout Actions) {
         guard !queue.isEmpty, stage == .running else { return }
         if !timerArmed {
             timerArmed = true
             actions.armTimer = true
         }
+        if places.contains(where: \.isPulling) { return }
+        let now = now()
         var mayDial = dialNotBefore.map { $0 <= now } ?? true
         var hungry: Int?
         for (index, place) in places.enumerated() {
             switch place {
-            case .ready(_, .pulling): return
             case .ready(_, .hungry): hungry = hungry ?? index
             case .ready(_, .held(let since)): mayDial = mayDial && now - since >= Self.patience
             case .dialing: mayDial = false
-            case .ready(_, .full), .vacant: continue
+            case .ready(_, .full), .ready(_, .pulling), .vacant: continue
             }
         }
         if let hungry, let id = places[hungry].readyID {
@@ -277,6 +285,10 @@ extension PoolMachine.Place {
 
     var readyID: PoolMachine.ConnectionID? {
         if case .ready(let id, _) = self { id } else { nil }
+    }
+
+    var isPulling: Bool {
+        if case .ready(_, .pulling) = self { true } else { false }
     }
 
     var heldSince: MonotonicTime? {

@@ -33,7 +33,7 @@ struct PushQueue {
         var attempt = attempt
         attempt.order = nextOrder
         let isTaken =
-            switch attempt.push.request.priority {
+            switch attempt.priority {
             case .high: high.append(attempt, limit: limits.waiting)
             case .low, .lowest: low.append(attempt, limit: limits.waiting)
             }
@@ -44,12 +44,14 @@ struct PushQueue {
     /// Takes pushes back to where they stood. The limit does not hold for them, since they were within it before; there
     /// are never more than open streams.
     mutating func giveBack(_ attempts: [Attempt]) {
-        high.giveBack(attempts.filter { $0.push.request.priority == .high })
-        low.giveBack(attempts.filter { $0.push.request.priority != .high })
+        high.giveBack(attempts.filter { $0.priority == .high })
+        low.giveBack(attempts.filter { $0.priority != .high })
     }
 
-    /// The push that leaves next.
-    var next: Attempt? { takesLow ? low.entries.first?.attempt : high.entries.first?.attempt }
+    /// What must be known of the push that leaves next.
+    var next: (sendBefore: MonotonicTime, size: Int)? {
+        takesLow ? low.next : high.next
+    }
 
     /// Takes the push that leaves next.
     mutating func removeNext() -> Attempt? {
@@ -80,15 +82,24 @@ struct PushQueue {
 extension PushQueue {
     /// The pushes of one priority, in the order of their arrival.
     private struct Line {
-        /// The time lies beside the push, so that looking for what is over touches nothing else.
+        /// What is asked of every push lies beside it, so that looking for what is over touches nothing else.
         struct Entry {
             let attempt: Attempt
             let sendBefore: MonotonicTime
+            /// Of its payload.
+            let size: Int
 
             init(_ attempt: Attempt) {
                 self.attempt = attempt
-                sendBefore = attempt.push.sendBefore
+                sendBefore = attempt.sendBefore
+                size = attempt.payload.count
             }
+        }
+
+        var next: (sendBefore: MonotonicTime, size: Int)? {
+            guard !entries.isEmpty else { return nil }
+            let index = entries.startIndex
+            return (entries[index].sendBefore, entries[index].size)
         }
 
         private static let never = MonotonicTime(nanoseconds: .max)

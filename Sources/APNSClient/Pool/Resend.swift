@@ -13,6 +13,8 @@ struct Resend {
         case replace
         /// Its provider token expired.
         case renewToken(apnsDate: UnixTime?)
+        /// Its provider token was issued in the future, because our clock is ahead.
+        case correctToken(apnsDate: UnixTime)
         /// Its provider token changed too often.
         case keepToken
     }
@@ -25,10 +27,21 @@ struct Resend {
     let fate: Fate
     let effect: Effect
 
-    init(_ settlement: Settlement, now: MonotonicTime) {
+    /// How far our clock may be ahead of APNs's before a refused provider token is put down to it.
+    private static let clockTolerance = Duration.seconds(60)
+
+    /// - Parameter clockSkew: How far APNs's clock is ahead of ours, where it is known.
+    init(_ settlement: Settlement, now: MonotonicTime, clockSkew: Duration? = nil) {
         let attempt = settlement.attempt
         switch settlement.outcome {
-        case .answered(let answer): self.init(attempt, answer, now)
+        case .answered(let answer):
+            if answer.reason == .known(.invalidProviderToken), let date = answer.date, let clockSkew,
+                clockSkew < .zero - Self.clockTolerance
+            {
+                self.init(attempt, .renewedToken, .correctToken(apnsDate: date), answer, now)
+            } else {
+                self.init(attempt, answer, now)
+            }
         case .refused(let detail): self.init(attempt, refused: detail, now)
         case .unknown(let detail): self.init(.complete(.failure(PushFailure(.unknownFate, detail))))
         }
@@ -36,7 +49,7 @@ struct Resend {
 
     private init(_ attempt: Attempt, refused detail: String, _ now: MonotonicTime) {
         effect = .none
-        guard attempt.refusals < Attempt.maximumRefusals, now < attempt.push.sendBefore else {
+        guard attempt.refusals < Attempt.maximumRefusals, now < attempt.sendBefore else {
             fate = .complete(.failure(PushFailure(.refusedByPeer, detail)))
             return
         }
@@ -67,7 +80,7 @@ struct Resend {
         _ attempt: Attempt, _ reason: Attempt.Resent, _ effect: Effect, _ answer: PushAnswer, _ now: MonotonicTime
     ) {
         self.effect = effect
-        guard !attempt.resent.contains(reason), now < attempt.push.sendBefore else {
+        guard !attempt.resent.contains(reason), now < attempt.sendBefore else {
             fate = .complete(.success(answer))
             return
         }

@@ -14,8 +14,6 @@ struct ActionBody: Decodable {
     let activity: String?
     let staleDate: Double?
     let relevance: Double?
-    let basedOn: Int?
-    let dismissAt: Double?
     let dismissNow: Bool?
 
     private static let plain: [String: PhoneAction] = [
@@ -23,15 +21,15 @@ struct ActionBody: Decodable {
         "forceQuit": .forceQuit, "uninstall": .uninstall, "install": .install, "allow": .allow, "offline": .offline,
         "online": .online,
         "lock": .lock, "unlock": .unlock, "rotatePushToStartToken": .rotatePushToStartToken,
-        "rotateDeviceToken": .rotateDeviceToken,
+        "rotateDeviceToken": .rotateDeviceToken, "spendBudget": .spendBudget,
     ]
 
     private static let fields: [String: Set<String>] = [
         "swipe": ["localID"], "rotateUpdateToken": ["localID"], "setActivitiesEnabled": ["isOn"],
         "setFrequentPushes": ["isOn"], "signIn": ["user"], "setNotificationAuthorization": ["status"],
         "startLocally": ["attributesType", "attributes", "contentState", "activity", "staleDate", "relevance"],
-        "updateLocally": ["localID", "contentState", "staleDate", "basedOn"],
-        "endLocally": ["localID", "contentState", "dismissAt", "dismissNow"],
+        "updateLocally": ["localID", "contentState", "staleDate"],
+        "endLocally": ["localID", "contentState", "dismissNow"],
     ]
 
     static func parse(_ value: JSONValue) throws -> PhoneAction {
@@ -63,18 +61,10 @@ struct ActionBody: Decodable {
             return .updateLocally(
                 PhoneAction.LocalUpdate(
                     localID: try need(localID, "localID"), contentState: try need(contentState, "contentState"),
-                    staleDate: staleDate.map { .bounded(seconds: $0) }, basedOn: basedOn))
+                    staleDate: staleDate.map { .bounded(seconds: $0) }))
         case "endLocally":
-            let dismissal: Dismissal =
-                if dismissNow == true {
-                    .immediate
-                } else if let dismissAt {
-                    .at(.bounded(seconds: dismissAt))
-                } else {
-                    .systemDefault
-                }
             return .endLocally(
-                localID: try need(localID, "localID"), contentState: contentState, dismissal: dismissal)
+                localID: try need(localID, "localID"), contentState: contentState, isImmediate: dismissNow ?? false)
         default: throw SimulatorError(.badValue, "`action` is none that there is")
         }
     }

@@ -103,7 +103,6 @@ struct PhonesBody: Decodable {
     let isOnline: Bool?
     let asksToAllow: Bool?
     let noticesInBackground: Bool?
-    let runsClient: Bool?
     let startsWantedCards: Bool?
     let clockSkew: Double?
     let activityTypes: [String]?
@@ -154,7 +153,6 @@ struct PhonesBody: Decodable {
         phone.isOnline = isOnline ?? phone.isOnline
         phone.asksToAllow = asksToAllow ?? phone.asksToAllow
         phone.noticesInBackground = noticesInBackground ?? phone.noticesInBackground
-        phone.runsClient = runsClient ?? phone.runsClient
         phone.startsWantedCards = startsWantedCards ?? phone.startsWantedCards
         phone.clockSkew = .bounded(seconds: clockSkew ?? 0)
         for name in activityTypes ?? known.map(\.name) {
@@ -164,8 +162,12 @@ struct PhonesBody: Decodable {
     }
 }
 
+/// Rules one by one, or those of a profile.
 struct FaultsBody: Decodable {
-    let faults: [Rule]
+    let faults: [Rule]?
+    let profile: String?
+    /// Over which the profile goes.
+    let seconds: Double?
 
     struct Rule: Decodable {
         let effect: String
@@ -183,10 +185,21 @@ struct FaultsBody: Decodable {
         let every: Int?
         let count: Int?
         let probability: Double?
+        let after: Double?
         let lasting: Double?
     }
 
     func rules() throws(SimulatorError) -> [FaultRule] {
+        if let profile {
+            guard faults == nil, let profile = FaultProfile(rawValue: profile) else {
+                let names = FaultProfile.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+                throw SimulatorError(.badValue, "either `faults`, or `profile`, which is one of \(names)")
+            }
+            return profile.rules(over: seconds.map { .bounded(seconds: $0) } ?? FaultProfile.usual)
+        }
+        guard let faults, seconds == nil else {
+            throw SimulatorError(.badValue, "either `faults`, or `profile` and `seconds`")
+        }
         guard faults.count <= FaultList.capacity else {
             throw SimulatorError(.badValue, "at most \(FaultList.capacity) faults")
         }
@@ -207,6 +220,7 @@ extension FaultsBody.Rule {
         rule.skip = max(0, skip ?? 0)
         rule.every = max(1, every ?? 1)
         rule.count = count
+        rule.after = .bounded(seconds: after ?? 0)
         rule.lasting = lasting.map { .bounded(seconds: $0) }
         rule.probability = probability ?? 1
         return rule

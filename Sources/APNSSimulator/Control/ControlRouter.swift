@@ -16,14 +16,15 @@ internal import NIOCore
 /// - `DELETE /v1/keys/{keyID}` → 204
 /// - `POST /v1/phones`: `user`, `bundleID`, `count?`, `id?`, `environment?`, `iOS?`, `appVersion?`, `build?`, `model?`,
 ///   `timeZone?`, `locale?`, `activitiesEnabled?`, `frequentPushesEnabled?`, `notificationAuthorization?`, `appState?`,
-///   `isLocked?`, `isOnline?`, `asksToAllow?`, `noticesInBackground?`, `runsClient?`,
-///   `startsWantedCards?`, `clockSkew?`, `activityTypes?` → 201
+///   `isLocked?`, `isOnline?`, `asksToAllow?`, `noticesInBackground?`, `startsWantedCards?`,
+///   `clockSkew?`, `activityTypes?` → 201
 ///   `phones`: their ids; with `count` over 1, `id` and `user` get `-1`, `-2` … appended
 /// - `GET /v1/phones?after=&limit=` → `phones`: `id`, `user`, `running`, `appState`, `isOnline`; in the order in which
 ///   they were made
 /// - `GET /v1/phones/{phone}` → `id`, `lockScreen`, `log`; tokens are masked
 /// - `GET /v1/phones/{phone}/tokens` → `device`, `pushToStart`, `update` by local id, in full
-/// - `POST /v1/phones/{phone}/actions`: `action` and its fields, see below → `localID` of a new card, else empty
+/// - `POST /v1/phones/{phone}/actions`: `action` and its fields, see below
+///   → `localID` of a card that was made at once (an app that has a backend tells it first), else empty
 /// - `POST /v1/crowd`: `name`, `count`, `bundleID`, `attributesType`, `environment?` → 201 the totals; the tokens
 ///   follow from the name, see `CrowdTokens`
 /// - `GET /v1/crowd/{name}?state=` → the totals, and `holding`: `digest` and `members` of the 16 content states that
@@ -34,8 +35,9 @@ internal import NIOCore
 /// - `DELETE /v1/crowd/{name}` → 204
 /// - `POST /v1/clock/advance`: `seconds` → `now`, `aheadSeconds`
 /// - `GET /v1/faults` → `faults`
-/// - `PUT /v1/faults`: `faults`: `effect` and its fields, `phone?`, `tokenPrefix?`, `event?`, `topic?`, `skip?`,
-///   `every?`, `count?`, `probability?`, `lasting?` → 204; the first rule that fits decides
+/// - `PUT /v1/faults`: `profile` (`bad-day`) and `seconds?`, or
+///   `faults`: `effect` and its fields, `phone?`, `tokenPrefix?`, `event?`, `topic?`, `skip?`,
+///   `every?`, `count?`, `probability?`, `after?`, `lasting?` → 204; the first rule that fits decides
 /// - `DELETE /v1/faults` → 204
 /// - `POST /v1/connections/go-away`: `reason?`, `lastStreamID?` → 204; every connection gets GOAWAY
 /// - `POST /v1/connections/streams`: `streams` → 204; every open connection has that many from now on
@@ -44,12 +46,13 @@ internal import NIOCore
 /// - `GET /v1/changes?phone=` → server-sent events `phone` and `push`
 ///
 /// Actions: `foreground`, `background`, `launch`, `kill`, `forceQuit`, `uninstall`, `allow`, `offline`, `online`,
-/// `lock`, `unlock`, `rotatePushToStartToken`, `rotateDeviceToken`; `swipe` and `rotateUpdateToken` with `localID?`;
+/// `lock`, `unlock`, `rotatePushToStartToken`, `rotateDeviceToken`, `spendBudget`;
+/// `swipe` and `rotateUpdateToken` with `localID?`;
 /// `setActivitiesEnabled` and `setFrequentPushes` with `isOn`; `setNotificationAuthorization` with `status`;
 /// `signIn` with `user?`; `startLocally` with
 /// `attributesType`, `attributes`, `contentState`, `activity?`, `staleDate?`, `relevance?`; `updateLocally` with
-/// `localID`, `contentState`, `staleDate?`, `basedOn?`; `endLocally` with `localID`, `contentState?`, `dismissAt?`,
-/// `dismissNow?`. Dates of actions are seconds since 1970.
+/// `localID`, `contentState`, `staleDate?`; `endLocally` with `localID`, `contentState?`, `dismissNow?`.
+/// Dates of actions are seconds since 1970.
 ///
 /// Effects of faults: `refuse` with `status` and `reason`; `stall`; `refuseStream`; `loseAnswer` with `loss` (`reset`,
 /// `close`, `abort`, `silence`); `slow` with `seconds`; `goAway` with `reason` and `last` (`this`, `previous` or a

@@ -80,6 +80,7 @@ extension FaultRule {
         object["skip"] = skip == 0 ? nil : .init(skip)
         object["every"] = every == 1 ? nil : .init(every)
         object["count"] = count.map { .init($0) }
+        object["after"] = after == .zero ? nil : JSONNumber(after / .seconds(1)).map(JSONValue.number)
         object["lasting"] = lasting.flatMap { JSONNumber($0 / .seconds(1)) }.map(JSONValue.number)
         object["probability"] = JSONNumber(probability).map(JSONValue.number)
         return .object(object)

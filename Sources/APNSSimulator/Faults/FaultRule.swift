@@ -18,7 +18,9 @@ public struct FaultRule: Sendable, Hashable {
     public var count: Int?
     /// How likely a push that fits is met, from 0 to 1.
     public var probability = 1.0
-    /// How long it is in force from the moment it is ordered, on the simulator's clock; without end when `nil`.
+    /// How long after it was ordered it comes into force, on the simulator's clock.
+    public var after = Duration.zero
+    /// How long it is in force from then on; without end when `nil`.
     public var lasting: Duration?
     /// What happens.
     public var effect: Effect
@@ -98,7 +100,9 @@ struct FaultList: Sendable {
     ) -> FaultRule.Effect? {
         guard !rules.isEmpty else { return nil }
         for (index, rule) in rules.enumerated() where rule.fits(arrival, phone: phone) {
-            if let lasting = rule.lasting, now - since >= lasting { continue }
+            let elapsed = now - since
+            guard elapsed >= rule.after else { continue }
+            if let lasting = rule.lasting, elapsed - rule.after >= lasting { continue }
             fitted[index] += 1
             guard fitted[index] > rule.skip, rule.count.map({ met[index] < $0 }) ?? true else { continue }
             guard (fitted[index] - rule.skip).isMultiple(of: max(1, rule.every)) else { continue }

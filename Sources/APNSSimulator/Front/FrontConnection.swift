@@ -98,6 +98,9 @@ final class FrontConnection: ChannelDuplexHandler {
     /// A peer that breaks the protocol or goes away is its own affair; the handler below has said GOAWAY already.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is NIOHTTP2Errors.StreamError || error is NIOHTTP2Errors.NoSuchStream { return }
+        // Behind our GOAWAY come frames that the peer sent before it read it (RFC 9113 section 6.8). The handler below
+        // would answer the DATA among them with a GOAWAY of its own, which it then finds to be raised.
+        if error is NIOHTTP2Errors.RaisedGoawayLastStreamID, lastStreamID != nil { return }
         context.close(promise: nil)
     }
 

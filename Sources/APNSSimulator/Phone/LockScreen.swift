@@ -92,10 +92,8 @@ public struct Card: Sendable, Hashable {
     public internal(set) var channel: ChannelID?
     /// The server's name for it, when the app said one.
     public let activity: String?
-    /// The server's revision that the app's last local update was based on.
-    var basedOn: Int?
-    /// Whether the backend was not yet told of the present state.
-    var isUnreported = false
+    /// Whether the app has not noticed yet what it is like now.
+    var isUnnoticed = false
     /// Whether the app's process was there when the card went away, so that it knows why.
     var wasWitnessed = true
 }
@@ -147,7 +145,6 @@ public struct DeviceLogEntry: Sendable, Hashable {
         case olderThanShown = "older-than-shown"
         case pushToStartBudget = "push-to-start-budget"
         case replacedInStore = "replaced-in-store"
-        case reportLost = "report-lost"
         case staleAtStart = "stale-at-start"
         case timestampAhead = "timestamp-ahead"
         case timestampMissing = "timestamp-missing"

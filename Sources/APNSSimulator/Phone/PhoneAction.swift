@@ -33,12 +33,14 @@ public enum PhoneAction: Sendable, Hashable {
     case rotatePushToStartToken
     /// iOS replaces the device token.
     case rotateDeviceToken
-    /// The app, on the screen, starts a Live Activity.
+    /// The phone has had its high-priority pushes of this hour: further ones wait or are dropped.
+    case spendBudget
+    /// The app, on the screen, starts a Live Activity; one that has a backend tells it first.
     case startLocally(LocalStart)
     /// The app, running, updates one.
     case updateLocally(LocalUpdate)
     /// The app, running, ends one.
-    case endLocally(localID: String, contentState: JSONObject? = nil, dismissal: Dismissal = .systemDefault)
+    case endLocally(localID: String, contentState: JSONObject? = nil, isImmediate: Bool = false)
     /// The person's switch; a change ends every card.
     case setActivitiesEnabled(Bool)
     /// The person's switch; a change ends every card.
@@ -62,7 +64,8 @@ public enum PhoneAction: Sendable, Hashable {
         public var staleDate: UnixTime?
         /// Its place among the app's cards.
         public var relevance: Double
-        /// The broadcast channel it subscribes to, instead of an update token (`PushType.channel`, iOS 18).
+        /// The broadcast channel it subscribes to, instead of an update token (`PushType.channel`, iOS 18). The app
+        /// starts such a card without its client, which only follows it.
         public var channel: ChannelID?
 
         /// A start with what it needs.
@@ -88,15 +91,12 @@ public enum PhoneAction: Sendable, Hashable {
         public var contentState: JSONObject
         /// When it becomes stale; `nil` for never.
         public var staleDate: UnixTime?
-        /// The server's revision that the app changed, if it knows one.
-        public var basedOn: Int?
 
         /// A change with what it needs.
-        public init(localID: String, contentState: JSONObject, staleDate: UnixTime? = nil, basedOn: Int? = nil) {
+        public init(localID: String, contentState: JSONObject, staleDate: UnixTime? = nil) {
             self.localID = localID
             self.contentState = contentState
             self.staleDate = staleDate
-            self.basedOn = basedOn
         }
     }
 }

@@ -137,9 +137,6 @@ public struct PhoneSpecification: Sendable {
     public var noticesInBackground = false
     /// Whether the app starts cards itself that the backend would have on this phone, while it is on the screen.
     public var startsWantedCards = true
-    /// Whether the app runs `LiveActivityClient`: registration, reports, local starts and what answers bring are its
-    /// own. Else the app only reports what happens.
-    public var runsClient = false
     /// How far this phone's clock is ahead of everybody's; negative when it is behind.
     public var clockSkew = Duration.zero
     /// The activity types the app knows; a start of another is dropped.

@@ -12,6 +12,7 @@ extension VirtualPhone {
         settle(to: local)
         present = local
         let localID = try act(action, at: local)
+        tick(at: local)
         effects.append(.changed)
         return (localID, takeEffects())
     }
@@ -41,16 +42,17 @@ extension VirtualPhone {
         case .rotateDeviceToken:
             retire(deviceToken, .replaced, at: now)
             issueDeviceToken()
-            if wake(at: now) { reportDevice() }
+            if wake(at: now) { tellFacts(at: now) }
+        case .spendBudget: spendBudget(at: now)
         case .startLocally(let start): return try startLocally(start, at: now)
         case .updateLocally(let update): try updateLocally(update, at: now)
-        case .endLocally(let localID, let contentState, let dismissal):
-            try endLocally(localID, contentState, dismissal, at: now)
+        case .endLocally(let localID, let contentState, let isImmediate):
+            try endLocally(localID, contentState, isImmediate: isImmediate, at: now)
         case .setActivitiesEnabled(let isOn): setActivitiesEnabled(isOn, at: now)
         case .setFrequentPushes(let isOn): setFrequentPushes(isOn, at: now)
         case .setNotificationAuthorization(let status):
             profile.notificationAuthorization = status
-            if profile.appState.runs { reportDevice() }
+            if profile.appState.runs { tellFacts(at: now) }
         case .signIn(let user): signIn(user, at: now)
         }
         return nil
@@ -81,12 +83,12 @@ extension VirtualPhone {
         }
     }
 
-    private mutating func stop(_ state: AppState) {
+    mutating func stop(_ state: AppState) {
         profile.appState = state
         killClient()
         // What the process had not noticed yet, nobody saw.
-        for index in cards.indices where cards[index].isUnreported { cards[index].wasWitnessed = false }
-        for index in dismissed.indices where dismissed[index].isUnreported { dismissed[index].wasWitnessed = false }
+        for index in cards.indices where cards[index].isUnnoticed { cards[index].wasWitnessed = false }
+        for index in dismissed.indices where dismissed[index].isUnnoticed { dismissed[index].wasWitnessed = false }
     }
 
     private mutating func uninstall(at now: UnixTime) {
@@ -107,6 +109,7 @@ extension VirtualPhone {
         isInstalled = true
         installations += 1
         disk = RegistrationMemory(device: "\(id.text)-\(installations)")
+        keychain = PhoneCredentials()
         dismissed = []
         issueDeviceToken()
         issuePushToStartToken()
@@ -115,15 +118,9 @@ extension VirtualPhone {
     }
 
     private mutating func signIn(_ user: String?, at now: UnixTime) {
-        guard !profile.runsClient else {
-            profile.user = user ?? ""
-            // The person does so in the app.
-            if wake(at: now) { identify(at: now) }
-            return
-        }
-        if !profile.user.isEmpty, profile.user != user { send(.signOut) }
         profile.user = user ?? ""
-        if profile.appState.runs { reportEverything(at: now) }
+        // The person does so in the app.
+        if wake(at: now) { identify(at: now) }
     }
 
     // MARK: Tokens and switches
@@ -132,9 +129,9 @@ extension VirtualPhone {
         handsOutTokens = true
         for index in cards.indices where cards[index].state.isRunning && cards[index].token == nil {
             issueUpdateToken(index)
-            cards[index].isUnreported = true
+            cards[index].isUnnoticed = true
         }
-        if cards.contains(where: \.isUnreported), wake(at: now) { reportUnreported() }
+        if cards.contains(where: \.isUnnoticed), wake(at: now) { tellNews(at: now) }
     }
 
     private mutating func rotateUpdateTokens(_ localID: String?, at now: UnixTime) throws(SimulatorError) {
@@ -142,9 +139,9 @@ extension VirtualPhone {
             guard let index = cards.firstIndex(where: { $0.localID == id }), cards[index].token != nil else { continue }
             retire(cards[index].token, .replaced, at: now)
             issueUpdateToken(index)
-            cards[index].isUnreported = true
+            cards[index].isUnnoticed = true
         }
-        if cards.contains(where: \.isUnreported), wake(at: now) { reportUnreported() }
+        if cards.contains(where: \.isUnnoticed), wake(at: now) { tellNews(at: now) }
     }
 
     private mutating func rotatePushToStartToken(at now: UnixTime) throws(SimulatorError) {
@@ -153,7 +150,7 @@ extension VirtualPhone {
         }
         retire(pushToStartToken, .replaced, at: now)
         issuePushToStartToken()
-        if wake(at: now) { reportPushToStartToken() }
+        if wake(at: now) { tellStartToken(at: now) }
     }
 
     private mutating func setActivitiesEnabled(_ isOn: Bool, at now: UnixTime) {
@@ -179,23 +176,39 @@ extension VirtualPhone {
 
     // MARK: The app's own changes
 
+    /// The client tells the server first; where there is none to tell, the card is there at once.
     private mutating func startLocally(
         _ start: PhoneAction.LocalStart, at now: UnixTime
     ) throws(SimulatorError) -> String? {
-        guard !profile.runsClient else {
+        try admit(start)
+        let known = Set(cards.map(\.localID))
+        if start.channel != nil {
+            let card = seen(cards[try addCard(start, at: now)])
+            tellClient(at: now) { $0.see(card, $1) }
+        } else {
             try orderCard(start, at: now)
-            return nil
+            tick(at: now)
         }
-        let index = try addCard(start, at: now)
-        send(.instance(cards[index].report(as: .requesting)))
-        cards[index].isUnreported = true
-        if start.channel == nil { issueUpdateToken(index) }
-        reportUnreported()
-        return cards[index].localID
+        return cards.first { !known.contains($0.localID) }?.localID
     }
 
     /// The card of a start that iOS allows; it has no token yet.
     mutating func addCard(_ start: PhoneAction.LocalStart, at now: UnixTime) throws(SimulatorError) -> Int {
+        try admit(start)
+        let second = UnixTime(seconds: now.seconds)
+        var card = Card(
+            localID: dice.uuid().description.uppercased(), attributesType: start.attributesType,
+            attributes: start.attributes, contentState: start.contentState, state: .active, startedAt: now,
+            updatedAt: now, timestamp: second, staleDate: start.staleDate, relevance: start.relevance,
+            startedByPush: false, activity: start.activity)
+        card.channel = start.channel
+        cards.append(card)
+        effects.append(.changed)
+        return cards.count - 1
+    }
+
+    /// What iOS refuses, it refuses at once.
+    private func admit(_ start: PhoneAction.LocalStart) throws(SimulatorError) {
         guard profile.iOS >= .activities else { throw SimulatorError(.actionRefused, "unsupported: iOS below 16.1") }
         guard profile.activitiesEnabled else { throw SimulatorError(.actionRefused, "denied: switched off") }
         guard profile.appState == .foreground else {
@@ -212,16 +225,6 @@ extension VirtualPhone {
             throw SimulatorError(.actionRefused, "attributes: \(mistake)")
         }
         try check(start.contentState, type)
-        let second = UnixTime(seconds: now.seconds)
-        var card = Card(
-            localID: dice.uuid().description.uppercased(), attributesType: start.attributesType,
-            attributes: start.attributes, contentState: start.contentState, state: .active, startedAt: now,
-            updatedAt: now, timestamp: second, staleDate: start.staleDate, relevance: start.relevance,
-            startedByPush: false, activity: start.activity)
-        card.channel = start.channel
-        cards.append(card)
-        effects.append(.changed)
-        return cards.count - 1
     }
 
     private mutating func updateLocally(
@@ -229,46 +232,18 @@ extension VirtualPhone {
     ) throws(SimulatorError) {
         let index = try ownRunningCard(update.localID)
         try check(update.contentState, installed(cards[index].attributesType))
-        guard !profile.runsClient else {
-            let staleAt = update.staleDate.flatMap { Instant(milliseconds: Int($0.milliseconds)) }
-            return tellClient(at: now) {
-                _ = $0.update(update.localID, content: update.contentState, staleAt: staleAt, $1)
-            }
+        let staleAt = update.staleDate.flatMap { Instant(milliseconds: Int($0.milliseconds)) }
+        tellClient(at: now) {
+            _ = $0.update(update.localID, content: update.contentState, staleAt: staleAt, $1)
         }
-        cards[index].contentState = update.contentState
-        cards[index].timestamp = max(cards[index].timestamp, UnixTime(seconds: now.seconds))
-        cards[index].updatedAt = now
-        cards[index].staleDate = update.staleDate
-        cards[index].state = update.staleDate.map { $0 <= now } == true ? .stale : .active
-        cards[index].basedOn = update.basedOn
-        cards[index].isUnreported = true
-        reportUnreported()
     }
 
     private mutating func endLocally(
-        _ localID: String, _ contentState: JSONObject?, _ dismissal: Dismissal, at now: UnixTime
+        _ localID: String, _ contentState: JSONObject?, isImmediate: Bool, at now: UnixTime
     ) throws(SimulatorError) {
         let index = try ownRunningCard(localID)
         if let contentState { try check(contentState, installed(cards[index].attributesType)) }
-        guard !profile.runsClient else {
-            return tellClient(at: now) {
-                _ = $0.end(localID, content: contentState, isImmediate: dismissal == .immediate, $1)
-            }
-        }
-        if let contentState {
-            cards[index].contentState = contentState
-            cards[index].updatedAt = now
-        }
-        cards[index].timestamp = max(cards[index].timestamp, UnixTime(seconds: now.seconds))
-        let latest = now + limits.shownAfterEndFor
-        let dismissesAt =
-            switch dismissal {
-            case .systemDefault: latest
-            case .immediate: now
-            case .at(let date): min(date, latest)
-            }
-        end(index, because: .app, at: now, dismissesAt: dismissesAt)
-        reportUnreported()
+        tellClient(at: now) { _ = $0.end(localID, content: contentState, isImmediate: isImmediate, $1) }
     }
 
     private func ownRunningCard(_ localID: String) throws(SimulatorError) -> Int {

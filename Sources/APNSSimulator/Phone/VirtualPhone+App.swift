@@ -36,8 +36,8 @@ extension VirtualPhone {
     }
 
     mutating func noticeChange(of index: Int) {
-        cards[index].isUnreported = true
-        if noticesNow { reportUnreported() }
+        cards[index].isUnnoticed = true
+        if noticesNow { tellNews(at: present) }
     }
 
     /// Gives the app's process time to run, launching it if need be; an app that the person swiped away stays away.
@@ -55,79 +55,17 @@ extension VirtualPhone {
         }
     }
 
-    /// What a launch says: who the phone is, its push-to-start token, what went away, and every card it holds.
+    /// What a launch says, and what an app that comes back repeats: who the phone is, its push-to-start token, what
+    /// went away, and every card it holds.
     mutating func reportEverything(at local: UnixTime) {
-        guard !profile.runsClient else {
-            guard client != nil else { return launchClient(at: local) }
-            identify(at: local)
-            tellClient(at: local) { $0.wake($1) }
-            return lookAgain(at: local)
-        }
-        reportDevice()
-        reportPushToStartToken()
-        for index in cards.indices { cards[index].isUnreported = false }
-        reportUnreported()
-        inventorySequence += 1
-        send(.inventory(sequence: inventorySequence, instances: cards.map { $0.report }))
+        guard client != nil else { return launchClient(at: local) }
+        identify(at: local)
+        tellClient(at: local) { $0.wake($1) }
+        lookAgain(at: local)
     }
 
-    mutating func reportDevice() {
-        guard !profile.runsClient else { return tellFacts(at: present) }
-        guard let deviceToken else { return }
-        send(
-            .register(
-                DeviceReport(
-                    user: profile.user, platform: "ios", timeZone: profile.timeZone, locale: profile.locale,
-                    osVersion: profile.iOS.description, appVersion: profile.appVersion, build: profile.build,
-                    model: profile.model, environment: profile.environment,
-                    activitiesEnabled: profile.activitiesEnabled,
-                    frequentPushesEnabled: profile.frequentPushesEnabled,
-                    notificationAuthorization: profile.notificationAuthorization, deviceToken: deviceToken)))
-    }
-
-    mutating func reportPushToStartToken() {
-        guard !profile.runsClient else { return tellStartToken(at: present) }
-        guard let pushToStartToken else { return }
-        for type in profile.activityTypes { send(.pushToStartToken(type: type.name, token: pushToStartToken)) }
-    }
-
-    mutating func reportUnreported() {
-        guard !profile.runsClient else { return tellNews(at: present) }
-        for index in dismissed.indices where dismissed[index].isUnreported {
-            dismissed[index].isUnreported = false
-            send(.instance(dismissed[index].report))
-        }
-        for index in cards.indices where cards[index].isUnreported {
-            cards[index].isUnreported = false
-            send(.instance(cards[index].report))
-        }
-    }
-
-    /// An app nobody is signed in to has nobody to speak for.
-    mutating func send(_ report: PhoneReport) {
-        guard !profile.user.isEmpty || report == .signOut else { return }
-        effects.append(.report(report))
-    }
-}
-
-extension Card {
-    /// The card as the app would describe it.
-    var report: InstanceReport { report(as: reportedState) }
-
-    func report(as state: InstanceReport.State) -> InstanceReport {
-        InstanceReport(
-            localID: localID, type: attributesType, activity: activity, attributes: attributes, state: state,
-            token: state == .requesting ? nil : token, startedAt: startedAt, lastTimestamp: timestamp,
-            contentState: contentState, basedOn: basedOn)
-    }
-
-    private var reportedState: InstanceReport.State {
-        switch state {
-        case .active: .active
-        case .stale: .stale
-        case .ended: .ended
-        case .dismissed:
-            if !wasWitnessed || ending == .settings { .gone } else { ending == .person ? .dismissed : .ended }
-        }
+    /// The first launch of an app that is killed from then on ends when it has said everything.
+    mutating func restIfKilled() {
+        if !profile.appState.runs, client?.isSettled == true || !hasBackend { killClient() }
     }
 }

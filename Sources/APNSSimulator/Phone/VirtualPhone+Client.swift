@@ -12,7 +12,7 @@ extension VirtualPhone {
     mutating func launchClient(at local: UnixTime) {
         guard client == nil else { return }
         processes += 1
-        client = RegistrationMachine(disk, types: clientRules, limits: clientLimits)
+        client = RegistrationMachine(disk, types: clientRules, limits: clientLimits, credentials: keychain)
         let isForeground = profile.appState == .foreground
         tellClient(at: local) { $0.setForeground(isForeground, $1) }
         identify(at: local)
@@ -20,7 +20,16 @@ extension VirtualPhone {
     }
 
     /// The process ends: what was not written down is forgotten.
-    mutating func killClient() { client = nil }
+    mutating func killClient() {
+        client = nil
+        relevances = [:]
+    }
+
+    /// Gives the client its turn when it is due.
+    mutating func tick(at local: UnixTime) {
+        guard let wake = client?.nextWake, wake <= trueTime(local).milliseconds else { return }
+        tellClient(at: local) { $0.tick($1) }
+    }
 
     /// Everything that can be read is read: who is signed in, the switches, tokens, and every card.
     mutating func lookAgain(at local: UnixTime) {
@@ -48,8 +57,10 @@ extension VirtualPhone {
 
     /// What happened to cards since the app looked last, in the order in which iOS tells it.
     mutating func tellNews(at local: UnixTime) {
-        for index in dismissed.indices where dismissed[index].isUnreported {
-            dismissed[index].isUnreported = false
+        // What the client does about one of them may change the others.
+        for localID in dismissed.filter(\.isUnnoticed).map(\.localID) {
+            guard let index = dismissed.firstIndex(where: { $0.localID == localID }) else { continue }
+            dismissed[index].isUnnoticed = false
             let card = dismissed[index]
             // What nobody saw go is missing from the next look at all cards.
             guard card.wasWitnessed else { continue }
@@ -58,8 +69,9 @@ extension VirtualPhone {
             if card.ending == .settings { tellFacts(at: local) }
             tellClient(at: local) { $0.see(last, $1) }
         }
-        for index in cards.indices where cards[index].isUnreported {
-            cards[index].isUnreported = false
+        for localID in cards.filter(\.isUnnoticed).map(\.localID) {
+            guard let index = cards.firstIndex(where: { $0.localID == localID }) else { continue }
+            cards[index].isUnnoticed = false
             let card = seen(cards[index])
             tellClient(at: local) { $0.see(card, $1) }
         }
@@ -71,6 +83,7 @@ extension VirtualPhone {
         settle(to: local)
         let fraction = dice.fraction()
         tellClient(at: local) { $0.answered(number, answer, dice: fraction, $1) }
+        restIfKilled()
         return takeEffects()
     }
 
@@ -78,7 +91,7 @@ extension VirtualPhone {
     mutating func tellClient(at local: UnixTime, _ body: (inout RegistrationMachine, PhoneMoment) -> Void) {
         guard client != nil else { return }
         var queue = ask(at: local, body)
-        while !queue.isEmpty {
+        while !queue.isEmpty, client != nil {
             let action = queue.removeFirst()
             queue += carryOut(action, at: local)
         }
@@ -109,6 +122,7 @@ extension VirtualPhone {
             type: type.type, activity: start.activity ?? type.activity(in: start.attributes),
             attributes: start.attributes, content: start.contentState,
             staleAt: start.staleDate.flatMap { Instant(milliseconds: Int($0.milliseconds)) })
+        if start.relevance != 0 { relevances[start.attributes] = start.relevance }
         tellClient(at: local) { _ = $0.start(order, $1) }
     }
 
@@ -118,35 +132,61 @@ extension VirtualPhone {
         _ action: ClientAction, at local: UnixTime
     ) -> [ClientAction] {
         switch action {
-        case .save, .tell: return []
+        case .save: break
+        case .tell(let note):
+            notes.append(note)
+            if notes.count > DeviceLimits.remembered { notes.removeFirst() }
+        case .change(let change): keychain.apply(change)
         case .send(let call):
-            effects.append(.call(call))
-            return []
+            // As the client does: what was borrowed once is used until it is dropped.
+            if keychain.own == nil, keychain.borrowed == nil, !profile.user.isEmpty { keychain.borrowed = profile.user }
+            if hasBackend { effects.append(.call(call, keychain)) }
+        case .start, .update, .end:
+            // A process may end at any moment: what it asked for may have been done all the same.
+            let death = self.death
+            self.death = nil
+            if death == .beforeItIsDone || (death == .beforeItHears && !action.isStart) { stop(.killed) }
+            return death == .beforeItIsDone ? [] : change(action, dies: death != nil, at: local)
+        }
+        return []
+    }
+
+    /// What iOS does with a card, and what the process hears of it, if there is one.
+    private mutating func change(_ action: ClientAction, dies: Bool, at local: UnixTime) -> [ClientAction] {
+        switch action {
         case .start(let number, let order):
             do throws(SimulatorError) {
                 let card = try makeCard(order, at: local)
+                if dies { stop(.killed) }
                 return ask(at: local) { $0.started(number, card, $1) }
             } catch {
                 let words = error.detail
                 return ask(at: local) { $0.notStarted(number, words, $1) }
             }
-        case .update(let localID, let content, let staleAt, let timestamp):
+        case .update(let change, let localID, let content, let staleAt, let timestamp):
             guard let index = cards.firstIndex(where: { $0.localID == localID }), cards[index].state.isRunning else {
                 return ask(at: local) { $0.lost(localID, $1) }
             }
             apply(content, staleAt, timestamp, to: index, at: local)
             let card = seen(cards[index])
-            return ask(at: local) { $0.see(card, $1) }
-        case .end(let localID, let content, let isImmediate, let timestamp):
+            return ask(at: local) { $0.updated(change, card, $1) }
+        case .end(let localID, let content, let dismissal, let timestamp):
             guard let index = cards.firstIndex(where: { $0.localID == localID }), cards[index].state.isRunning else {
                 return ask(at: local) { $0.lost(localID, $1) }
             }
             apply(content, nil, timestamp, to: index, at: local)
             var card = seen(cards[index])
             card.state = .ended
-            let dismissal = isImmediate ? local : local + limits.shownAfterEndFor
-            end(index, because: .app, at: local, dismissesAt: dismissal)
+            let latest = local + limits.shownAfterEndFor
+            let dismissesAt =
+                switch dismissal {
+                case .immediate: local
+                case .systemDefault: latest
+                case .at(let date): min(max(UnixTime(milliseconds: Int64(date.milliseconds)), local), latest)
+                }
+            end(index, because: .app, at: local, dismissesAt: dismissesAt)
             return ask(at: local) { $0.see(card, $1) }
+        case .save, .change, .send, .tell: return []
         }
     }
 
@@ -174,7 +214,8 @@ extension VirtualPhone {
         let start = PhoneAction.LocalStart(
             attributesType: type.name, attributes: order.attributes, contentState: order.content,
             activity: order.activity,
-            staleDate: order.staleAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) })
+            staleDate: order.staleAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) },
+            relevance: relevances.removeValue(forKey: order.attributes) ?? 0)
         let index = try addCard(start, at: local)
         issueUpdateToken(index)
         return seen(cards[index])
@@ -224,6 +265,11 @@ extension VirtualPhone {
     private var clientLimits: RegistrationMachine.Limits {
         var limits = RegistrationMachine.Limits()
         limits.cardLife = Int(self.limits.activeFor / .milliseconds(1))
+        if !hasBackend { limits.patience = 0 }
         return limits
     }
+}
+
+extension ClientAction {
+    fileprivate var isStart: Bool { if case .start = self { true } else { false } }
 }

@@ -144,8 +144,8 @@ extension VirtualPhone {
                     card: card.localID, push: push)
             }
         }
-        cards[cards.count - 1].isUnreported = true
-        if wake(at: now, for: push) { reportUnreported() }
+        cards[cards.count - 1].isUnnoticed = true
+        if wake(at: now, for: push) { tellNews(at: now) }
     }
 
     private mutating func chargeStart(at now: UnixTime) throws(Drop) {
@@ -213,8 +213,7 @@ extension VirtualPhone {
     ) throws(Drop) -> Bool {
         guard push.priority == 10, !alreadyCharged else { return true }
         highPriorityPushes.removeAll { $0 <= now - .seconds(3600) }
-        let budget =
-            profile.frequentPushesEnabled ? limits.frequentHighPriorityPerHour : limits.highPriorityPerHour
+        let budget = highPriorityBudget
         if highPriorityPushes.count < budget {
             highPriorityPushes.append(now)
             return true
@@ -226,6 +225,16 @@ extension VirtualPhone {
         case .dropped, .delayed:
             throw Drop(.highPriorityBudget, "over the budget of \(budget) an hour: dropped")
         }
+    }
+
+    private var highPriorityBudget: Int {
+        profile.frequentPushesEnabled ? limits.frequentHighPriorityPerHour : limits.highPriorityPerHour
+    }
+
+    /// As if so many high-priority pushes had just come as the hour has room for.
+    mutating func spendBudget(at now: UnixTime) {
+        let left = max(0, highPriorityBudget - highPriorityPushes.count)
+        highPriorityPushes += Array(repeating: now, count: left)
     }
 
     // MARK: Decoding

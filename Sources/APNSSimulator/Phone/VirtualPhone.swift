@@ -26,11 +26,20 @@ struct VirtualPhone: Sendable {
     var highPriorityPushes: [UnixTime] = []
     var backgroundPushes: [UnixTime] = []
     var delayed: [DelayedPush] = []
-    var inventorySequence = 0
+    /// Whether the app has somebody to talk to; else nothing leaves, and nothing is waited for.
+    let hasBackend: Bool
     /// What the app remembers across launches.
     var disk: RegistrationMemory
+    /// What the app speaks with; what is borrowed is the person whose own token the app would give.
+    var keychain = PhoneCredentials()
+    /// What the client told the app's log last.
+    var notes: [PhoneNote] = []
     /// The app's process, as far as it is the client; `nil` while it does not run.
     var client: RegistrationMachine?
+    /// The places of cards that the app has asked the client for, by their attributes.
+    var relevances: [JSONObject: Double] = [:]
+    /// The process ends around the next thing that it has iOS do with a card.
+    var death: Death?
     /// How often the app was launched: an answer to an earlier process is nobody's.
     var processes = 0
     var installations = 1
@@ -39,14 +48,22 @@ struct VirtualPhone: Sendable {
     /// What the running call has brought about so far.
     var effects: [PhoneEffect] = []
 
+    /// When a process ends that asked iOS for something.
+    enum Death: Sendable, CaseIterable {
+        case beforeItIsDone, beforeItHears
+    }
+
     struct DelayedPush: Sendable {
         let due: UnixTime
         let push: DevicePush
     }
 
-    init(id: PhoneID, specification: PhoneSpecification, limits: DeviceLimits, dice: SeededDice) {
+    init(
+        id: PhoneID, specification: PhoneSpecification, limits: DeviceLimits, hasBackend: Bool = true, dice: SeededDice
+    ) {
         self.id = id
         self.limits = limits
+        self.hasBackend = hasBackend
         self.dice = dice
         profile = specification
         handsOutTokens = !specification.asksToAllow
@@ -60,13 +77,14 @@ struct VirtualPhone: Sendable {
         issueDeviceToken()
         issuePushToStartToken()
         reportEverything(at: local(now))
+        restIfKilled()
         return takeEffects()
     }
 
     /// Lets time pass: what falls due happens in order, each at its own instant.
     mutating func elapse(to now: UnixTime) -> [PhoneEffect] {
         settle(to: local(now))
-        if let wake = client?.nextWake, wake <= now.milliseconds { tellClient(at: local(now)) { $0.tick($1) } }
+        tick(at: local(now))
         return takeEffects()
     }
 
@@ -79,10 +97,7 @@ struct VirtualPhone: Sendable {
     }
 
     var lockScreen: LockScreen {
-        lockScreen(waitingReports: 0)
-    }
-
-    func lockScreen(waitingReports: Int) -> LockScreen {
+        let hasMore = hasBackend && client.map { !$0.isSettled } == true
         let sorted = cards.enumerated().sorted { left, right in
             (-left.element.relevance, left.element.startedAt, left.offset)
                 < (-right.element.relevance, right.element.startedAt, right.offset)
@@ -91,7 +106,7 @@ struct VirtualPhone: Sendable {
             cards: sorted.map(\.element), dismissed: dismissed, notifications: notifications,
             appState: profile.appState, isOnline: profile.isOnline, isLocked: profile.isLocked,
             activitiesEnabled: profile.activitiesEnabled, frequentPushesEnabled: profile.frequentPushesEnabled,
-            notificationAuthorization: profile.notificationAuthorization, waitingReports: waitingReports)
+            notificationAuthorization: profile.notificationAuthorization, waitingReports: hasMore ? 1 : 0)
     }
 
     // MARK: Time
@@ -152,7 +167,7 @@ struct VirtualPhone: Sendable {
         cards[index].ending = ending
         cards[index].endedAt = now
         cards[index].dismissesAt = dismissesAt
-        cards[index].isUnreported = true
+        cards[index].isUnnoticed = true
         cards[index].wasWitnessed = profile.appState.runs
         retire(cards[index].token, .over, at: now)
         if dismissesAt <= now {
@@ -167,10 +182,10 @@ struct VirtualPhone: Sendable {
     mutating func dismiss(_ index: Int) {
         var card = cards.remove(at: index)
         card.state = .dismissed
-        if card.isUnreported, !profile.appState.runs { card.wasWitnessed = false }
+        if card.isUnnoticed, !profile.appState.runs { card.wasWitnessed = false }
         dismissed.append(card)
         if dismissed.count > DeviceLimits.remembered { dismissed.removeFirst() }
-        if card.isUnreported, noticesNow { reportUnreported() }
+        if card.isUnnoticed, noticesNow { tellNews(at: present) }
         effects.append(.changed)
     }
 
@@ -213,10 +228,8 @@ struct VirtualPhone: Sendable {
 
 /// What follows from something that happened on a phone.
 enum PhoneEffect: Sendable, Hashable {
-    /// The client calls its server; there is one call at a time.
-    case call(PhoneCall)
-    /// The app tells its backend; in this order.
-    case report(PhoneReport)
+    /// The app calls its server; there is one call at a time.
+    case call(PhoneCall, PhoneCredentials)
     /// APNs knows this token from now on.
     case issued(hex: String, TokenUse)
     /// APNs learns that this token is over.

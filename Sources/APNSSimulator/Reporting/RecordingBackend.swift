@@ -1,25 +1,17 @@
-public import APNSModel
+public import JSONText
 internal import Synchronization
 
-/// A backend that remembers what the phones said: for tests.
+/// A backend that remembers what the phones said, and wants nothing: for tests.
 public final class RecordingBackend: PhoneBackend {
     /// One call, in the order in which they came.
-    public enum Call: Sendable, Hashable {
-        case register(PhoneID, DeviceReport)
-        case pushToStartToken(PhoneID, type: String, token: PushToStartToken)
-        case instance(PhoneID, InstanceReport)
-        case inventory(PhoneID, sequence: Int, instances: [InstanceReport])
-        case signOut(PhoneID)
-        case call(PhoneID, PhoneRequest)
-
+    public struct Call: Sendable, Hashable {
         /// Who called.
-        public var phone: PhoneID {
-            switch self {
-            case .register(let phone, _), .pushToStartToken(let phone, _, _), .instance(let phone, _),
-                .inventory(let phone, _, _), .signOut(let phone), .call(let phone, _):
-                phone
-            }
-        }
+        public let phone: PhoneID
+        /// What was said.
+        public let request: PhoneRequest
+
+        /// The body; empty when there is none.
+        public var body: JSONObject { request.body.flatMap { try? JSONValue(parsing: $0) }?.object ?? [:] }
     }
 
     /// What a call fails with while failures are ordered.
@@ -37,24 +29,22 @@ public final class RecordingBackend: PhoneBackend {
     public func calls(of phone: PhoneID) -> [Call] { calls.filter { $0.phone == phone } }
 
     /// The latest report of each card of a phone, by local id; an inventory counts too.
-    public func instances(of phone: PhoneID) -> [String: InstanceReport] {
-        var latest: [String: InstanceReport] = [:]
+    public func cards(of phone: PhoneID) -> [String: JSONObject] {
+        var latest: [String: JSONObject] = [:]
         for call in calls(of: phone) {
-            switch call {
-            case .instance(_, let report): latest[report.localID] = report
-            case .inventory(_, _, let reports): for report in reports { latest[report.localID] = report }
-            case .register, .pushToStartToken, .signOut, .call: break
+            let parts = call.request.path.split(separator: "/")
+            guard parts.count > 3, parts[3] == "instances" else { continue }
+            if parts.count > 4 { latest[String(parts[4])] = call.body }
+            for item in call.body["instances"]?.array?.compactMap(\.object) ?? [] {
+                if let localID = item["localID"]?.string { latest[localID] = item }
             }
         }
         return latest
     }
 
-    /// The latest push-to-start token of a phone.
-    public func pushToStartToken(of phone: PhoneID) -> PushToStartToken? {
-        for call in calls(of: phone).reversed() {
-            if case .pushToStartToken(_, _, let token) = call { return token }
-        }
-        return nil
+    /// The latest push-to-start token of a phone, as text.
+    public func pushToStartToken(of phone: PhoneID) -> String? {
+        calls(of: phone).last { $0.request.path.contains("/push-to-start-tokens/") }?.body["token"]?.string
     }
 
     /// The next calls, this many, throw `Failure`.
@@ -63,50 +53,16 @@ public final class RecordingBackend: PhoneBackend {
     }
 
     /// Remembers the call.
-    public func register(_ phone: PhoneID, _ report: DeviceReport) async throws -> [DesiredCard] {
-        try record(.register(phone, report))
-    }
-
-    /// Remembers the call.
-    public func pushToStartToken(
-        _ phone: PhoneID, type: String, token: PushToStartToken
-    ) async throws -> [DesiredCard] {
-        try record(.pushToStartToken(phone, type: type, token: token))
-    }
-
-    /// Remembers the call.
-    public func instance(_ phone: PhoneID, _ report: InstanceReport) async throws -> [DesiredCard] {
-        try record(.instance(phone, report))
-    }
-
-    /// Remembers the call.
-    public func inventory(
-        _ phone: PhoneID, sequence: Int, instances: [InstanceReport]
-    ) async throws -> [DesiredCard] {
-        try record(.inventory(phone, sequence: sequence, instances: instances))
-    }
-
-    /// Remembers the call.
-    public func signOut(_ phone: PhoneID) async throws {
-        _ = try record(.signOut(phone))
-    }
-
-    /// Remembers the call.
     public func call(_ phone: PhoneID, _ request: PhoneRequest) async throws -> PhoneResponse {
-        _ = try record(.call(phone, request))
-        return PhoneResponse(status: 200)
-    }
-
-    private func record(_ call: Call) throws(Failure) -> [DesiredCard] {
-        let failed = state.withLock { state in
+        let hasFailed = state.withLock { state in
             guard state.failures == 0 else {
                 state.failures -= 1
                 return true
             }
-            state.calls.append(call)
+            state.calls.append(Call(phone: phone, request: request))
             return false
         }
-        if failed { throw Failure() }
-        return []
+        if hasFailed { throw Failure() }
+        return PhoneResponse(status: 200, body: Array(#"{"activities":[]}"#.utf8))
     }
 }

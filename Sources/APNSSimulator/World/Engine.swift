@@ -10,15 +10,17 @@ final class Engine: Sendable {
     let crowdWaits = CrowdWaits()
     private let world: Mutex<World>
     private let backend: (any PhoneBackend)?
-    private let reportLimits: ReportLimits
+    private let concurrentCalls: Int
     private let logger: Logger
-    /// Phones with something to report; each is in it once at most, so that the number of phones bounds it.
+    /// Phones with a call to carry; each has one at a time, so that the number of phones bounds it.
     private let waitingPhones: AsyncStream<PhoneID>
     private let waitingPhonesInput: AsyncStream<PhoneID>.Continuation
 
-    init(clock: SimulatorClock, world: World, backend: (any PhoneBackend)?, logger: Logger) {
+    init(
+        clock: SimulatorClock, world: World, backend: (any PhoneBackend)?, concurrentCalls: Int, logger: Logger
+    ) {
         self.clock = clock
-        reportLimits = world.limits.reports
+        self.concurrentCalls = concurrentCalls
         self.world = Mutex(world)
         self.backend = backend
         self.logger = logger
@@ -57,7 +59,7 @@ final class Engine: Sendable {
             switch effect {
             case .changed(let phone): feed.publish(.phone(phone))
             case .received: feed.publish(.push)
-            case .deliverReports(let phone): waitingPhonesInput.yield(phone)
+            case .carryCalls(let phone): waitingPhonesInput.yield(phone)
             case .waitOver(let number): crowdWaits.settle(number, .success(()))
             case .waitLost(let number):
                 crowdWaits.settle(number, .failure(SimulatorError(.unknownCrowd, "the crowd was removed")))
@@ -75,66 +77,39 @@ final class Engine: Sendable {
         }
     }
 
-    /// Carries the reports of all phones to the backend, several phones at a time, each phone's in order.
-    func carryReports() async {
+    /// Carries the calls of all phones to the backend, several phones at a time, each phone's in order.
+    func carryCalls() async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             for await phone in waitingPhones {
-                if running >= reportLimits.concurrent {
+                if running >= concurrentCalls {
                     await group.next()
                     running -= 1
                 }
-                group.addTask { await self.carryReports(of: phone) }
+                group.addTask { await self.carryCalls(of: phone) }
                 running += 1
             }
         }
     }
 
-    private func carryReports(of phone: PhoneID) async {
-        await carryCalls(of: phone)
-        guard let backend else { return }
-        while let report = withWorld({ world, _ in world.nextReport(of: phone) }) {
-            var hasArrived = true
-            do {
-                try await Self.carry(report, of: phone, to: backend)
-            } catch {
-                hasArrived = false
-                logger.debug("a phone's report did not reach its backend", metadata: ["phone": "\(phone)"])
-            }
-            let arrived = hasArrived
-            withWorld { world, now in world.reportEnded(of: phone, arrived: arrived, now: now) }
-            if !arrived { return }
-        }
-    }
-
-    /// What the client on a phone asks: it has one call under way at a time, and makes the next when it has an answer.
+    /// The app on a phone has one call under way at a time, and makes the next when it has an answer.
     private func carryCalls(of phone: PhoneID) async {
         while let call = withWorld({ world, _ in world.takeCall(of: phone) }) {
             var answer: PhoneAnswer?
             if let backend, withWorld({ world, _ in world.isOnline(phone) }) {
                 let request = PhoneRequest(
-                    method: call.call.method.rawValue, path: call.call.path, body: call.call.body)
-                if let response = try? await backend.call(phone, request) {
+                    method: call.call.method.rawValue, path: call.call.path, body: call.call.body,
+                    credential: call.credentials.own, proof: call.call.showsProof ? call.credentials.proof : nil,
+                    person: call.credentials.borrowed)
+                do {
+                    let response = try await backend.call(phone, request)
                     answer = PhoneAnswer(status: response.status, body: response.body, date: response.date)
+                } catch {
+                    logger.debug("a phone's call did not reach its backend", metadata: ["phone": "\(phone)"])
                 }
             }
             let given = answer
             withWorld { world, now in world.answer(call, of: phone, given, now: now) }
-        }
-    }
-
-    private static func carry(
-        _ report: PhoneReport, of phone: PhoneID, to backend: any PhoneBackend
-    ) async throws {
-        // What the backend wants shown comes back too; the simulator's phones wait for the push.
-        switch report {
-        case .register(let report): _ = try await backend.register(phone, report)
-        case .pushToStartToken(let type, let token):
-            _ = try await backend.pushToStartToken(phone, type: type, token: token)
-        case .instance(let report): _ = try await backend.instance(phone, report)
-        case .inventory(let sequence, let instances):
-            _ = try await backend.inventory(phone, sequence: sequence, instances: instances)
-        case .signOut: try await backend.signOut(phone)
         }
     }
 

@@ -8,7 +8,6 @@ internal import LiveActivityRegistration
 struct World: Sendable {
     struct Slot: Sendable {
         var phone: VirtualPhone
-        var reports = ReportQueue()
         /// What the client on the phone asks its server, until somebody carries it.
         var call: ClientCall?
         /// What APNs keeps while the phone is offline: the latest one only.
@@ -19,6 +18,8 @@ struct World: Sendable {
 
     struct ClientCall: Sendable {
         let call: PhoneCall
+        /// What the app had to speak with when it made the call.
+        let credentials: PhoneCredentials
         /// An answer to a process that has ended is nobody's.
         let process: Int
     }
@@ -32,7 +33,7 @@ struct World: Sendable {
     enum Effect: Sendable, Hashable {
         case changed(PhoneID)
         case received
-        case deliverReports(PhoneID)
+        case carryCalls(PhoneID)
         case waitOver(Int)
         case waitLost(Int)
     }
@@ -43,7 +44,6 @@ struct World: Sendable {
         var crowdMembers = 1_000_000
         var pushesPerTokenAndMinute: Int?
         var received = 10_000
-        var reports = ReportLimits()
         var hasBackend = true
         var usesWireSpelling = true
         /// The apps with the Broadcast Capability; all when `nil`.
@@ -92,7 +92,8 @@ struct World: Sendable {
         slots.append(
             Slot(
                 phone: VirtualPhone(
-                    id: id, specification: specification, limits: device, dice: SeededDice(seed: dice.next()))))
+                    id: id, specification: specification, limits: device, hasBackend: limits.hasBackend,
+                    dice: SeededDice(seed: dice.next()))))
         run(slots.count - 1, now: now) { $0.install(at: now) }
         return id
     }
@@ -102,9 +103,7 @@ struct World: Sendable {
     }
 
     func lockScreen(of phone: PhoneID) throws(SimulatorError) -> LockScreen {
-        let slot = try slot(of: phone)
-        let waiting = slot.phone.client.map { $0.isSettled ? 0 : 1 } ?? slot.reports.reports.count
-        return slot.phone.lockScreen(waitingReports: waiting)
+        try slot(of: phone).phone.lockScreen
     }
 
     mutating func perform(
@@ -128,7 +127,6 @@ struct World: Sendable {
     mutating func advance(to now: UnixTime) {
         while let (due, index) = agenda.next(until: now) {
             run(index, now: due) { $0.elapse(to: due) }
-            startReports(of: index, now: now)
         }
     }
 
@@ -148,10 +146,10 @@ struct World: Sendable {
         let phone = slots[index].phone
         for effect in phoneEffects {
             switch effect {
-            case .call(let call):
-                slots[index].call = ClientCall(call: call, process: slots[index].phone.processes)
-                effects.append(.deliverReports(phone.id))
-            case .report(let report): enqueue(report, of: index, now: now)
+            case .call(let call, let credentials):
+                slots[index].call = ClientCall(
+                    call: call, credentials: credentials, process: slots[index].phone.processes)
+                effects.append(.carryCalls(phone.id))
             case .issued(let hex, let use):
                 directory.tokens.add(
                     hex,
@@ -168,32 +166,11 @@ struct World: Sendable {
             deliverStored(to: index, now: now)
             deliverMissed(to: index, now: now)
         }
-        startReports(of: index, now: now)
         agenda.schedule(index, at: slots[index].phone.nextDue)
         if hasChanged { effects.append(.changed(phone.id)) }
     }
 
-    // MARK: Reports
-
-    private mutating func enqueue(_ report: PhoneReport, of index: Int, now: UnixTime) {
-        guard limits.hasBackend else { return }
-        if slots[index].reports.append(report, limits: limits.reports) {
-            noteLostReport(of: index, "too many reports wait for the backend: the oldest was dropped", now: now)
-        }
-    }
-
-    private mutating func startReports(of index: Int, now: UnixTime) {
-        if slots[index].reports.shouldStart(isOnline: slots[index].phone.profile.isOnline, now: now) {
-            effects.append(.deliverReports(slots[index].phone.id))
-        }
-        agenda.schedule(index, at: slots[index].reports.due)
-    }
-
-    /// The next report of a phone; `nil` when there is none now.
-    mutating func nextReport(of phone: PhoneID) -> PhoneReport? {
-        guard let index = numbers[phone] else { return nil }
-        return slots[index].reports.next(isOnline: slots[index].phone.profile.isOnline)
-    }
+    // MARK: Calls
 
     /// The call of the client on a phone that is to be carried; `nil` when there is none.
     mutating func takeCall(of phone: PhoneID) -> ClientCall? {
@@ -210,27 +187,6 @@ struct World: Sendable {
         guard let index = numbers[phone], slots[index].phone.processes == call.process else { return }
         run(index, now: now) { $0.answer(call.call.number, answer, at: now) }
         effects.append(.changed(phone))
-    }
-
-    /// Notes how it went. After a failure the delivery ends, and is asked for again when the pause is over.
-    mutating func reportEnded(of phone: PhoneID, arrived: Bool, now: UnixTime) {
-        guard let index = numbers[phone] else { return }
-        effects.append(.changed(phone))
-        guard !arrived else {
-            slots[index].reports.succeeded()
-            return
-        }
-        if slots[index].reports.failed(limits: limits.reports, now: now) {
-            noteLostReport(of: index, "the backend did not take a report: given up", now: now)
-        }
-        startReports(of: index, now: now)
-    }
-
-    private mutating func noteLostReport(of index: Int, _ words: String, now: UnixTime) {
-        run(index, now: now) { phone in
-            phone.note(.reportLost, words, at: phone.local(now))
-            return phone.takeEffects()
-        }
     }
 
     // MARK: Delivery

@@ -1,5 +1,6 @@
 package import APNSClient
 package import APNSModel
+package import JSONText
 package import LiveActivityCore
 package import LiveActivityDelivery
 package import LiveActivityProviders
@@ -24,23 +25,67 @@ package struct ServerParts: Sendable {
         }
     }
 
+    /// How the people of an app prove who they are.
+    package struct AppPeople: Sendable {
+        package enum Keys: Sendable {
+            case fixed([PersonTokenKey])
+            /// The URL of a key set; with `allowPrivate` it may be plain HTTP, and lead inside a network.
+            case set(url: String, refresh: Duration?, allowPrivate: Bool)
+        }
+
+        package var issuers: [String]
+        package var audience: String
+        package var algorithms: Set<TokenAlgorithm>
+        package var keys: Keys
+        package var user: JSONPointer
+        package var leeway: Duration
+
+        package init(
+            issuers: [String], audience: String, algorithms: Set<TokenAlgorithm>, keys: Keys, user: JSONPointer,
+            leeway: Duration
+        ) {
+            self.issuers = issuers
+            self.audience = audience
+            self.algorithms = algorithms
+            self.keys = keys
+            self.user = user
+            self.leeway = leeway
+        }
+    }
+
     package var apps: [AppSettings]
+    package var people: [BundleID: AppPeople] = [:]
+    /// A phone's own credential that was not used for so long is not taken any more.
+    package var credentialIdleLimit = Duration.seconds(90 * 86_400)
     package var routes: [APNSClient.Route]
     package var host = "127.0.0.1"
     package var port = 8080
+    /// A socket that was bound already, in place of host and port.
+    package var socket: CInt?
+    /// With them the front speaks TLS.
+    package var certificates: Certificates?
+    package var limits = LiveActivityServer.Limits()
     /// `GET /metrics` answers.
     package var metrics = true
+    /// `/` is the console.
+    package var console = true
+    /// In development: the simulator whose phones the console shows.
+    package var simulator: SimulatorControl?
     package var version: String
     /// The pool of connections to APNs.
     package var connections = APNSClient.Options()
     /// How long what is over is kept.
     package var keep = PruneLimits()
+    /// Where the keys are that seal push tokens; `nil`: beside the database.
+    package var tokenKeys: TokenKeySource?
     package var backends: [Backend] = []
     package var providers: [RefreshService.Provider] = []
     package var refreshes = RefreshService.Limits()
     package var delivery = Dispatcher.Limits()
     package var zones: any ZoneSource = ZoneDirectory()
-    package var time = APNSClient.liveTime
+    private let clock = ReferenceClock(APNSClient.liveTime)
+    /// APNs is asked what time it is before the first push.
+    package var asksTheTime = true
     package var faultPoints = FaultPoints()
     package var logger: Logger
 
@@ -51,6 +96,17 @@ package struct ServerParts: Sendable {
         self.logger = logger
     }
 
+    /// What the server writes and decides by.
+    package var time: TimeSource { clock.time }
+
+    /// What the client is made with: it tells the server the time that APNs has.
+    package var clientOptions: APNSClient.Options {
+        var options = connections
+        let clock = clock
+        options.dateReceived = { clock.learn($0) }
+        return options
+    }
+
     /// The services in the order in which they start, which is that of stopping from the last to the first: no more
     /// requests, then no more claims, then no more connections.
     package func services(
@@ -59,6 +115,7 @@ package struct ServerParts: Sendable {
     ) -> [any Service] {
         let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
         let registry = MetricsRegistry()
+        let time = time
         let node = Int64(bitPattern: dice())
         let dispatcher = Dispatcher(
             store: store, sender: client, apps: apps, time: time, node: node, dice: dice, limits: delivery,
@@ -66,6 +123,15 @@ package struct ServerParts: Sendable {
         var serving = LiveActivityServer.Configuration(apps: apps)
         serving.host = host
         serving.port = port
+        serving.credentialIdleLimit = credentialIdleLimit
+        let connections = ProviderConnections()
+        serving.people = people.mapValues { $0.settings(connections) }
+        serving.socket = socket
+        serving.console = console
+        serving.simulator = simulator
+        serving.version = version
+        serving.certificates = certificates
+        serving.limits = limits
         let routes = routes
         serving.delivery = DeliverySources(
             routes: { dispatcher.troubledRoutes }, connections: { ConnectionReading.readings(of: client, routes) })
@@ -80,19 +146,23 @@ package struct ServerParts: Sendable {
         let pruner = Pruner(time: time, logger: logger) { now throws(StorageError) in try await cleanUp.page(at: now) }
         var services: [any Service] = [CancellableService(run: client.run)]
         var all = providers
-        if !backends.isEmpty {
-            let connections = ProviderConnections()
-            services.append(connections)
-            all += asked(connections)
-        }
-        services += [dispatcher, pruner]
+        services.append(connections)
+        all += asked(connections)
+        let asked = asksTheTime ? routes.first : nil
+        services += [TimeAsked(before: dispatcher, of: client, asked, time, dice), pruner]
         if !all.isEmpty {
             services.append(
                 RefreshService(
                     store: store, providers: all, zones: zones, time: time, node: node, dice: dice,
                     limits: refreshes, metrics: RefreshMetrics(factory: registry), logger: logger))
         }
-        return services + [server]
+        if let certificateWatch { services.append(certificateWatch) }
+        return services + [server.upkeep, server, server.sampler]
+    }
+
+    /// Sees that the certificates are the newest.
+    package var certificateWatch: CertificateWatch? {
+        certificates.map { CertificateWatch($0, time: time, logger: logger) }
     }
 
     private func asked(_ connections: ProviderConnections) -> [RefreshService.Provider] {

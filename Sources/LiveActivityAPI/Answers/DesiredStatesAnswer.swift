@@ -4,6 +4,9 @@ public import JSONText
 public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
     /// The activities that this phone should show, and those that ended lately.
     public var activities: [DesiredState]
+    /// What this phone sends behind `Authorization: Bearer` from now on; absent when it was not asked for or is not
+    /// given out. Only `PUT /v1/devices/{device}` answers with it, and never with the same one again.
+    public var credential: String?
 
     /// What one card should show.
     public struct DesiredState: Sendable, Hashable, Codable {
@@ -11,6 +14,8 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
         public var activity: String
         /// The activity type.
         public var type: String
+        /// The phone's own name of the card that shows it; absent: the server knows of none.
+        public var localID: String?
         /// The attributes, for an app that is to start the card itself.
         public var attributes: JSONObject?
         /// The content state.
@@ -21,6 +26,11 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
         public var phase: String
         /// When the card is to look outdated; absent: never.
         public var staleAt: Instant?
+        /// When an ended card is to leave the lock screen, in the past: at once; absent: when iOS likes, four hours
+        /// later at most.
+        public var dismissAt: Instant?
+        /// The newest timestamp of a push to this card: what the app shows locally needs a newer one to be shown.
+        public var lastTimestamp: Instant?
 
         /// The desired state of one card.
         public init(
@@ -38,7 +48,8 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
     }
 
     /// The desired states of one phone.
-    public init(activities: [DesiredState]) {
+    public init(activities: [DesiredState], credential: String? = nil) {
         self.activities = activities
+        self.credential = credential
     }
 }

@@ -1,3 +1,5 @@
+public import JSONText
+
 /// The answer of `GET /v1/activities/{activity}/timeline`: what happened, the oldest first.
 public struct TimelineView: Sendable, Hashable, Codable {
     /// What happened, one page of it.
@@ -29,6 +31,13 @@ public struct TimelineView: Sendable, Hashable, Codable {
         public var alert: Bool?
         /// The timestamp of a push in seconds since 1970: a phone ignores what is not newer.
         public var timestamp: Int?
+        /// The content state that a change set, as phones are sent it; absent: it set none, or an earlier version
+        /// of the server kept none.
+        public var state: JSONObject?
+        /// With `payloads=true`, what a push carried, made anew of what its change set; absent: that is not kept.
+        public var payload: JSONObject?
+        /// How many bytes that has.
+        public var bytes: Int?
 
         /// One entry.
         public init(

@@ -1,7 +1,7 @@
 /// The body of `PUT /v1/devices/{device}`: whose phone it is and what it can do; an absent field is left unchanged.
 public struct DeviceRequest: Sendable, Hashable, Codable {
-    /// The user who is signed in.
-    public var user: String
+    /// The user who is signed in. Absent: the one whom the caller's own credential names; an API key names nobody.
+    public var user: String?
     /// The operating system; absent at first: `ios`.
     public var platform: Platform?
     /// The IANA name of the time zone, such as `Europe/Berlin`; for quiet hours.
@@ -26,6 +26,8 @@ public struct DeviceRequest: Sendable, Hashable, Codable {
     public var notificationAuthorization: NotificationAuthorization?
     /// The token for ordinary notifications and background pushes.
     public var deviceToken: TokenText?
+    /// Whether the phone asks for a credential of its own; the answer brings it. Absent: no.
+    public var wantsCredential: Bool?
 
     /// An operating system.
     public enum Platform: String, Sendable, Hashable, Codable, CaseIterable {
@@ -56,7 +58,7 @@ public struct DeviceRequest: Sendable, Hashable, Codable {
     }
 
     /// A request that changes nothing but the user.
-    public init(user: String) {
+    public init(user: String? = nil) {
         self.user = user
     }
 }

@@ -37,6 +37,8 @@ public struct InstanceRequest: Sendable, Hashable, Codable {
         case dismissed
         /// It is not there any more and the phone does not know why.
         case gone
+        /// The app ended it because another card of the same activity stays: it says nothing about the activity.
+        case duplicate
     }
 
     /// A report of a card's type and state; what is left out is unknown.

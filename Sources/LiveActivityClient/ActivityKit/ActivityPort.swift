@@ -132,13 +132,20 @@
             return seen(card)
         }
 
-        func end(_ localID: String, content: JSONObject?, isImmediate: Bool, timestamp: Int?) async -> SeenCard? {
+        func end(
+            _ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?
+        ) async -> SeenCard? {
             guard #available(iOS 16.2, *), let card = card(localID) else { return nil }
             let state = content.flatMap {
                 try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data($0))
             }
             let last = state.map { ActivityContent(state: $0, staleDate: nil) }
-            let policy: ActivityUIDismissalPolicy = isImmediate ? .immediate : .default
+            let policy: ActivityUIDismissalPolicy =
+                switch dismissal {
+                case .systemDefault: .default
+                case .immediate: .immediate
+                case .at(let instant): .after(Self.date(instant))
+                }
             if #available(iOS 17.2, *), let timestamp {
                 await card.end(last, dismissalPolicy: policy, timestamp: Self.date(timestamp))
             } else {

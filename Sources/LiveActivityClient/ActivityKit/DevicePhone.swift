@@ -147,7 +147,7 @@ struct DevicePhone: PhonePort {
 /// Which of Apple's services the app's tokens belong to.
 package enum APNSEnvironmentFinder {
     /// Apple's simulator and development builds use the sandbox; the store strips the profile.
-    static func environment() -> DeviceRequest.Environment {
+    package static func environment() -> DeviceRequest.Environment {
         #if targetEnvironment(simulator)
             return .sandbox
         #else

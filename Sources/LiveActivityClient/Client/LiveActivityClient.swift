@@ -87,7 +87,11 @@ public final class LiveActivityClient: Sendable {
 
     // MARK: - The person
 
-    /// Says who is signed in; also at every launch. The cards of anybody else end at once.
+    /// Says who is signed in; also at every launch. The cards of anybody else end at once, and the server is shown that
+    /// the phone was handed over.
+    ///
+    /// - Parameter user: The person's id, as the backend has it in audiences. Where calls go with the person's own
+    ///   token it is the one that the token names.
     public func signIn(user: String) {
         engine.say { machine, now in machine.signIn(user, now) }
     }

@@ -52,6 +52,8 @@ package final class ClientEngine: Sendable {
     private let (work, workInput) = AsyncStream.makeStream(of: ClientAction.self)
     private let (calls, callInput) = AsyncStream.makeStream(of: PhoneCall.self)
     private let listeners = Locked<[Int: AsyncStream<ClientEvent>.Continuation]>([:])
+    /// Those who wait until the server has confirmed everything.
+    private let waiters = Locked<[Int: AsyncStream<Void>.Continuation]>([:])
 
     package init(_ parts: Parts) {
         self.parts = parts
@@ -79,31 +81,41 @@ package final class ClientEngine: Sendable {
         orElse later: (@Sendable (inout RegistrationMachine, PhoneMoment) -> Void)?,
         _ body: (inout RegistrationMachine, PhoneMoment) -> Value
     ) -> Value? {
-        let (value, hasMoved) = state.withLock { state -> (Value?, Bool) in
+        let (value, hasMoved, isSettled) = state.withLock { state -> (Value?, Bool, Bool) in
             guard var machine = state.machine else {
                 if let later, state.early.count < Self.earlyLimit { state.early.append(later) }
-                return (nil, false)
+                return (nil, false, false)
             }
             let due = machine.nextWake
             let value = body(&machine, moment)
             let actions = machine.takeActions()
             state.machine = machine
             // Under the lock, so that actions are queued in the order in which they were decided.
-            perform(actions, machine.memory)
-            return (value, machine.nextWake != due)
+            perform(actions, machine.memory, &state.identity)
+            return (value, machine.nextWake != due, machine.isSettled)
         }
+        if isSettled { for waiter in waiters.withLock({ Array($0.values) }) { waiter.yield() } }
         if hasMoved { bell.ring() }
         return value
     }
 
     private var moment: PhoneMoment { PhoneMoment(wall: parts.clock.wall, steady: parts.clock.steady) }
 
-    private func perform(_ actions: [ClientAction], _ memory: RegistrationMemory) {
+    private func perform(
+        _ actions: [ClientAction], _ memory: RegistrationMemory, _ identity: inout ClientIdentity?
+    ) {
         for action in actions {
             switch action {
             case .save:
+                if identity?.device != memory.device {
+                    identity?.device = memory.device
+                    remember(identity)
+                }
                 // A memory that cannot be written costs a repetition after the next launch, nothing else.
                 if let bytes = (try? JSONValue(encoding: memory))?.bytes { try? parts.memory.save(Data(bytes)) }
+            case .change(let change):
+                identity?.credentials.apply(change)
+                remember(identity)
             case .tell(let note): publish(ClientEvent(note))
             // A call says what the cards hold: it leaves after what was done to them before.
             case .start, .update, .end, .send: workInput.yield(action)
@@ -173,13 +185,19 @@ package final class ClientEngine: Sendable {
 
     /// Returns when the server has confirmed everything, or after so many milliseconds.
     package func waitUntilSettled(atMost milliseconds: Int) async {
-        let events = events
+        let (settled, input) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = waiters.withLock { waiters -> Int in
+            let number = (waiters.keys.max() ?? 0) + 1
+            waiters[number] = input
+            return number
+        }
+        defer { waiters.withLock { $0[number] = nil } }
         let deadline = parts.clock.steady + milliseconds
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await self.parts.clock.sleep(until: deadline) }
             group.addTask {
                 if self.ask({ machine, _ in machine.isSettled }) == true { return }
-                for await _ in events where self.ask({ machine, _ in machine.isSettled }) == true { return }
+                for await _ in settled { return }
             }
             await group.next()
             group.cancelAll()
@@ -229,7 +247,8 @@ package final class ClientEngine: Sendable {
         let early = state.withLock { state in
             state.identity = identity
             state.machine = RegistrationMachine(
-                memory, types: state.ports.mapValues(\.rules), limits: parts.limits)
+                memory, types: state.ports.mapValues(\.rules), limits: parts.limits,
+                credentials: identity.credentials)
             defer { state.early = [] }
             return state.early
         }
@@ -288,64 +307,71 @@ package final class ClientEngine: Sendable {
                 let reason = "\(error)"
                 say { $0.notStarted(number, reason, $1) }
             }
-        case .update(let localID, let content, let staleAt, let timestamp):
-            await onCard(localID) {
+        case .update(let change, let localID, let content, let staleAt, let timestamp):
+            let card = await onCard(localID) {
                 await $0.update(localID, content: content, staleAt: staleAt, timestamp: timestamp)
             }
-        case .end(let localID, let content, let isImmediate, let timestamp):
-            await onCard(localID) {
-                await $0.end(localID, content: content, isImmediate: isImmediate, timestamp: timestamp)
+            if let card { say { $0.updated(change, card, $1) } } else { say { $0.lost(localID, $1) } }
+        case .end(let localID, let content, let dismissal, let timestamp):
+            let card = await onCard(localID) {
+                await $0.end(localID, content: content, dismissal, timestamp: timestamp)
             }
+            if let card { say { $0.see(card, $1) } } else { say { $0.lost(localID, $1) } }
         case .send(let call): callInput.yield(call)
-        case .save, .tell: break
+        case .save, .change, .tell: break
         }
     }
 
     /// The card belongs to one of the types; the others have none of that id.
-    private func onCard(_ localID: String, _ body: (any CardPort) async -> SeenCard?) async {
+    private func onCard(_ localID: String, _ body: (any CardPort) async -> SeenCard?) async -> SeenCard? {
         for port in state.withLock({ Array($0.ports.values) }) {
-            if let card = await body(port) {
-                say { $0.see(card, $1) }
-                return
-            }
+            if let card = await body(port) { return card }
         }
-        say { $0.lost(localID, $1) }
+        return nil
     }
+
+    // MARK: - Calling
 
     private func carry(_ call: PhoneCall) async {
-        var answer: PhoneAnswer?
-        let known = state.withLock { $0.identity?.credential }
-        if let credential = await credential(known, refused: nil) {
-            answer = await send(call, credential)
-            if answer?.status == 401, let fresh = await self.credential(nil, refused: credential) {
-                answer = await send(call, fresh)
-            }
-        }
-        let (result, dice) = (answer, parts.dice())
-        say { $0.answered(call.number, result, dice: dice, $1) }
+        let answer = await answer(to: call)
+        let dice = parts.dice()
+        say { $0.answered(call.number, answer, dice: dice, $1) }
     }
 
-    private func credential(_ known: String?, refused: String?) async -> String? {
-        if let known { return known }
-        guard let fresh = try? await parts.credentials(refused) else { return nil }
-        remember(fresh)
-        return fresh
+    /// The phone's own credential, where the server gave one: what to do when it is refused is the machine's matter.
+    /// Else the person's, which is asked for once more when the server refuses what was given.
+    private func answer(to call: PhoneCall) async -> PhoneAnswer? {
+        let kept = state.withLock { $0.identity?.credentials } ?? PhoneCredentials()
+        if let own = kept.own { return await send(call, own) }
+        let proof = call.showsProof ? kept.proof : nil
+        guard let given = await borrow(kept.borrowed, refused: nil) else { return nil }
+        let answer = await send(call, given, proof: proof)
+        guard answer?.status == 401, let fresh = await borrow(nil, refused: given) else { return answer }
+        return await send(call, fresh, proof: proof)
     }
 
     /// Kept for the call that signs out: the person's own may be gone by then.
-    private func remember(_ credential: String?) {
+    private func borrow(_ known: String?, refused: String?) async -> String? {
+        if let known { return known }
+        let person = state.withLock { $0.machine?.epoch }
+        guard let fresh = try? await parts.credentials(refused) else { return nil }
         state.withLock { state in
-            state.identity?.credential = credential
-            if let identity = state.identity { try? parts.identity.save(identity.data) }
+            // Whoever came meanwhile never speaks with what was given for the one before.
+            guard state.machine?.epoch == person else { return }
+            state.identity?.credentials.borrowed = fresh
+            remember(state.identity)
         }
+        return fresh
     }
 
-    /// Another person signs in: the credential of the one before is used no longer.
-    package func forgetCredential() { remember(nil) }
+    private func remember(_ identity: ClientIdentity?) {
+        if let identity { try? parts.identity.save(identity.data) }
+    }
 
-    private func send(_ call: PhoneCall, _ credential: String) async -> PhoneAnswer? {
+    private func send(_ call: PhoneCall, _ credential: String, proof: String? = nil) async -> PhoneAnswer? {
         let request = ClientRequest(
-            method: call.method.rawValue, path: call.path, body: call.body.map { Data($0) }, credential: credential)
+            method: call.method.rawValue, path: call.path, body: call.body.map { Data($0) }, credential: credential,
+            proof: proof)
         guard let response = try? await parts.transport.send(request) else { return nil }
         return PhoneAnswer(
             status: response.status, body: Array(response.body),
@@ -360,19 +386,4 @@ enum ClientFault: Error {
     case needsNewerSystem
     /// Attributes and states are JSON objects.
     case notAnObject
-}
-
-/// Which installation this is, and what lets it speak: for this device only.
-struct ClientIdentity: Sendable, Codable {
-    let device: String
-    var credential: String?
-
-    init(device: String) { self.device = device }
-
-    init?(_ data: Data) {
-        guard let identity = try? JSONValue(parsing: Array(data)).decode(ClientIdentity.self) else { return nil }
-        self = identity
-    }
-
-    var data: Data { Data((try? JSONValue(encoding: self))?.bytes ?? []) }
 }

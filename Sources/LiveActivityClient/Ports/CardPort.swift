@@ -19,7 +19,7 @@ package protocol CardPort: Sendable {
     /// The card afterwards; `nil` when there is no such card.
     func update(_ localID: String, content: JSONObject, staleAt: Instant?, timestamp: Int?) async -> SeenCard?
     /// The card afterwards; `nil` when there is no such card.
-    func end(_ localID: String, content: JSONObject?, isImmediate: Bool, timestamp: Int?) async -> SeenCard?
+    func end(_ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?) async -> SeenCard?
 }
 
 /// What iOS says of a type.

@@ -18,6 +18,8 @@ public protocol ClientStorage: Sendable {
 public struct FileStorage: ClientStorage {
     private let file: URL
 
+    /// A file of your own choice.
+    ///
     /// - Parameter file: Where; its folder is made when it is missing.
     public init(_ file: URL) {
         self.file = file
@@ -57,6 +59,8 @@ public struct FileStorage: ClientStorage {
     public struct KeychainStorage: ClientStorage {
         private let service: String
 
+        /// An item of this app.
+        ///
         /// - Parameter service: Tells this item from the app's others.
         public init(_ service: String = "islet-client") {
             self.service = service

@@ -1,7 +1,8 @@
 public import Foundation
+internal import LiveActivityAPI
 
 #if canImport(FoundationNetworking)
-    internal import FoundationNetworking
+    package import FoundationNetworking
 #endif
 
 /// Carries the client's calls to the server.
@@ -24,12 +25,16 @@ public struct ClientRequest: Sendable, CustomStringConvertible, CustomReflectabl
     public let body: Data?
     /// What `Authorization` says after `Bearer`.
     public let credential: String
+    /// What the header `Islet-Device-Credential` says: the credential that the server gave this phone for the person
+    /// before, by which the next one shows that the phone was handed over. `nil`: there is no such header.
+    public let proof: String?
 
-    package init(method: String, path: String, body: Data?, credential: String) {
+    package init(method: String, path: String, body: Data?, credential: String, proof: String? = nil) {
         self.method = method
         self.path = path
         self.body = body
         self.credential = credential
+        self.proof = proof
     }
 
     /// The method and the path.
@@ -78,6 +83,14 @@ public struct URLSessionTransport: ClientTransport {
 
     /// Sends one call.
     public func send(_ request: ClientRequest) async throws -> ClientResponse {
+        let (body, response) = try await session.data(for: try Self.call(request, to: server))
+        guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+        return ClientResponse(
+            status: response.statusCode, date: response.value(forHTTPHeaderField: "Date").flatMap(Self.date), body: body
+        )
+    }
+
+    package static func call(_ request: ClientRequest, to server: URL) throws -> URLRequest {
         // The path is encoded already, which `appendingPathComponent` would do a second time.
         let root = server.absoluteString
         guard let url = URL(string: (root.hasSuffix("/") ? String(root.dropLast()) : root) + request.path) else {
@@ -87,12 +100,9 @@ public struct URLSessionTransport: ClientTransport {
         call.httpMethod = request.method
         call.httpBody = request.body
         call.setValue("Bearer \(request.credential)", forHTTPHeaderField: "Authorization")
+        if let proof = request.proof { call.setValue(proof, forHTTPHeaderField: PhoneHeader.deviceCredential) }
         if request.body != nil { call.setValue("application/json", forHTTPHeaderField: "Content-Type") }
-        let (body, response) = try await session.data(for: call)
-        guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
-        return ClientResponse(
-            status: response.statusCode, date: response.value(forHTTPHeaderField: "Date").flatMap(Self.date), body: body
-        )
+        return call
     }
 
     /// The form of RFC 9110 section 5.6.7 that servers send: `Sat, 21 Nov 2026 14:32:00 GMT`.

@@ -89,11 +89,23 @@ package struct Audience: Sendable {
                 if let localID = instance.localID {
                     draft.put(
                         TombstoneRecord(
-                            device: device.key, localID: localID, activity: activity.number, state: .ended, at: now))
+                            device: device.key, localID: localID, activity: activity.number,
+                            // An end that met a dead token ended nothing that anybody knows of.
+                            state: instance.last?.reason.code == .tokenInactive ? .gone : .ended, at: now))
                 }
                 instance = instance.renewed(run: activity.run, at: now)
                 instance.alertedRevision = alertedOnJoining
                 draft.removeUpdateToken(key)
+            }
+            if let until = instance.awaitsUntil {
+                // What the phone had reported before counts from now on, unless it is too old to be true.
+                if until < now {
+                    instance = instance.renewed(run: activity.run, at: now)
+                    draft.removeUpdateToken(key)
+                }
+                instance.awaitsUntil = nil
+                instance.alertedRevision = alertedOnJoining
+                instance.mayStart = mayStart
             }
             instance.isWanted = true
             instance.lookAt = lookAt

@@ -5,6 +5,8 @@ package import JSONText
 package struct CardReport: Sendable, Equatable {
     package enum State: String, Sendable, CaseIterable {
         case requesting, pending, active, stale, ended, dismissed, gone
+        /// Ended by the app, because another card of the same activity stays.
+        case duplicate
 
         /// The card is there, and updates change it.
         var isRunning: Bool { self == .pending || self == .active || self == .stale }
@@ -39,8 +41,15 @@ package struct CardReport: Sendable, Equatable {
 struct CardIntake {
     let app: AppSettings
     let device: DeviceRecord
+    let reporter: Reporter
     let now: UnixTime
+    /// The reports are one inventory: no newer word of the phone about these cards has been taken.
+    var isInventory = false
 
+    /// How long a report waits for its person to be named in the audience.
+    static let awaiting = Duration.seconds(86_400)
+    /// So many such reports are kept of a device: a phone shows a handful of cards.
+    static let maximumAwaiting = 20
     /// How long the app's word that it is about to start a card holds.
     static let requestingLease = Duration.seconds(120)
 
@@ -51,9 +60,13 @@ struct CardIntake {
             if report.state == .dismissed, tombstone.state == .gone {
                 bury(report.localID, tombstone.activity, .dismissed, &draft)
             }
-            guard isAliveAfterAll(report, tombstone, draft) else { return }
+            if !report.state.isRunning { confirmGone(report, tombstone, &draft) }
+            guard isAliveAfterAll(report, tombstone, draft) else {
+                return endStray(report, tombstone.activity, tombstone.state, &draft)
+            }
         }
-        let activity = try activity(of: report, &draft)
+        if report.state == .duplicate { return try collapse(report, &draft) }
+        guard let activity = try activity(of: report, &draft) else { return }
         let key = Snapshot.PhoneKey(activity.number, device.key)
         var instance =
             draft.snapshot.instances[key]
@@ -63,12 +76,19 @@ struct CardIntake {
             // Nobody is signed in there: a card of it is only ended.
             instance.isWanted = device.signedOutAt == nil
         }
+        try admit(&instance, to: activity, &draft)
         // A card of an earlier run that is not over yet is still to be ended: its token matters.
         let isOld = isOfOldRun(report, instance, activity)
+        if isOld, isEndLost(report, instance) {
+            instance.state = .live
+            // It is not to wait for the date of the repeat that was to come.
+            instance.dueAt = nil
+            instance.tries = 0
+        }
         let isStillThere = isOld && instance.run < activity.run && instance.awaitsItsEnd(report.localID)
         if isOld, !isStillThere {
             bury(report.localID, activity.number, .ended, &draft)
-            return
+            return endStray(report, activity.number, .ended, &draft)
         }
         if instance.run != activity.run, !isStillThere { instance = instance.renewed(run: activity.run, at: now) }
         switch report.state {
@@ -77,6 +97,7 @@ struct CardIntake {
         case .ended: finish(report, .ended, &instance, &draft)
         case .dismissed: finish(report, .dismissed, &instance, &draft)
         case .gone: finish(report, .gone, &instance, &draft)
+        case .duplicate: return
         }
         let old = draft.snapshot.instances[key]
         if old?.hasOpenStart == true, instance.state == .live { trustStartToken(of: activity, &draft) }
@@ -96,18 +117,33 @@ struct CardIntake {
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 
-    /// Only APNs's word about a token spoke for its end, and the phone has the card with another token: iOS had
-    /// replaced the one, and the app had not come to say so.
-    private func isAliveAfterAll(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
-        guard let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)],
-            instance.localID == report.localID
-        else { return false }
-        // It was found alive before.
-        if instance.state.mayHaveCard { return true }
-        guard report.state.isRunning, tombstone.state != .dismissed, instance.state == tombstone.state,
-            instance.last?.reason.code == .tokenInactive, let token = report.token
-        else { return false }
-        return draft.snapshot.owners[TokenValue(token)]?.deadAt == nil
+    /// One card too many is away: only that. The activity goes on with the card that stays, which the phone tells of.
+    private func collapse(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
+        guard let activity = try knownActivity(of: report, &draft),
+            draft.snapshot.instances[.init(activity.number, device.key)] != nil
+        else { return }
+        bury(report.localID, activity.number, .ended, &draft)
+        let key = Snapshot.PhoneKey(activity.number, device.key)
+        draft.record(
+            HistoryRecord(
+                activity: activity.number, at: now, revision: activity.revision,
+                entries: [
+                    HistoryEntry(
+                        .reported, device: device.key, at: now,
+                        revision: draft.snapshot.instances[key]?.heldRevision ?? 0, detail: report.state.rawValue)
+                ]))
+        guard var instance = draft.snapshot.instances[key], instance.localID == report.localID,
+            instance.state == .live || instance.state == .ending
+        else { return }
+        // Nothing is known of the card that stays: its report makes it this one, however old it is.
+        instance.localID = nil
+        instance.startedAt = nil
+        instance.tokenGeneration += 1
+        instance.sentRevision = 0
+        instance.shownRevision = 0
+        draft.removeUpdateToken(key)
+        draft.put(instance)
+        Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 
     /// A start came to a card: the token that it went to is the phone's.
@@ -119,59 +155,7 @@ struct CardIntake {
         draft.put(token)
     }
 
-    // MARK: - Which activity is this card?
-
-    private func activity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord {
-        let phones = draft.phones(on: device.key)
-        if let known = phones.first(where: { draft.snapshot.instances[$0]?.localID == report.localID }),
-            let activity = draft.snapshot.activities[known.activity]
-        {
-            return activity
-        }
-        if let named = report.namedActivity {
-            var known: ActivityRecord?
-            for spelling in ActivityTag.spellings(of: named) where known == nil {
-                known = draft.activity(app.bundleID, spelling)
-            }
-            if let known, known.type != report.type.name { throw .typeDiffers(named, is: known.type) }
-            return known ?? announce(named, report, &draft)
-        }
-        // Starts whose card nobody has reported yet, matched by what the card carries.
-        if let attributes = report.attributes {
-            let comparison = ReportComparison(report.type, build: device.build)
-            let digest = comparison.digest(ofAttributes: attributes)
-            let open = phones.filter { key in
-                draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
-                    && draft.snapshot.activities[key.activity]?.type == report.type.name
-                    && draft.snapshot.contents[key.activity].map(comparison.attributesDigest) == digest
-            }
-            if open.count == 1, let key = open.first, let activity = draft.snapshot.activities[key.activity] {
-                return activity
-            }
-        }
-        guard let provided = providedID(report) else { throw .activityNotNamed }
-        return draft.activity(app.bundleID, provided) ?? announce(provided, report, &draft)
-    }
-
-    /// The one activity that a provider-driven type has on this device.
-    private func providedID(_ report: CardReport) -> ActivityID? {
-        guard report.type.isProvided else { return nil }
-        return ProvidedActivity.id(type: report.type.name, user: device.userID, device: device.id)
-    }
-
-    /// A card of an activity that the backend has not spoken of yet: kept, so that its token is there when it does.
-    private func announce(_ id: ActivityID, _ report: CardReport, _ draft: inout Draft) -> ActivityRecord {
-        var activity = ActivityRecord(
-            number: draft.takeActivityNumber(), app: app.bundleID, id: id, type: report.type.name, at: now)
-        activity.phase = .announced
-        draft.put(activity)
-        let attributes = report.attributes ?? [:]
-        draft.put(
-            ContentRecord(
-                activity: activity.number, revision: 0, state: .empty, digest: 0, attributes: EncodedObject(attributes),
-                attributesDigest: ContentDigest.of(attributes: attributes, report.type.contract)))
-        return activity
-    }
+    // MARK: - What was waiting for it
 
     /// Another start of the type was held because this one's card was not matched yet.
     private func wakeHeldStarts(of activity: ActivityRecord, _ draft: inout Draft) {
@@ -188,8 +172,6 @@ struct CardIntake {
         guard activity.run > 1, let startedAt = report.startedAt else { return false }
         return startedAt + .seconds(1) < activity.runStartedAt && instance.localID != report.localID
     }
-
-    // MARK: - What it says
 
     private func request(_ report: CardReport, _ instance: inout InstanceRecord) {
         guard instance.state == .absent || instance.state.isTombstone else { return }
@@ -243,7 +225,7 @@ struct CardIntake {
             instance.timestamp = max(instance.timestamp, last)
         }
         let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)
-        if activity.id == providedID(report) { compare(report, activity, &draft) }
+        if activity.id == providedID(report.type) { compare(report, activity, &draft) }
         confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, draft)
     }
 
@@ -279,13 +261,19 @@ struct CardIntake {
             instance.isLocalAhead = false
         } else if let based = report.basedOn {
             goAhead(from: based, activity, &instance, isNewer: isNewer)
-        } else if report.contentState != nil, instance.heldRevision >= activity.revision, !isNewToken,
-            !instance.isLocalAhead, instance.contradictions < Reconciler.maximumContradictions
-        {
-            instance.contradictions += 1
-            instance.sentRevision = 0
-            instance.shownRevision = 0
+        } else if report.contentState != nil, !isNewToken {
+            contradict(activity, &instance)
         }
+    }
+
+    /// The phone shows something else than it was sent: that comes again.
+    private func contradict(_ activity: ActivityRecord, _ instance: inout InstanceRecord) {
+        guard instance.heldRevision >= activity.revision, !instance.isLocalAhead,
+            instance.contradictions < Reconciler.maximumContradictions
+        else { return }
+        instance.contradictions += 1
+        instance.sentRevision = 0
+        instance.shownRevision = 0
     }
 
     /// The app changed the card itself: what it was based on need not come again, and what is newer has to.
@@ -296,7 +284,7 @@ struct CardIntake {
     ) {
         if let isNewer {
             // The same update reported again, or one that a push has overtaken.
-            guard isNewer else { return }
+            guard isNewer else { return contradict(activity, &instance) }
         } else {
             guard !instance.isLocalAhead, instance.contradictions < Reconciler.maximumContradictions else { return }
             // Nobody can tell whether it is the same one again: as often as any report that contradicts.
@@ -317,10 +305,13 @@ struct CardIntake {
         guard let token = report.token else { return false }
         let key = Snapshot.PhoneKey(activity.number, device.key)
         let value = TokenValue(token)
-        if draft.snapshot.updateTokens[key]?.value == value { return false }
         let known = draft.snapshot.owners[value]
         // It stays dead; the report itself is good, and a new token will follow.
         if known?.deadAt != nil { return false }
+        if let same = draft.snapshot.updateTokens[key], same.value == value {
+            guard same.isPlaceholder else { return false }
+            draft.removeUpdateToken(key)
+        }
         if let known, (known.activity, known.device) != (activity.number, device.key) {
             let theirs = Snapshot.PhoneKey(known.activity, known.device)
             // By now that card may have another token, which is its own.
@@ -335,7 +326,7 @@ struct CardIntake {
         owner.activity = activity.number
         draft.put(owner)
         // The token it replaces is not used again, even if the phone should name it once more.
-        if let old = draft.snapshot.updateTokens[key] {
+        if let old = draft.snapshot.updateTokens[key], !old.isPlaceholder {
             var replaced = TokenOwnerRecord(
                 value: old.value, kind: .update, device: device.key, activity: activity.number,
                 firstSeenAt: old.firstSeenAt)
@@ -352,6 +343,7 @@ struct CardIntake {
             environment: device.environment ?? app.defaultEnvironment, value: value,
             firstSeenAt: owner.firstSeenAt)
         record.predecessor = predecessor ?? draft.snapshot.updateTokens[key]?.predecessor
+        if record.predecessor != nil { instance.isRenewing = true }
         draft.put(record)
         draft.record(
             HistoryRecord(
@@ -376,7 +368,7 @@ struct CardIntake {
         instance.state = state
         instance.dueAt = nil
         instance.tries = 0
-        draft.removeUpdateToken(.init(instance.activity, device.key))
+        draft.dropUpdateToken(of: instance, at: now)
     }
 
     private func bury(
@@ -389,8 +381,10 @@ struct CardIntake {
 }
 
 extension InstanceRecord {
-    /// This is the row's card, or may be the one whose start nobody has reported yet, and no end was accepted for it.
+    /// This is the row's card, or may be the one whose start nobody has reported yet (the app's own start is one), and
+    /// no end was accepted for it.
     fileprivate func awaitsItsEnd(_ reported: LocalID) -> Bool {
-        (state == .live || state == .starting || state == .unconfirmed) && (localID == nil || localID == reported)
+        (state == .live || state == .starting || state == .unconfirmed || state == .requesting)
+            && (localID == nil || localID == reported)
     }
 }

@@ -141,6 +141,10 @@ package struct DueLanes: Sendable, Equatable {
 package enum Refusal: Error, Sendable, Equatable {
     case unknownActivity(ActivityID)
     case unknownDevice(DeviceID)
+    /// Another person is signed in on it, and nothing shows that the caller holds the phone.
+    case deviceTaken(DeviceID)
+    /// The phone reported as many cards of activities that do not know its person as are kept.
+    case tooManyAwaiting(limit: Int)
     case activityEnded(ActivityID)
     case notAnActivityYet(ActivityID)
     case typeDiffers(ActivityID, is: String)

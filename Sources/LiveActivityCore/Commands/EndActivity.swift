@@ -90,7 +90,8 @@ package struct EndActivity: Command {
                 entries: [
                     HistoryEntry(
                         .ended, at: now, revision: activity.revision, carriesAlert: activity.alert != nil,
-                        reason: reason)
+                        reason: reason,
+                        detail: ChangeContent.text(state: content.state, alert: activity.alert?.alert))
                 ]))
         return Reply(
             number: activity.number, revision: activity.revision, changed: true, phase: .ended, run: activity.run)

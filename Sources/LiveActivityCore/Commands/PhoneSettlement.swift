@@ -21,7 +21,7 @@ struct PhoneSettlement {
     /// The type's cards are started anew before their time is over.
     let renews: Bool
     let now: UnixTime
-    private(set) var result = Result.overtaken
+    var result = Result.overtaken
     private(set) var history: HistoryEntry?
 
     init(
@@ -38,8 +38,8 @@ struct PhoneSettlement {
         self.now = now
     }
 
-    private var seat: Flight.Seat { entry.seat }
-    private var plan: PushPlan { entry.seat.plan }
+    var seat: Flight.Seat { entry.seat }
+    var plan: PushPlan { entry.seat.plan }
     private var isStart: Bool { entry.seat.plan.kind == .start }
 
     /// - Parameter isBehind: The lane goes around once more anyway.
@@ -78,8 +78,9 @@ struct PhoneSettlement {
             settlePredecessor(consequence, &instance, &draft)
             return draft.put(instance)
         }
-        guard old.timestamp <= seat.timestamp else {
-            // A newer push has overtaken it, or the phone's own update has. What it used up is used up all the same.
+        guard old.timestamp <= seat.timestamp, isStart || !old.state.isTombstone else {
+            // A newer push has overtaken it, or the phone's own update has, or the card is over by now. What it used up
+            // is used up all the same.
             overtake(consequence, &instance)
             draft.put(instance)
             return
@@ -99,20 +100,36 @@ struct PhoneSettlement {
         case .notBuilt(let error): return .parked(Reason(.payloadRefused, error.description))
         case .awaited: return .accepted
         case .answered(let result):
-            let token = isStart ? seat.phone.pushToStartToken?.firstSeenAt : seat.phone.updateToken?.firstSeenAt
+            let token = firstSeenAt(draft)
             let device = draft.snapshot.devices[old.device]?.facts ?? seat.phone.device
-            let wasTried = old.last?.reason.code == .otherEnvironment
+            // A token that came since is tried in both as well.
+            let wasTried = old.last?.reason == Reason(.otherEnvironment, environment.rawValue)
             let consequence = Consequence(
                 result,
                 Consequence.Context(
-                    tries: old.tries, laneTries: laneTries, tokenFirstSeenAt: token ?? UnixTime(milliseconds: 0),
+                    tries: tries(of: old), laneTries: laneTries, tokenFirstSeenAt: token ?? UnixTime(milliseconds: 0),
                     environment: environment,
                     mayTryOtherEnvironment: device.environment == nil && !wasTried
                         && app.environments.contains(environment.other),
                     now: now, dice: entry.dice))
             guard case .laneFault(let fault) = consequence, !faultsAreTheLanes else { return consequence }
-            return .retry(at: fault.retryAt(ofPhone: old.tries, now: now, dice: entry.dice), fault.reason)
+            return .retry(at: fault.retryAt(ofPhone: tries(of: old), now: now, dice: entry.dice), fault.reason)
         }
+    }
+
+    /// A phone counts its tries, but for an ending one, which counts the ends that APNs took: what became of another
+    /// does not change that, and the wait is that of so many tries in a row. A last state is worth a shorter one, once.
+    private func tries(of old: InstanceRecord) -> Int {
+        guard old.state == .ending else { return old.tries }
+        let isLastState = activity.phase == .ended && old.sentRevision < plan.revision
+        return isLastState && old.last?.reason.code == .accepted ? 3 : 8
+    }
+
+    /// When the value that the push went to was first seen: a renewed card's is not its successor's.
+    private func firstSeenAt(_ draft: Draft) -> UnixTime? {
+        if isStart { return seat.phone.pushToStartToken?.firstSeenAt }
+        guard plan.part == .predecessor else { return seat.phone.updateToken?.firstSeenAt }
+        return seat.phone.token(of: plan).flatMap { draft.snapshot.owners[$0]?.firstSeenAt }
     }
 
     private var environment: APNSEnvironment {
@@ -304,7 +321,7 @@ struct PhoneSettlement {
         draft.put(owner)
     }
 
-    private func switchEnvironment(to environment: APNSEnvironment, _ draft: inout Draft) {
+    func switchEnvironment(to environment: APNSEnvironment, _ draft: inout Draft) {
         let device = seat.phone.device.key
         if isStart {
             guard var token = draft.snapshot.deviceTokens[.init(device, .pushToStart, activity.type)],
@@ -321,43 +338,14 @@ struct PhoneSettlement {
         }
     }
 
-    /// The card that was renewed is over, or will be by itself: this card's state is not touched by that.
-    private mutating func settlePredecessor(
-        _ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft
-    ) {
-        instance.timestamp = max(instance.timestamp, seat.timestamp)
-        switch consequence {
-        case .retry(let at, _), .unknownFate(let at, _):
-            result = .refused(isSlowDown: false)
-            instance.tries += 1
-            instance.dueAt = at
-            guard instance.tries >= Self.predecessorTries else { return }
-        case .laneFault(let fault):
-            result = .fault(fault)
-            return
-        case .accepted: result = .accepted
-        case .tokenDead, .parked, .otherEnvironment: result = .refused(isSlowDown: false)
-        }
-        instance.tries = 0
-        instance.dueAt = nil
-        instance.isRenewing = false
-        let key = Snapshot.PhoneKey(activity.number, seat.phone.device.key)
-        guard var token = draft.snapshot.updateTokens[key], token.predecessor == seat.phone.token(of: plan) else {
-            return
-        }
-        token.predecessor = nil
-        draft.put(token)
-    }
-
-    /// iOS ends that card itself within the hour.
-    private static let predecessorTries = 5
-
     private mutating func hold(_ old: InstanceRecord, _ until: UnixTime, _ draft: inout Draft) {
         result = .awaited
         guard old.run == seat.phone.instance.run, old.timestamp <= seat.timestamp else { return }
         var instance = old
         consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
         instance.dueAt = until
+        // The app's own state had its time: what is newer is on its way, or is sent again.
+        if !isStart, instance.heldRevision < plan.revision { instance.isLocalAhead = false }
         draft.put(instance)
     }
 }

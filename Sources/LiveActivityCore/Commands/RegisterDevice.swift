@@ -26,6 +26,10 @@ package struct RegisterDevice: Command {
     package let now: UnixTime
     /// The key of a device that was not known: random 63 bits.
     package let freshKey: DeviceKey
+    package var reporter = Reporter.backend
+    /// The hash of a credential of the phone, where a person shows one beside their own token: it proves that they hold
+    /// the phone.
+    package var possession: [UInt8]?
 
     package init(app: AppSettings, id: DeviceID, body: Body, now: UnixTime, freshKey: DeviceKey) {
         self.app = app
@@ -51,8 +55,8 @@ package struct RegisterDevice: Command {
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
+        let old = try standing(draft)
         let user = draft.user(app.bundleID, body.user)
-        let old = draft.device(app.bundleID, id)
         var device =
             old
             ?? DeviceRecord(key: freshKey, app: app.bundleID, id: id, user: user, userID: body.user, at: now)
@@ -61,6 +65,7 @@ package struct RegisterDevice: Command {
             DeviceOwnership.cut(device, now: now, &draft)
             device.user = user
             device.userID = body.user
+            device.credentials = []
         }
         device.signedOutAt = nil
         device.contactAt = now
@@ -83,6 +88,16 @@ package struct RegisterDevice: Command {
         }
         if changesWhatIsDue(old, device) { Refreshes.askAfterNews(of: device, app: app, now: now, &draft) }
         return device.key
+    }
+
+    /// The device as it stands; `nil` for a new one.
+    private func standing(_ draft: Draft) throws(Refusal) -> DeviceRecord? {
+        if case .phone = reporter { return try reporter.device(app.bundleID, id, now: now, in: draft) }
+        guard let device = draft.device(app.bundleID, id) else { return nil }
+        guard reporter.user ?? body.user == body.user,
+            reporter.mayTakeOver(device, for: body.user, possession: possession)
+        else { throw .deviceTaken(id) }
+        return device
     }
 
     /// What a provider would say may be another now.
@@ -132,6 +147,7 @@ package struct RegisterPushToStartToken: Command {
     package let type: String
     package let token: PushToStartToken
     package let now: UnixTime
+    package var reporter = Reporter.backend
 
     package init(app: AppSettings, id: DeviceID, type: String, token: PushToStartToken, now: UnixTime) {
         self.app = app
@@ -147,7 +163,7 @@ package struct RegisterPushToStartToken: Command {
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
-        guard var device = draft.device(app.bundleID, id) else { throw .unknownDevice(id) }
+        var device = try reporter.device(app.bundleID, id, now: now, in: draft)
         device.contactAt = now
         draft.put(device)
         try DeviceTokens.register(
@@ -167,6 +183,7 @@ package struct SignOutDevice: Command {
     package let app: BundleID
     package let id: DeviceID
     package let now: UnixTime
+    package var reporter = Reporter.backend
 
     package init(app: BundleID, id: DeviceID, now: UnixTime) {
         self.app = app
@@ -178,9 +195,10 @@ package struct SignOutDevice: Command {
     package var keys: [SnapshotKey] { [.device(app, id)] }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
-        guard var device = draft.device(app, id) else { throw .unknownDevice(id) }
+        var device = try reporter.device(app, id, now: now, in: draft)
         DeviceOwnership.cut(device, now: now, &draft)
         device.signedOutAt = now
+        device.credentials = []
         device.contactAt = now
         draft.put(device)
         return device.key
@@ -194,6 +212,7 @@ package enum DeviceOwnership {
         guard var old = draft.snapshot.devices[key], old.user != new.user, old.signedOutAt == nil else { return }
         cut(old, now: now, &draft)
         old.signedOutAt = now
+        old.credentials = []
         draft.put(old)
     }
 
@@ -202,6 +221,11 @@ package enum DeviceOwnership {
         for key in draft.phones(on: device.key) {
             guard let activity = draft.snapshot.activities[key.activity] else { continue }
             Audience(activity: activity, now: now).leave(device, &draft)
+            // What this person's phone reported of others' activities is nothing to whom it belongs next.
+            guard var instance = draft.snapshot.instances[key], instance.awaitsUntil != nil else { continue }
+            instance.awaitsUntil = UnixTime(milliseconds: 0)
+            draft.removeUpdateToken(key)
+            draft.put(instance)
         }
         for key in draft.tokens(of: device.key) {
             guard let token = draft.snapshot.deviceTokens[key], token.deadAt == nil else { continue }
@@ -238,6 +262,9 @@ package enum DeviceTokens {
         let known = draft.snapshot.owners[value]
         if let known, known.deadAt != nil { throw .deadToken }
         let old = draft.snapshot.deviceTokens[.init(device.key, kind, type)]
+        // Of a phone that never named its environment APNs may have told it: the same token again does not undo that.
+        let told = device.environment == nil && old?.value == value && old?.deadAt == nil ? old?.environment : nil
+        let environment = told ?? environment
         if var same = old, same.value == value, same.deadAt == nil, same.environment == environment {
             // The app has read it anew: it is not suspect any more.
             same.missedStarts = 0

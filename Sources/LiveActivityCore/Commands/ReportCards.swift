@@ -6,6 +6,7 @@ package struct ReportCard: Command {
     package let device: DeviceID
     package let report: CardReport
     package let now: UnixTime
+    package var reporter = Reporter.backend
 
     package init(app: AppSettings, device: DeviceID, report: CardReport, now: UnixTime) {
         self.app = app
@@ -15,13 +16,13 @@ package struct ReportCard: Command {
     }
 
     package var rank: CommandRank { .write }
-    package var keys: [SnapshotKey] { CardKeys.of([report], app: app.bundleID, device: device) }
+    package var keys: [SnapshotKey] { CardKeys.of([report], app: app.bundleID, device: device, reporter) }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
-        guard var record = draft.device(app.bundleID, device) else { throw .unknownDevice(device) }
+        var record = try reporter.device(app.bundleID, device, now: now, in: draft)
         record.contactAt = now
         draft.put(record)
-        try CardIntake(app: app, device: record, now: now).take(report, &draft)
+        try CardIntake(app: app, device: record, reporter: reporter, now: now).take(report, &draft)
         return record.key
     }
 }
@@ -42,6 +43,7 @@ package struct ReportInventory: Command {
     package let sequence: Int64
     package let reports: [CardReport]
     package let now: UnixTime
+    package var reporter = Reporter.backend
 
     package init(app: AppSettings, device: DeviceID, sequence: Int64, reports: [CardReport], now: UnixTime) {
         self.app = app
@@ -53,15 +55,15 @@ package struct ReportInventory: Command {
 
     package var rank: CommandRank { .write }
     package var weight: Int { 1 + reports.count }
-    package var keys: [SnapshotKey] { CardKeys.of(reports, app: app.bundleID, device: device) }
+    package var keys: [SnapshotKey] { CardKeys.of(reports, app: app.bundleID, device: device, reporter) }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
-        guard var record = draft.device(app.bundleID, device) else { throw .unknownDevice(device) }
+        var record = try reporter.device(app.bundleID, device, now: now, in: draft)
         guard sequence > record.inventorySequence else { return Reply(device: record.key, isSuperseded: true) }
         record.inventorySequence = sequence
         record.contactAt = now
         draft.put(record)
-        let intake = CardIntake(app: app, device: record, now: now)
+        let intake = CardIntake(app: app, device: record, reporter: reporter, now: now, isInventory: true)
         for report in reports {
             do throws(Refusal) {
                 try intake.take(report, &draft)
@@ -82,13 +84,16 @@ package struct ReportInventory: Command {
         else { return }
         switch instance.state {
         case .live, .ending:
-            guard let localID = instance.localID, !listed.contains(localID) else { return }
             let state: InstanceRecord.State = instance.state == .ending ? .ended : .gone
-            draft.put(
-                TombstoneRecord(
-                    device: key.device, localID: localID, activity: key.activity, state: state, at: now))
+            // Without a local id it is the card that stayed in place of a duplicate, and that nobody has told of.
+            if let localID = instance.localID {
+                guard !listed.contains(localID) else { return }
+                draft.put(
+                    TombstoneRecord(
+                        device: key.device, localID: localID, activity: key.activity, state: state, at: now))
+            }
             instance.state = state
-            draft.removeUpdateToken(key)
+            draft.dropUpdateToken(of: instance, at: now)
         case .starting, .unconfirmed:
             // Only an inventory sent after the start's expiration tells that the start has failed; what is known here
             // is when it arrived, by another clock.
@@ -102,8 +107,20 @@ package struct ReportInventory: Command {
                     draft.askForTokens(device, suspect: token, at: now)
                 }
             }
+        case .gone:
+            // What APNs's word about a token had made likely is so.
+            guard instance.isGoneByTokenAlone, let localID = instance.localID, !listed.contains(localID) else { return }
+            instance.localID = nil
         // The app is about to start the card: its word holds for its lease, whether the inventory lists it yet or not.
-        case .requesting, .absent, .ended, .dismissed, .gone: return
+        case .requesting, .absent, .dismissed: return
+        case .ended:
+            // The same of a card that was being ended: no later report of it brings it back.
+            guard let localID = instance.localID, !listed.contains(localID),
+                instance.last?.reason.code == .tokenInactive
+            else { return }
+            instance.localID = nil
+            draft.put(instance)
+            return
         }
         instance.dueAt = nil
         instance.tries = 0
@@ -121,9 +138,13 @@ package struct ReportInventory: Command {
 }
 
 enum CardKeys {
-    static func of(_ reports: [CardReport], app: BundleID, device: DeviceID) -> [SnapshotKey] {
+    static func of(
+        _ reports: [CardReport], app: BundleID, device: DeviceID, _ reporter: Reporter
+    ) -> [SnapshotKey] {
         let named = Set(reports.compactMap(\.namedActivity).flatMap(ActivityTag.spellings)).sorted()
-        return [.device(app, device)] + named.map { .activity(app, $0) }
+        // On a person's own word it counts whether they belong to the audience.
+        let audiences = reporter.user.map { user in named.map { SnapshotKey.audience(app, $0, [user]) } } ?? []
+        return [.device(app, device)] + named.map { .activity(app, $0) } + audiences
             + [.owners(reports.compactMap { $0.token.map { TokenValue($0) } })]
             + provided(reports, app: app, device: device)
     }

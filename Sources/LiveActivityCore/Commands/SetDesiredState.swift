@@ -119,7 +119,9 @@ package struct SetDesiredState: Command {
                     entries: [
                         HistoryEntry(
                             old != nil && begins && activity.run > 1 ? .reopened : .stateSet, at: now,
-                            revision: activity.revision, carriesAlert: newAlert != nil)
+                            revision: activity.revision, carriesAlert: newAlert != nil,
+                            detail: ChangeContent.text(
+                                state: state.encoded, alert: newAlert == nil ? nil : activity.alert?.alert))
                     ]))
         }
         draft.put(activity)

@@ -9,6 +9,8 @@ package import JSONText
 package struct Contract: Sendable, Equatable {
     /// The Swift name of the attributes type.
     package let attributesType: String
+    /// As it was written.
+    package let document: JSONValue
     private let attributes: ContractSchema?
     private let contentState: ContractSchema
 
@@ -31,6 +33,7 @@ package struct Contract: Sendable, Equatable {
     /// - Throws: `ContractError` for a document that is no contract, or holds what would not be checked.
     package init(_ document: JSONValue) throws(ContractError) {
         let reader = try ContractDocument(document)
+        self.document = document
         attributesType = reader.attributesType
         attributes = reader.attributes
         contentState = reader.contentState

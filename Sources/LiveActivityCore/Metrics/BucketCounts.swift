@@ -13,6 +13,13 @@ package struct BucketCounts: Sendable, Equatable {
 
     package var total: Int { counts.reduce(0, +) }
 
+    /// Counts what another one of the same ranges has counted.
+    package mutating func add(_ other: BucketCounts) {
+        guard other.bounds == bounds else { return }
+        for (index, count) in other.counts.enumerated() { counts[index] += count }
+        sum += other.sum
+    }
+
     package mutating func observe(_ value: Double) {
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }

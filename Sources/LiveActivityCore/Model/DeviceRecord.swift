@@ -25,6 +25,8 @@ package struct DeviceRecord: Sendable, Equatable {
     /// When the phone itself was last heard of.
     package var contactAt: UnixTime
     package var signedOutAt: UnixTime?
+    /// What the phone itself may call with, in the order in which they were handed out.
+    package var credentials: [PhoneCredentialRecord] = []
 
     package init(
         key: DeviceKey, app: BundleID, id: DeviceID, user: UserNumber, userID: UserID, at now: UnixTime
@@ -189,6 +191,8 @@ package struct UpdateTokenRecord: Sendable, Equatable {
     package var deadAt: UnixTime?
     /// The token of the card that this one's took the place of, until that card was ended.
     package var predecessor: TokenValue?
+    /// The row's card has no token: the record is there for its predecessor alone.
+    package var isPlaceholder: Bool { deadAt != nil && predecessor == value }
 
     package init(
         activity: ActivityNumber, device: DeviceKey, generation: Int64, environment: APNSEnvironment,
@@ -200,6 +204,20 @@ package struct UpdateTokenRecord: Sendable, Equatable {
         self.environment = environment
         self.value = value
         self.firstSeenAt = firstSeenAt
+    }
+}
+
+extension UpdateTokenRecord {
+    /// For a card that is to be ended beside one that has no token, or beside none.
+    static func placeholder(
+        for value: TokenValue, of instance: InstanceRecord, _ environment: APNSEnvironment, at now: UnixTime
+    ) -> Self {
+        var record = Self(
+            activity: instance.activity, device: instance.device, generation: instance.tokenGeneration,
+            environment: environment, value: value, firstSeenAt: now)
+        record.deadAt = now
+        record.predecessor = value
+        return record
     }
 }
 

@@ -79,6 +79,10 @@ package struct InstanceRecord: Sendable, Equatable {
     /// The card was ended to make room for another; it does not come back in this run.
     package var isEvicted = false
 
+    /// A phone reported the card on its own word, without belonging to the audience: until then it waits for its person
+    /// to be named there, and nothing is told or sent to it. See `CardIntake`.
+    package var awaitsUntil: UnixTime?
+
     /// Where a `requesting` phone stood: its lease leads back there, so that a person's dismissal is not forgotten.
     package var stateBeforeRequest: State = .absent
 
@@ -94,14 +98,22 @@ package struct InstanceRecord: Sendable, Equatable {
     /// A start whose card nobody has reported.
     package var hasOpenStart: Bool { localID == nil && (state == .starting || state == .unconfirmed) }
 
+    /// Nothing but APNs's word about its token says that the card is over: the phone may have it, with another token.
+    package var isGoneByTokenAlone: Bool {
+        state == .gone && localID != nil && last?.reason.code == .tokenInactive
+    }
+
     /// The same phone at the start of another run: nothing of the old life counts.
     package func renewed(run: Int, at now: UnixTime) -> Self {
         var fresh = Self(activity: activity, device: device, run: run, at: now)
         fresh.tokenGeneration = tokenGeneration
         // The old card's clock binds the new one's only if it were the same card, but going on is never wrong.
         fresh.timestamp = timestamp
+        // A minute's one high push is counted for the activity and the phone, whatever card it is.
+        fresh.lastHighAt = lastHighAt
         fresh.isWanted = isWanted
         fresh.mayStart = mayStart
+        fresh.awaitsUntil = awaitsUntil
         return fresh
     }
 }

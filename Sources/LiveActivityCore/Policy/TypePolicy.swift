@@ -41,6 +41,16 @@ package struct TypePolicy: Sendable, Equatable {
     /// How many cards of one app a system shows. Apple tells no number; about five are reported.
     package var ceiling = 5
     package var start: ActivityRecord.StartMode = .ifPossible
+    /// Whom a phone's own word lets in on an activity.
+    package var join: Join = .audience
+
+    /// Who takes part in an activity by reporting a card of it, where no backend speaks for the phone.
+    package enum Join: String, Sendable, CaseIterable {
+        /// The people of its audience.
+        case audience
+        /// Everybody who can name it.
+        case open
+    }
 
     /// Whose state a card shows after the app changed it on the phone.
     package enum Authority: String, Sendable, CaseIterable {
@@ -94,6 +104,8 @@ package struct ActivityType: Sendable, Equatable {
     package var olderContracts: [OlderContract] = []
     /// A provider computes what it shows: each device of a person has an activity of its own.
     package var isProvided = false
+    /// How the console draws it; `nil`: its fields one below the other.
+    package var view: CardView?
 
     package init(
         name: String, attributesType: String, activityIDAttribute: JSONPointer? = nil,

@@ -69,6 +69,7 @@ package struct Reason: Sendable, Hashable {
         case endedUnseen = "ended-before-shown"
         case signedOut = "signed-out"
         case notAnnounced = "no-state-yet"
+        case awaitingAudience = "awaiting-audience"
         case otherDeviceActive = "other-device-active"
         case parked = "parked"
         case payloadRefused = "payload-refused"
@@ -159,6 +160,8 @@ package struct Reason: Sendable, Hashable {
         case .endedUnseen: "the activity ended before it was shown here"
         case .signedOut: "the person signed out on this phone"
         case .notAnnounced: "the backend has not set a state yet"
+        case .awaitingAudience:
+            "the phone reported the card, but its person does not belong to the audience: it waits to be named there"
         case .otherDeviceActive: "the person was active on another device last: the card is started there"
         case .parked: "APNs answered \(argument(0)) \(argument(1)): our request is wrong and is not repeated as it is"
         case .payloadRefused: "the payload cannot be built: \(argument(0))"

@@ -23,7 +23,7 @@ extension Reconciler {
         }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         // A lease of the app's state is no reason to wait with the next one.
-        if let due = instance.dueAt, now < due, !instance.isLocalAhead || instance.tries > 0 {
+        if let due = retryDue(instance, activity), now < due, !instance.isLocalAhead || instance.tries > 0 {
             // After an accepted push it is the end of the phone's coalescing window, which an alert does not wait for.
             let window = desired.type.policy.coalescingWindow
             let isWindow = instance.last.map { $0.reason.code == .accepted && due <= $0.at + window } ?? false
@@ -93,8 +93,7 @@ extension Reconciler {
                 : instance.isEvicted ? .evicted : instance.isWanted ? .personDismissed : .leftAudience)
         if wasSent && instance.tries > endRepeats.count { return .nothing(Reason(.endSent)) }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
-        // After an accepted end the date is that of its repeat, which another last state does not wait for.
-        if let due = instance.dueAt, now < due, wasSent || instance.last?.reason.code != .accepted {
+        if let due = retryDue(instance, activity), now < due, wasSent || !isAfterAccepted(due, desired, instance) {
             return .wait(until: due, Reason(wasSent ? .endSent : .retryLater, due.description))
         }
         let wantsHigh = !wasSent && activity.priority != .low
@@ -111,6 +110,18 @@ extension Reconciler {
                 alertRevision: wasSent || activity.phase != .ended || !instance.isWanted || instance.isEvicted
                     ? 0 : dueAlert(desired, phone, now),
                 expiresAt: max(dismissal, now + .seconds(60)), reason: wasSent ? Reason(.endRepeated) : why))
+    }
+
+    /// The date is that of an accepted end's repeat, or the end of a window: another last state does not wait for it.
+    /// That of a push whose answer is awaited is neither.
+    private static func isAfterAccepted(
+        _ due: UnixTime, _ desired: DesiredSituation, _ instance: InstanceRecord
+    ) -> Bool {
+        // Nor does it wait for the end of the time that the app's own state has.
+        if instance.isLocalAhead, instance.tries == 0 { return true }
+        guard let last = instance.last, last.reason.code == .accepted else { return false }
+        if due <= last.at + desired.type.policy.coalescingWindow { return true }
+        return last.kind == .end && endRepeats.contains { due == last.at + $0 }
     }
 
     // MARK: - Renewal

@@ -134,6 +134,13 @@ extension Reconciler {
     ) -> Decision {
         guard desired.activity.phase == .active else { return .nothing(reason) }
         if phone.instance.isEvicted { return .nothing(Reason(.evicted)) }
+        // A dead token alone starts no card anew: the phone may have the one with another token, and come to say so.
+        if phone.instance.isGoneByTokenAlone {
+            let until = (phone.instance.startedAt ?? phone.instance.createdAt) + activityLifetime
+            if now < until {
+                return desired.activity.restart == .never ? .nothing(reason) : .wait(until: until, reason)
+            }
+        }
         // The second start of a renewal may be a card yet.
         if phone.instance.isRenewing {
             let until = (phone.instance.startedAt ?? phone.instance.createdAt) + renewalEnd + startFateHorizon

@@ -31,12 +31,15 @@ package enum Reconciler {
 
     package static func decide(_ desired: DesiredSituation, _ phone: PhoneSituation, now: UnixTime) -> Decision {
         guard desired.activity.phase != .announced else { return .nothing(Reason(.notAnnounced)) }
+        // Neither told anything nor ended: to its phone the activity looks like one that nobody spoke of.
+        guard phone.instance.awaitsUntil == nil else { return .nothing(Reason(.awaitingAudience)) }
+        // A card that is too many comes before anything else.
+        if let end = endOfPredecessor(desired, phone, now) { return end }
         guard phone.device.signedOutAt == nil || phone.instance.state.mayHaveCard else {
             return .nothing(Reason(.signedOut))
         }
         let isOver = desired.activity.phase == .ended || !phone.instance.isWanted || phone.instance.isEvicted
         if phone.instance.run != desired.activity.run { return afterEarlierRun(desired, phone, now) }
-        if let end = endOfPredecessor(desired, phone, now) { return end }
         switch phone.instance.state {
         case .absent: return start(desired, phone, now)
         case .requesting:
@@ -80,7 +83,9 @@ package enum Reconciler {
             let goneAt = (instance.startedAt ?? instance.createdAt) + startFateHorizon
             if goneAt <= now { return start(desired, phone, now) }
             if let obstacle = obstacleToken(desired, phone) { return .wait(until: goneAt, obstacle) }
-            if let due = instance.dueAt, now < due { return .wait(until: due, Reason(.retryLater, due.description)) }
+            if let due = retryDue(instance, desired.activity), now < due {
+                return .wait(until: due, Reason(.retryLater, due.description))
+            }
             return .send(
                 PushPlan(
                     kind: .end, revision: desired.activity.revision, priority: .low, alertRevision: 0,
@@ -93,6 +98,17 @@ package enum Reconciler {
     }
 
     // MARK: - Shared
+
+    /// When a phone's next push may leave.
+    ///
+    /// Apple's 15 minutes after a 5xx are for what is sent again. A state that is newer than what met the 5xx is no
+    /// repetition: it waits a minute at most, as what is held back by a lane or a circuit does.
+    static func retryDue(_ instance: InstanceRecord, _ activity: ActivityRecord) -> UnixTime? {
+        guard let due = instance.dueAt, let last = instance.last, last.reason.code == .serviceTrouble,
+            last.revision < activity.revision
+        else { return instance.dueAt }
+        return min(due, last.at + Backoff.halted)
+    }
 
     /// The revision of the alert to carry, or 0: it reaches a phone at most once, never after it expired, and not one
     /// who joined after it was given.

@@ -244,7 +244,8 @@ extension Refusal {
                 + violation.problems.prefix(3).map { "\($0.pointer): \($0.expected) expected" }.joined(separator: "; ")
         case .activityIDConflict(let pointer): "\(pointer) names another activity"
         case .typeDiffers(_, let type): "its activity is of the type \(type)"
-        case .audienceTooLarge, .attributesDiffer, .unknownActivity, .unknownDevice, .activityEnded, .notAnActivityYet,
+        case .audienceTooLarge, .attributesDiffer, .unknownActivity, .unknownDevice, .deviceTaken, .tooManyAwaiting,
+            .activityEnded, .notAnActivityYet,
             .deadToken, .activityNotNamed, .unknownType, .revisionDiffers, .idempotencyKeyReused, .sessionReplaced,
             .sessionClosed:
             "it does not fit what stands"

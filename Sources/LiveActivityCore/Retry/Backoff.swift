@@ -13,6 +13,12 @@ package enum Backoff {
         return jittered(limit: exponential(base: 1, factor: 4, tries: tries, cap: 900), dice: dice)
     }
 
+    /// What may have arrived: the same, and after a minute at the latest. A state may come twice, and one that did not
+    /// come is missed: Apple's pace is for what its servers could not do.
+    package static func unknownFate(tries: Int, dice: Double) -> Duration {
+        min(service(tries: tries, dice: dice), halted)
+    }
+
     /// The same for a lane, which looks again after a minute at the latest: other phones than the one that met the
     /// fault wait with it.
     package static func lane(tries: Int, dice: Double) -> Duration {

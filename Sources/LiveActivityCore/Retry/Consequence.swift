@@ -30,7 +30,8 @@ package enum Consequence: Sendable, Equatable {
         package func retryAt(ofPhone tries: Int, now: UnixTime, dice: Double) -> UnixTime {
             switch kind {
             case .notSent: now + Backoff.notSent
-            case .connection, .service: now + Backoff.service(tries: tries + 1, dice: dice)
+            case .connection: now + Backoff.unknownFate(tries: tries + 1, dice: dice)
+            case .service: now + Backoff.service(tries: tries + 1, dice: dice)
             case .halted: now + Backoff.halted
             }
         }
@@ -120,7 +121,7 @@ package enum Consequence: Sendable, Equatable {
         let now = context.now
         switch failure.code {
         case .unknownFate:
-            let at = now + Backoff.service(tries: context.tries + 1, dice: context.dice)
+            let at = now + Backoff.unknownFate(tries: context.tries + 1, dice: context.dice)
             return .unknownFate(retryAt: at, Reason(.unknownFate, failure.detail, at.description))
         case .cannotConnect, .refusedByPeer:
             let at = now + Backoff.lane(tries: context.laneTries + 1, dice: context.dice)

@@ -6,7 +6,6 @@ import LiveActivityAPI
 package import LiveActivityCore
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 import ServiceLifecycle
 
 /// The connections to backends that compute states, for as long as the server runs.
@@ -62,18 +61,16 @@ package struct HTTPProvider: Sendable {
 
     private let target: Target
     private let connections: ProviderConnections
-    private let host: String
-    private let port: Int
+    private let place: HostPlace
 
     /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
     package init?(_ target: Target, _ connections: ProviderConnections) {
-        guard Self.isAllowed(target.url, allowPrivate: target.allowPrivate), let url = URL(string: target.url),
-            let host = url.host
+        guard Self.isAllowed(target.url, allowPrivate: target.allowPrivate),
+            let place = HostPlace(target.url)
         else { return nil }
         self.target = target
         self.connections = connections
-        self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-        port = url.port ?? (url.scheme == "https" ? 443 : 80)
+        self.place = place
     }
 
     package static func isAllowed(_ text: String, allowPrivate: Bool) -> Bool {
@@ -84,7 +81,7 @@ package struct HTTPProvider: Sendable {
 
     @concurrent
     package func answer(to question: RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer? {
-        if !target.allowPrivate { try await checkAddress() }
+        if !target.allowPrivate, let problem = await place.problem() { throw RefreshFailure(.unreachable, problem) }
         let request = request(question)
         let response: HTTPClientResponse
         let bytes: [UInt8]
@@ -135,21 +132,6 @@ package struct HTTPProvider: Sendable {
         ]
         body["memo"] = question.memo
         return JSONValue.object(body).bytes
-    }
-
-    /// Every address of the host is looked at: a name that leads inside is refused, whichever is tried first.
-    private func checkAddress() async throws(RefreshFailure) {
-        let addresses: [[UInt8]]
-        do {
-            let (host, port) = (host, port)
-            addresses = try await NIOThreadPool.singleton.runIfActive { HostAddresses.find(host, port: port) }
-        } catch {
-            throw RefreshFailure(.unreachable, "its host cannot be looked up")
-        }
-        guard !addresses.isEmpty else { throw RefreshFailure(.unreachable, "the name of its host is not known") }
-        guard addresses.allSatisfy(PublicAddress.isPublic) else {
-            throw RefreshFailure(.unreachable, "its address is private, and `allowPrivate` is not set")
-        }
     }
 
     // MARK: - The answer

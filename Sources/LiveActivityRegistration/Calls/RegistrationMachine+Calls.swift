@@ -13,8 +13,13 @@ extension RegistrationMachine {
         calls += 1
         inFlight = InFlight(
             number: calls, purpose: purpose, epoch: epoch, round: round, sentAt: now.steady,
-            contents: memory.cards.mapValues(\.content))
-        act(.send(PhoneCall(number: calls, method: method, path: path, body: body)))
+            contents: memory.cards.mapValues(\.content), usesCredential: hasCredential)
+        var showsProof = false
+        if case .device = purpose, !hasCredential {
+            showsProof = hasProof
+            change { $0.isUnproven = true }
+        }
+        act(.send(PhoneCall(number: calls, method: method, path: path, body: body, showsProof: showsProof)))
         noteSending(purpose)
     }
 
@@ -25,11 +30,11 @@ extension RegistrationMachine {
     }
 
     private var nextPurpose: InFlight.Purpose? {
-        guard memory.user != nil else { return memory.isLeaving && knowsCards ? .signOut : nil }
-        guard knowsFacts else { return nil }
+        if memory.isLeaving { return knowsCards ? .signOut : nil }
+        guard memory.user != nil, knowsFacts else { return nil }
         let device = deviceRequest
         if memory.confirmed != device { return .device(device) }
-        if let over = pendingCard(where: { !$0.isRunning && !$0.isDuplicate }) { return over }
+        if let over = pendingCard(where: { !$0.isRunning && $0.state != .duplicate }) { return over }
         if memory.owesInventory, knowsCards {
             return .inventory(memory.cards.filter(\.value.isRunning).mapValues(\.version))
         }
@@ -71,7 +76,9 @@ extension RegistrationMachine {
         let device = "/v1/devices/" + Self.segment(memory.device)
         switch purpose {
         case .signOut: return (.delete, device, nil)
-        case .device(let request): return (.put, device, Self.body(request))
+        case .device(var request):
+            if !hasCredential { request.wantsCredential = true }
+            return (.put, device, Self.body(request))
         case .startToken(let type, let token):
             let body = Self.body(PushToStartTokenRequest(token: token))
             return (.put, device + "/push-to-start-tokens/" + Self.segment(type), body)

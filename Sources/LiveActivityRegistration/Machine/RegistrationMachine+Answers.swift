@@ -19,12 +19,49 @@ extension RegistrationMachine {
         case 200..<300:
             failures = 0
             nextAttempt = Int.min
-            confirm(call, DesiredStates.read(answer.body), date: answer.date, now)
-        case 401, 403: failed(.credentialsRefused, Self.code(of: answer), dice, now)
+            let body = (try? JSONValue(parsing: answer.body))?.object ?? [:]
+            keepCredential(body["credential"]?.string, of: call)
+            confirm(call, DesiredStates.read(body), date: answer.date, now)
         case 408, 425, 429, 500...: failed(.serverUnreachable, Self.code(of: answer), dice, now)
+        // What was said for the one before is not said again.
+        case _ where call.epoch != epoch: break
+        case 401 where call.usesCredential: loseCredential()
+        case 401, 403:
+            let code = Self.code(of: answer)
+            if case .device = call.purpose, code == "device_taken" { becomeAnother(dice) }
+            failed(.credentialsRefused, code, dice, now)
         default: refused(call, Self.code(of: answer), dice, now)
         }
         pump(now)
+    }
+
+    private mutating func keepCredential(_ credential: String?, of call: InFlight) {
+        guard let credential, !credential.isEmpty, case .device = call.purpose, call.epoch == epoch else { return }
+        (hasCredential, hasProof) = (true, false)
+        change { $0.isUnproven = false }
+        act(.change(.keep(credential)))
+    }
+
+    /// The phone's own credential is taken back: the person's is used again, at once, and another one asked for.
+    private mutating func loseCredential() {
+        (hasCredential, hasProof) = (false, false)
+        act(.change(.dropOwn))
+        change { $0.confirmed = nil }
+        tell(PhoneNote(.credentialsRefused))
+    }
+
+    /// The server has somebody else here, and takes no proof that the phone is this person's now: what it was given was
+    /// taken back, or is too old. As after an installation the phone is another device from now on; with its first
+    /// token the server learns that the one before is no more.
+    private mutating func becomeAnother(_ dice: Double) {
+        let mark = String(UInt64(dice * 0x1p52), radix: 36)
+        change {
+            $0.device = String($0.device.prefix { $0 != "~" }) + "~" + mark
+            $0.isUnproven = false
+        }
+        (hasCredential, hasProof) = (false, false)
+        act(.change(.dropOwn))
+        forgetConfirmations()
     }
 
     private mutating func failed(_ code: PhoneNote.Code, _ detail: String?, _ dice: Double, _ now: PhoneMoment) {
@@ -82,10 +119,18 @@ extension RegistrationMachine {
         let isCurrent = call.round == round
         switch call.purpose {
         case .signOut:
-            change { $0.isLeaving = false }
+            change {
+                $0.isLeaving = false
+                $0.isUnproven = false
+            }
+            dropCredentials()
             tell(PhoneNote(.signedOut))
         case .device(let request):
             if isCurrent { change { $0.confirmed = request } }
+            if hasProof {
+                hasProof = false
+                act(.change(.dropProof))
+            }
             tell(PhoneNote(.deviceConfirmed))
             if let token = request.deviceToken { tell(PhoneNote(.tokenConfirmed, detail: "device \(token)")) }
         case .startToken(let type, let token):
@@ -125,12 +170,14 @@ extension RegistrationMachine {
             } else {
                 endedActivities.remove(wish.activity)
             }
+            name(wish)
             let running = memory.cards.filter {
                 $0.value.isRunning && $0.value.type == wish.type && $0.value.activity == wish.activity
             }
             if running.isEmpty { consider(wish, now) }
             for (localID, card) in running {
-                guard let held = call.contents[localID], held == card.content else { continue }
+                // An answer does not overrule what came meanwhile, and what is on its way is seen through first.
+                guard let held = call.contents[localID], held == card.content, card.changes.isEmpty else { continue }
                 if wish.phase == "ended" {
                     end(localID, wish, date: date, now)
                 } else {
@@ -143,16 +190,20 @@ extension RegistrationMachine {
     private mutating func end(
         _ localID: String, _ wish: DesiredStatesAnswer.DesiredState, date: Int?, _ now: PhoneMoment
     ) {
-        // Without a last state the person has no part in it any more.
         end(
-            localID, content: wish.state.isEmpty ? nil : wish.state, isImmediate: wish.state.isEmpty,
-            timestamp: date ?? serverSeconds(now))
-        change(localID) { card in
-            card.state = .ended
-            card.token = nil
-            card.version += 1
-        }
+            localID, content: wish.state.isEmpty ? nil : wish.state, dismissal(wish, now),
+            timestamp: timestamp(for: localID, date, now))
+        close(localID) { $0.state = .ended }
         tell(PhoneNote(.endApplied, type: wish.type, activity: wish.activity, localID: localID))
+    }
+
+    /// A date in the past is at once, as it is in a push.
+    private func dismissal(_ wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment) -> CardDismissal {
+        // Without a last state the person has no part in it any more.
+        guard !wish.state.isEmpty else { return .immediate }
+        guard let dismissAt = wish.dismissAt else { return .systemDefault }
+        guard let seconds = serverSeconds(now) else { return .at(dismissAt) }
+        return dismissAt.milliseconds <= seconds * 1_000 ? .immediate : .at(dismissAt)
     }
 
     private mutating func adopt(
@@ -167,23 +218,34 @@ extension RegistrationMachine {
             // Without a token no push can move the stale date.
             guard card.token == nil, let staleAt = wish.staleAt, staleAt != card.staleAt else { return }
         } else {
-            guard !isAhead(card, of: wish, now), (card.revision ?? -1) < wish.revision else { return }
+            guard !isAhead(card, of: wish, now), (card.revision ?? -1) < wish.revision,
+                (tried[localID] ?? -1) < wish.revision
+            else { return }
         }
-        let timestamp = (date ?? serverSeconds(now)).map { max($0, (card.lastTimestamp ?? 0) + 1) }
-        change(localID) { card in
-            if card.content != wish.state { card.version += 1 }
-            card.content = wish.state
-            card.revision = wish.revision
-            card.staleAt = wish.staleAt
-            card.ahead = nil
-            card.lastTimestamp = timestamp ?? card.lastTimestamp
-        }
-        echoing[localID] = wish.state
-        act(.update(localID: localID, content: wish.state, staleAt: wish.staleAt, timestamp: timestamp))
+        ask(
+            localID, wish.state, staleAt: wish.staleAt, timestamp: timestamp(for: localID, date, now),
+            revision: wish.revision, ahead: nil)
         tell(
             PhoneNote(
                 .stateApplied, type: wish.type, activity: wish.activity, localID: localID,
                 detail: "revision \(wish.revision)"))
+    }
+
+    /// The server's second, or the next one that iOS takes: what is older than what the card shows is ignored.
+    private func timestamp(for localID: String, _ date: Int?, _ now: PhoneMoment) -> Int? {
+        (date ?? serverSeconds(now)).map { max($0, (memory.cards[localID]?.newestTimestamp ?? 0) + 1) }
+    }
+
+    /// The server knows a card by its local id: which activity it is of, where it does not say so itself, and the
+    /// newest second in which a push changed it.
+    private mutating func name(_ wish: DesiredStatesAnswer.DesiredState) {
+        guard let localID = wish.localID, let card = memory.cards[localID], card.type == wish.type else { return }
+        let pushed = wish.lastTimestamp.map { $0.milliseconds / 1_000 }
+        change(localID) { card in
+            card.activity = card.activity ?? wish.activity
+            guard card.activity == wish.activity else { return }
+            card.pushedTimestamp = [card.pushedTimestamp, pushed].compactMap(\.self).max()
+        }
     }
 
     /// The app's own change stands against what the server had before: for a while or, if the type says so, for good.
@@ -198,16 +260,20 @@ extension RegistrationMachine {
 
 /// Reads what a call answered. What a newer server adds is passed over, and so is what does not fit.
 enum DesiredStates {
-    static func read(_ body: [UInt8]) -> [DesiredStatesAnswer.DesiredState] {
-        let activities = (try? JSONValue(parsing: body))?.object?["activities"]?.array ?? []
+    static func read(_ body: JSONObject) -> [DesiredStatesAnswer.DesiredState] {
+        let activities = body["activities"]?.array ?? []
         return activities.compactMap { value in
             guard let object = value.object, let activity = object["activity"]?.string,
                 let type = object["type"]?.string, let state = object["state"]?.object,
                 let revision = object["revision"]?.int, let phase = object["phase"]?.string
             else { return nil }
-            return DesiredStatesAnswer.DesiredState(
+            var wish = DesiredStatesAnswer.DesiredState(
                 activity: activity, type: type, attributes: object["attributes"]?.object, state: state,
                 revision: revision, phase: phase, staleAt: object["staleAt"]?.string.flatMap { Instant($0) })
+            wish.localID = object["localID"]?.string
+            wish.lastTimestamp = object["lastTimestamp"]?.string.flatMap { Instant($0) }
+            wish.dismissAt = object["dismissAt"]?.string.flatMap { Instant($0) }
+            return wish
         }
     }
 }

@@ -26,7 +26,6 @@ extension RegistrationMachine {
     /// A card that was to be changed is not there.
     package mutating func lost(_ localID: String, _ now: PhoneMoment) {
         ending.remove(localID)
-        echoing[localID] = nil
         if memory.cards[localID]?.isRunning == true { close(localID, .gone) }
         pump(now)
     }
@@ -37,7 +36,7 @@ extension RegistrationMachine {
         let isOver = memory.over.contains(seen.localID) || known.map { !$0.isRunning } == true
         guard memory.user != nil, !isOver else {
             // Nobody is there to see it, or it was ended before: a card that is over never comes back.
-            if seen.state.isRunning { end(seen.localID, content: nil, isImmediate: true, timestamp: nil) }
+            if seen.state.isRunning { end(seen.localID, content: nil, .immediate, timestamp: nil) }
             if memory.user == nil, !isOver { change { $0.bury(seen.localID) } }
             return
         }
@@ -65,22 +64,17 @@ extension RegistrationMachine {
     private mutating func follow(_ seen: SeenCard, _ now: PhoneMoment) {
         guard seen.state.isRunning else { return finish(seen, now) }
         witnessed.insert(seen.localID)
+        resolve(seen)
         let isNewToken = seen.token != nil && seen.token != memory.cards[seen.localID]?.token
-        let wanted = seen.content != nil ? echoing.removeValue(forKey: seen.localID) : nil
-        let isEcho = wanted != nil
-        if let wanted, wanted != seen.content { unmoved.insert(seen.localID) }
         change(seen.localID) { card in
             let old = card
             card.state = seen.state
             card.token = seen.token ?? card.token
             card.activity = card.activity ?? seen.activity
             if let content = seen.content, content != card.content {
-                card.content = content
-                // The app's own words, as iOS writes them: not another state.
-                if !isEcho {
-                    card.revision = nil
-                    card.ahead = nil
-                }
+                card.hold(content)
+                card.revision = nil
+                card.ahead = nil
             }
             if card != old { card.version += 1 }
         }
@@ -105,13 +99,21 @@ extension RegistrationMachine {
             let code: PhoneNote.Code = state == .dismissed ? .cardDismissed : .cardGone
             tell(PhoneNote(code, type: card.type, activity: card.activity, localID: localID))
         }
-        change(localID) { card in
-            card.state = state
-            card.token = nil
-            card.version += 1
-        }
+        close(localID) { $0.state = state }
         witnessed.remove(localID)
         nextAttempt = Int.min
+    }
+
+    /// A card that is over has no token and takes no update.
+    mutating func close(_ localID: String, _ body: (inout CardMemory) -> Void) {
+        for asked in memory.cards[localID]?.changes ?? [] { underWay.remove(asked.number) }
+        tried[localID] = nil
+        change(localID) { card in
+            body(&card)
+            card.token = nil
+            card.changes = []
+            card.version += 1
+        }
     }
 
     private mutating func obtained(_ token: TokenText, of seen: SeenCard) {
@@ -125,6 +127,50 @@ extension RegistrationMachine {
     static func isSame(_ one: String?, _ other: String?) -> Bool {
         guard let one, let other else { return false }
         return one == other
+    }
+
+    // MARK: - Updates on their way
+
+    /// iOS has come back from an update; the card as it is afterwards.
+    package mutating func updated(_ number: Int, _ seen: SeenCard, _ now: PhoneMoment) {
+        underWay.remove(number)
+        if seen.state.isRunning,
+            let asked = memory.cards[seen.localID]?.changes.first(where: { $0.number == number })
+        {
+            take(asked, of: seen.localID, seen.content)
+        }
+        see(seen, now)
+    }
+
+    /// What a card holds tells of an update before iOS has come back from it, and of what an earlier process asked for
+    /// and never heard of.
+    private mutating func resolve(_ seen: SeenCard) {
+        guard let changes = memory.cards[seen.localID]?.changes, let content = seen.content else { return }
+        for asked in changes {
+            let isLost = !underWay.contains(asked.number)
+            if asked.content == content, isLost || asked.content != asked.held {
+                take(asked, of: seen.localID, content)
+            } else if isLost {
+                change(seen.localID) { $0.changes.removeAll { $0.number == asked.number } }
+            }
+        }
+    }
+
+    /// - Parameter content: What the card holds now, as iOS writes it; `nil`: iOS does not say.
+    private mutating func take(_ asked: CardMemory.Change, of localID: String, _ content: JSONObject?) {
+        let isTaken = content == nil || content == asked.content || content != asked.held
+        change(localID) { card in
+            card.changes.removeAll { $0.number == asked.number }
+            card.version += 1
+            guard isTaken else { return }
+            card.hold(content ?? asked.content)
+            card.staleAt = asked.staleAt
+            card.revision = asked.revision
+            card.ahead = asked.ahead
+            card.lastTimestamp = asked.timestamp ?? card.lastTimestamp
+        }
+        // What iOS ignored, or wrote in other words, is not asked for again and again.
+        tried[localID] = content == nil || content == asked.content ? nil : asked.revision
     }
 
     // MARK: - Duplicates
@@ -160,13 +206,8 @@ extension RegistrationMachine {
 
     private mutating func endDuplicate(_ localID: String) {
         guard let card = memory.cards[localID] else { return }
-        end(localID, content: nil, isImmediate: true, timestamp: nil)
-        change(localID) { card in
-            card.state = .ended
-            card.isDuplicate = true
-            card.token = nil
-            card.version += 1
-        }
+        end(localID, content: nil, .immediate, timestamp: nil)
+        close(localID) { $0.state = .duplicate }
         tell(PhoneNote(.duplicateEnded, type: card.type, activity: card.activity, localID: localID))
     }
 }

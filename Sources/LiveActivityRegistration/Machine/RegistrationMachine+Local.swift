@@ -69,18 +69,12 @@ extension RegistrationMachine {
         _ localID: String, content: JSONObject, staleAt: Instant? = nil, _ now: PhoneMoment
     ) -> Bool {
         guard let card = memory.cards[localID], card.isRunning else { return false }
-        let timestamp = newerTimestamp(than: card.lastTimestamp, now)
-        change(localID) { card in
-            // One change after the other is based on what the server said before the first.
-            card.ahead = CardMemory.LocalChange(basedOn: card.ahead?.basedOn ?? card.revision, at: now.wall)
-            card.revision = nil
-            card.content = content
-            card.staleAt = staleAt
-            card.lastTimestamp = timestamp ?? card.lastTimestamp
-            card.version += 1
-        }
-        echoing[localID] = content
-        act(.update(localID: localID, content: content, staleAt: staleAt, timestamp: timestamp))
+        // One change after the other is based on what the server said before the first.
+        let last = card.changes.last
+        let based = last.map { $0.ahead?.basedOn ?? $0.revision } ?? card.ahead?.basedOn ?? card.revision
+        ask(
+            localID, content, staleAt: staleAt, timestamp: newerTimestamp(than: card.newestTimestamp, now),
+            revision: nil, ahead: CardMemory.LocalChange(basedOn: based, at: now.wall))
         nextAttempt = Int.min
         pump(now)
         return true
@@ -91,13 +85,9 @@ extension RegistrationMachine {
     /// - Returns: False when no such card runs.
     package mutating func end(_ localID: String, content: JSONObject?, isImmediate: Bool, _ now: PhoneMoment) -> Bool {
         guard let card = memory.cards[localID], card.isRunning else { return false }
-        let timestamp = newerTimestamp(than: card.lastTimestamp, now)
-        end(localID, content: content, isImmediate: isImmediate, timestamp: timestamp)
-        change(localID) { card in
-            card.state = .ended
-            card.token = nil
-            card.version += 1
-        }
+        let timestamp = newerTimestamp(than: card.newestTimestamp, now)
+        end(localID, content: content, isImmediate ? .immediate : .systemDefault, timestamp: timestamp)
+        close(localID) { $0.state = .ended }
         nextAttempt = Int.min
         pump(now)
         return true
@@ -106,6 +96,24 @@ extension RegistrationMachine {
     /// A second later than now and than any before: what was pushed within this second counts as older.
     private func newerTimestamp(than last: Int?, _ now: PhoneMoment) -> Int? {
         serverSeconds(now).map { max($0 + 1, (last ?? 0) + 1) }
+    }
+
+    /// Asks iOS to show something; until it has come back the card counts as holding what it held.
+    mutating func ask(
+        _ localID: String, _ content: JSONObject, staleAt: Instant?, timestamp: Int?, revision: Int?,
+        ahead: CardMemory.LocalChange?
+    ) {
+        change { _ = $0.count() }
+        let number = memory.counter
+        underWay.insert(number)
+        change(localID) { card in
+            card.changes.append(
+                CardMemory.Change(
+                    number: number, held: card.content, content: content, staleAt: staleAt, timestamp: timestamp,
+                    revision: revision, ahead: ahead))
+            if card.changes.count > CardMemory.changeLimit { card.changes.removeFirst() }
+        }
+        act(.update(change: number, localID: localID, content: content, staleAt: staleAt, timestamp: timestamp))
     }
 
     // MARK: - Starts
@@ -152,10 +160,16 @@ extension RegistrationMachine {
         begin(number, isConfirmed: true, now)
     }
 
+    /// A card that does not say what it shows may be the one that is wanted: the server tells, once it has heard of it.
+    private func hasUnnamed(_ type: String) -> Bool {
+        memory.cards.values.contains { $0.isRunning && $0.type == type && $0.activity == nil }
+            || orders.contains { $0.card.type == type && $0.card.activity == nil }
+    }
+
     /// Cards that the server would have on this phone, and that the app may make while it is on the screen.
     mutating func consider(_ wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment) {
         guard isForeground, memory.facts.activitiesEnabled == true, rules[wish.type]?.startsCards == true,
-            let attributes = wish.attributes, !failedWishes.contains(wish.activity)
+            let attributes = wish.attributes, !failedWishes.contains(wish.activity), !hasUnnamed(wish.type)
         else { return }
         let card = CardOrder(
             type: wish.type, activity: wish.activity, attributes: attributes, content: wish.state,

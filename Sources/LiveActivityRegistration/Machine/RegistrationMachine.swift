@@ -72,6 +72,8 @@ package struct RegistrationMachine: Sendable {
         let sentAt: Int
         /// What each card held when it left: an answer does not overrule what came meanwhile.
         let contents: [String: JSONObject?]
+        /// It went with the phone's own credential.
+        let usesCredential: Bool
     }
 
     package private(set) var memory: RegistrationMemory
@@ -87,7 +89,7 @@ package struct RegistrationMachine: Sendable {
     var inFlight: InFlight?
     var calls = 0
     /// Grows with every change of person: answers of an earlier time are dropped.
-    var epoch = 0
+    package internal(set) var epoch = 0
     /// Grows whenever everything is to be said again.
     var round = 0
     /// When the last person left, on the steady clock.
@@ -99,10 +101,14 @@ package struct RegistrationMachine: Sendable {
     var witnessed: Set<String> = []
     /// Cards whose end was asked for and not seen yet.
     var ending: Set<String> = []
-    /// What cards were updated with and have not echoed yet.
-    var echoing: [String: JSONObject] = [:]
-    /// Cards that did not take an update: it is tried again when the app is woken, and not before.
-    var unmoved: Set<String> = []
+    /// The updates that this process asked for and that iOS has not come back from.
+    var underWay: Set<Int> = []
+    /// The revision that a card did not take: it is tried again when the app is woken, and not before.
+    var tried: [String: Int] = [:]
+    /// The server gave this phone a credential of its own, and has not refused it.
+    var hasCredential: Bool
+    /// There is one of the person before, which proves that the phone was handed over.
+    var hasProof: Bool
     /// What the server said last of each activity that is over.
     var endedActivities: Set<String> = []
     /// Wishes that could not be fulfilled: not again until the app comes back to the screen.
@@ -112,8 +118,15 @@ package struct RegistrationMachine: Sendable {
     private var saved: RegistrationMemory
 
     /// The machine of a process that was just launched.
-    package init(_ memory: RegistrationMemory, types: [String: TypeRules], limits: Limits = Limits()) {
+    ///
+    /// - Parameter credentials: What is kept of them.
+    package init(
+        _ memory: RegistrationMemory, types: [String: TypeRules], limits: Limits = Limits(),
+        credentials: PhoneCredentials = PhoneCredentials()
+    ) {
         self.memory = memory
+        hasCredential = credentials.own != nil
+        hasProof = credentials.proof != nil
         saved = memory
         rules = types
         self.limits = limits
@@ -213,8 +226,8 @@ package struct RegistrationMachine: Sendable {
         if memory.user != user {
             endEverything()
             epoch += 1
+            handOver()
             memory.user = user
-            memory.isLeaving = false
             forgetConfirmations()
             nextAttempt = Int.min
         }
@@ -228,7 +241,7 @@ package struct RegistrationMachine: Sendable {
         epoch += 1
         leftAt = now.steady
         memory.user = nil
-        memory.isLeaving = true
+        takeLeave()
         forgetConfirmations()
         nextAttempt = Int.min
         pump(now)
@@ -239,8 +252,7 @@ package struct RegistrationMachine: Sendable {
     /// Everything is sent anew: an app that comes back cannot know what was lost meanwhile.
     private mutating func repeatEverything(_ now: PhoneMoment) {
         nextAttempt = Int.min
-        for localID in unmoved { change(localID) { $0.revision = nil } }
-        unmoved = []
+        tried = [:]
         forgetConfirmations()
     }
 
@@ -253,7 +265,7 @@ package struct RegistrationMachine: Sendable {
 
     private mutating func endEverything() {
         for (localID, card) in memory.cards {
-            if card.isRunning { end(localID, content: nil, isImmediate: true, timestamp: nil) }
+            if card.isRunning { end(localID, content: nil, .immediate, timestamp: nil) }
             memory.bury(localID)
         }
         orders = []
@@ -261,15 +273,42 @@ package struct RegistrationMachine: Sendable {
         failedWishes = []
     }
 
-    mutating func end(_ localID: String, content: JSONObject?, isImmediate: Bool, timestamp: Int?) {
+    mutating func end(_ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?) {
         guard ending.insert(localID).inserted else { return }
-        act(.end(localID: localID, content: content, isImmediate: isImmediate, timestamp: timestamp))
+        act(.end(localID: localID, content: content, dismissal, timestamp: timestamp))
     }
 
     private mutating func obtained(_ kind: String, _ token: TokenText, type: String? = nil, _ now: PhoneMoment) {
         // Something new is tried at once, however long the pause after the last failure is.
         nextAttempt = Int.min
         tell(PhoneNote(.tokenObtained, type: type, detail: "\(kind) \(token)"))
+    }
+
+    // MARK: - Credentials
+
+    /// What lets this phone speak is one person's: of the next one it is the proof that they hold the phone. Where the
+    /// server may know somebody here and nothing proves that this is their phone, they take their leave first.
+    private mutating func handOver() {
+        if memory.isUnproven { return takeLeave() }
+        memory.isLeaving = false
+        hasProof = hasProof || hasCredential
+        hasCredential = false
+        act(.change(.turnIntoProof))
+    }
+
+    /// The server is to be told that the last person left, whichever it knows: with the phone's own credential, and
+    /// where that is not taken with what the last person lent.
+    private mutating func takeLeave() {
+        memory.isLeaving = true
+        guard hasProof else { return }
+        (hasCredential, hasProof) = (true, false)
+        act(.change(.turnIntoOwn))
+    }
+
+    /// Whatever lets this phone speak for somebody is forgotten.
+    mutating func dropCredentials() {
+        (hasCredential, hasProof) = (false, false)
+        act(.change(.dropAll))
     }
 
     mutating func act(_ action: ClientAction) { actions.append(action) }

@@ -50,14 +50,26 @@ package struct CardOrder: Sendable, Hashable {
     }
 }
 
+/// When an ended card leaves the lock screen.
+package enum CardDismissal: Sendable, Hashable {
+    /// When iOS likes, four hours later at most.
+    case systemDefault
+    case immediate
+    /// At that time of the server's clock; iOS takes four hours at most.
+    case at(Instant)
+}
+
 /// What the shell has to do, in this order, each before the next.
 package enum ClientAction: Sendable, Hashable {
     /// Writes the memory down; whatever follows counts on it.
     case save
     case start(order: Int, CardOrder)
+    /// - `change`: to be named when iOS has come back, with what the card holds then.
     /// - `timestamp`: seconds since 1970 by the server's clock; `nil`: not known, iOS takes its own.
-    case update(localID: String, content: JSONObject, staleAt: Instant?, timestamp: Int?)
-    case end(localID: String, content: JSONObject?, isImmediate: Bool, timestamp: Int?)
+    case update(change: Int, localID: String, content: JSONObject, staleAt: Instant?, timestamp: Int?)
+    case end(localID: String, content: JSONObject?, CardDismissal, timestamp: Int?)
+    /// What lets this phone speak is another from now on.
+    case change(PhoneCredentials.Change)
     case send(PhoneCall)
     case tell(PhoneNote)
 }
@@ -72,6 +84,16 @@ package struct PhoneCall: Sendable, Hashable, CustomStringConvertible, CustomRef
     package let path: String
     /// JSON.
     package let body: [UInt8]?
+    /// Beside the person's own credential the one of before is shown, as a proof that this is the phone.
+    package let showsProof: Bool
+
+    package init(number: Int, method: Method, path: String, body: [UInt8]?, showsProof: Bool = false) {
+        self.number = number
+        self.method = method
+        self.path = path
+        self.body = body
+        self.showsProof = showsProof
+    }
 
     package var description: String { "\(method.rawValue) \(path)" }
     /// Bodies hold tokens.

@@ -6,11 +6,13 @@ package import LiveActivityAPI
 /// Whatever is not confirmed is pending, so that nothing else has to be queued.
 package struct RegistrationMemory: Sendable, Hashable, Codable {
     /// The id of this installation.
-    package let device: String
+    package internal(set) var device: String
     /// Who is signed in.
     package internal(set) var user: String?
     /// The server may not know yet that the last person left.
     package internal(set) var isLeaving = false
+    /// The server may have the person signed in here, and nothing that it gave proves that this is their phone.
+    var isUnproven = false
     /// The phone as it was seen last; its `user` means nothing.
     var facts = DeviceRequest(user: "")
     /// What the server has confirmed of it.
@@ -66,8 +68,6 @@ struct CardMemory: Sendable, Hashable, Codable {
     var state: InstanceRequest.State
     /// The app started it, not a push.
     var isOwn = false
-    /// Another card of the same activity stays in place of this one.
-    var isDuplicate = false
     /// When the app started it, by the server's clock.
     var startedAt: Instant?
     /// Its place in the order in which cards were seen.
@@ -76,12 +76,16 @@ struct CardMemory: Sendable, Hashable, Codable {
     var seenAt: Int
     /// The newest timestamp of an update by the app, in seconds since 1970.
     var lastTimestamp: Int?
+    /// The newest timestamp that the server has used for it, in seconds since 1970.
+    var pushedTimestamp: Int?
     /// The revision that it shows, where that is known.
     var revision: Int?
     /// When it was to look outdated, as the app last said.
     var staleAt: Instant?
     /// The app's own change of it, until the server's next state.
     var ahead: LocalChange?
+    /// What iOS was asked to show and has not come back from, oldest first. The card's own until then is what it held.
+    var changes: [Change] = []
     /// Grows with all that is to be reported.
     var version = 1
     var confirmedVersion = 0
@@ -93,7 +97,34 @@ struct CardMemory: Sendable, Hashable, Codable {
         var at: Int
     }
 
+    /// One update on its way to the card.
+    struct Change: Sendable, Hashable, Codable {
+        let number: Int
+        /// What the card held before it.
+        var held: JSONObject?
+        let content: JSONObject
+        let staleAt: Instant?
+        let timestamp: Int?
+        /// The server's revision that it is; `nil`: the app's own.
+        let revision: Int?
+        /// The app's own change, with what it is based on.
+        let ahead: LocalChange?
+    }
+
+    /// More are never on their way: an app that changes a card faster than iOS takes it loses the oldest.
+    static let changeLimit = 16
+
+    /// What the card holds now, whoever changed it.
+    mutating func hold(_ content: JSONObject?) {
+        self.content = content
+        for index in changes.indices { changes[index].held = content }
+    }
+
     var isRunning: Bool { state.isRunning }
+    /// A newer update has a newer timestamp than all of these.
+    var newestTimestamp: Int? {
+        ([lastTimestamp, pushedTimestamp] + changes.map(\.timestamp)).compactMap(\.self).max()
+    }
     var isPending: Bool { version > confirmedVersion }
 }
 
@@ -102,7 +133,7 @@ extension InstanceRequest.State {
     package var isRunning: Bool {
         switch self {
         case .pending, .active, .stale: true
-        case .requesting, .ended, .dismissed, .gone: false
+        case .requesting, .ended, .dismissed, .gone, .duplicate: false
         }
     }
 }

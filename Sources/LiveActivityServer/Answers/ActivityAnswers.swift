@@ -118,12 +118,15 @@ extension DesiredStatesAnswer.DesiredState {
         let record = state.record
         let hasCard = instance.state.mayHaveCard || instance.state == .requesting
         guard record.phase != .announced else { return nil }
+        // To a phone whose person does not belong to it, it is an activity that nobody spoke of.
+        guard instance.awaitsUntil == nil else { return nil }
         // Who left sees no state any more: the phone is told to end its card, and nothing else.
         guard instance.isWanted else {
             guard hasCard else { return nil }
             self.init(
                 activity: record.id.text, type: record.type, state: [:], revision: Int(record.revision),
                 phase: ActivityRecord.Phase.ended.rawValue)
+            nameCard(instance)
             return
         }
         guard record.phase == .active || hasCard else { return nil }
@@ -133,6 +136,21 @@ extension DesiredStatesAnswer.DesiredState {
             attributes: Self.appMayStart(record, instance) ? state.content?.attributes.object : nil,
             state: state.content?.state.object ?? [:], revision: Int(record.revision), phase: record.phase.rawValue,
             staleAt: record.phase == .active ? record.staleDate(policy: policy).map { Instant($0) } : nil)
+        if record.phase == .ended {
+            switch record.endDismissal(policy: policy) {
+            case .systemDefault: break
+            case .immediate: dismissAt = Instant(record.endedAt ?? record.changedAt)
+            case .at(let time): dismissAt = Instant(time)
+            }
+        }
+        nameCard(instance)
+    }
+
+    /// The card by the phone's own name, and the second that what the app shows of it has to be newer than.
+    private mutating func nameCard(_ instance: InstanceRecord) {
+        guard instance.state.mayHaveCard else { return }
+        localID = instance.localID?.text
+        if instance.timestamp > 0 { lastTimestamp = Instant(UnixTime(seconds: instance.timestamp)) }
     }
 
     /// Attributes are given where the app may make the card itself: where there is none and none is on its way.

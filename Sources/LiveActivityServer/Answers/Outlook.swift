@@ -87,7 +87,8 @@ struct Outlook {
             .evicted,
             .activitiesDisabled, .incompatibleBuild, .startNever, .noStartAlert, .personDismissed, .cardGone,
             .cardEnded, .endSent,
-            .endedUnseen, .signedOut, .notAnnounced, .otherDeviceActive, .parked, .payloadRefused, .accepted,
+            .endedUnseen, .signedOut, .notAnnounced, .awaitingAudience, .otherDeviceActive, .parked, .payloadRefused,
+            .accepted,
             .tokenInactive, .tokenBad, .tokenWrongTopic, .noDeviceToken, .deviceTokenDead, .notificationsDenied,
             .expired:
             .none

@@ -62,6 +62,7 @@ extension TimelineView.Entry {
         priority = entry.priority > 0 ? entry.priority : nil
         alert = entry.carriesAlert ? true : nil
         timestamp = entry.timestamp > 0 ? Int(entry.timestamp) : nil
+        state = entry.device == nil ? ChangeContent(entry)?.state : nil
     }
 
     /// What came of it counts before why it was done.
@@ -69,6 +70,9 @@ extension TimelineView.Entry {
         let code = (entry.outcome ?? entry.reason)?.code.rawValue ?? entry.kind.name
         let reasons = [entry.reason, entry.outcome].compactMap { $0?.text }
         guard reasons.isEmpty else { return (code, reasons.joined(separator: ": ")) }
+        if entry.kind == .reported, entry.detail == CardReport.State.duplicate.rawValue {
+            return ("duplicate-ended", "the app ended a second card of the activity on the phone; another one stays")
+        }
         let text =
             switch entry.kind {
             case .stateSet: "the backend set the state"

@@ -78,7 +78,23 @@ enum ActivityCalls {
         let devices = try await call.ask { () async throws(StorageError) in
             try await call.services.store.deviceIDs(keys)
         }
-        return try Answer(TimelineView(entries: entries.map { .init($0, devices: devices) }, next: next))
+        guard try call.query.flag("payloads") else {
+            return try Answer(TimelineView(entries: entries.map { .init($0, devices: devices) }, next: next))
+        }
+        // Changes that an earlier page answered are not among these rows; a page of the newest has them mostly.
+        let latest = try await call.ask { () async throws(StorageError) in
+            try await call.services.store.latestHistory(of: state.record.number, limit: TimelinePage.maximum)
+        }
+        let payloads = RebuiltPayloads(
+            state, latest.flatMap(\.entries) + entries, type: call.app.types[state.record.type])
+        let listed = entries.map { entry in
+            var view = TimelineView.Entry(entry, devices: devices)
+            let bytes = payloads.payload(of: entry)
+            view.bytes = bytes?.count
+            view.payload = bytes.flatMap { try? JSONValue(parsing: $0).object }
+            return view
+        }
+        return try Answer(TimelineView(entries: listed, next: next))
     }
 
     // MARK: - Shared

@@ -62,4 +62,11 @@ enum HealthCalls {
         let text = await MetricsPage(sources: sources, services: services).text()
         return Answer(text: text, contentType: PrometheusText.contentType)
     }
+
+    /// `GET /openapi.json`: what this API is, for programs. The same while the process lives.
+    @Sendable static func description(_ services: Services) async throws(Problem) -> Answer {
+        var answer = Answer(bytes: OpenAPIDocument.bytes, contentType: "application/json")
+        answer.headers[.cacheControl] = "public, max-age=3600"
+        return answer
+    }
 }

@@ -9,16 +9,53 @@ enum PhoneCalls {
     /// `PUT /v1/devices/{device}`: whose phone it is and what it can do; what is left out stays as it was.
     @Sendable static func register(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
-        let command = try call.decode(DeviceRequest.self).command(of: device, in: call)
-        let isReplayed: Bool
+        let request = try call.decode(DeviceRequest.self)
+        var command = try request.command(of: device, in: call)
+        let wantsCredential = request.wantsCredential ?? false
+        guard !(wantsCredential && call.isLine) else {
+            throw .invalid(
+                "/wantsCredential", "not in a batch", fix: "make a call of its own: its answer is the phone's")
+        }
+        command.possession = try await possession(of: device, in: call)
+        let done: Committed<DeviceKey>
         do throws(Problem) {
-            isReplayed = try await call.commit(command).isReplayed
+            done = try await call.commit(command)
         } catch {
+            if error.code == .deviceTaken { call.log("a device was not handed over to another person", of: device) }
             // The same refusal as for other tokens, pointing at the field of this body.
             throw error.code == .deadToken ? error.pointing(at: "/deviceToken") : error
         }
         call.note("device", command.body.deviceToken?.masked, on: device)
-        return try await desiredStates(on: device, isReplayed: isReplayed, in: call)
+        // By itself, so that a repeated call has one too: what is kept of a call's answer is no place for it.
+        let credential = wantsCredential ? try await handOut(device, done.reply, in: call) : nil
+        return try await desiredStates(
+            on: device, done.reply, isReplayed: done.isReplayed, credential: credential, in: call)
+    }
+
+    /// What a person shows beside their own token as a sign that they hold the phone, where it is one.
+    private static func possession(of device: DeviceID, in call: Call) async throws(Problem) -> [UInt8]? {
+        guard case .person(let app, _) = call.caller, let text = call.shownCredential,
+            let (owner, hash) = try await Responder(services: call.services).proven(text), owner.app == app,
+            owner.id == device
+        else { return nil }
+        return hash
+    }
+
+    private static func handOut(_ device: DeviceID, _ key: DeviceKey, in call: Call) async throws(Problem) -> String {
+        var dice = Dice(roll: call.services.dice)
+        let credential = PhoneCredential(of: key, using: &dice)
+        _ = try await call.result(
+            of: HandOutCredential(
+                app: call.app.bundleID, id: device, secretHash: credential.secretHash, now: call.now,
+                reporter: call.caller.reporter))
+        return credential.text
+    }
+
+    /// `DELETE /v1/devices/{device}/credential`: the phone needs its person's own token, or a key, from now on.
+    @Sendable static func revokeCredentials(_ call: Call) async throws(Problem) -> Answer {
+        let device: DeviceID = try call.id("device")
+        let done = try await call.commit(RevokeCredentials(app: call.app.bundleID, id: device))
+        return try Answer(CredentialsRevokedAnswer(revoked: done.reply.revoked), isReplayed: done.isReplayed)
     }
 
     /// `PUT /v1/devices/{device}/push-to-start-tokens/{type}`: the newest token that starts this type here.
@@ -29,10 +66,12 @@ enum PhoneCalls {
         guard let token: PushToStartToken = try Fields.token(request.token, at: "/token") else {
             throw .invalid("/token", "missing")
         }
-        let done = try await call.commit(
-            RegisterPushToStartToken(app: call.app, id: device, type: type.name, token: token, now: call.now))
+        var command = RegisterPushToStartToken(
+            app: call.app, id: device, type: type.name, token: token, now: call.now)
+        command.reporter = call.caller.reporter
+        let done = try await call.commit(command)
         call.note("push-to-start", token.masked, on: device)
-        return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
+        return try await desiredStates(on: device, done.reply, isReplayed: done.isReplayed, in: call)
     }
 
     /// `PUT /v1/devices/{device}/instances/{localID}`: one card, as the phone knows it.
@@ -40,37 +79,56 @@ enum PhoneCalls {
         let device: DeviceID = try call.id("device")
         let localID: LocalID = try call.id("localID")
         let report = try call.decode(InstanceRequest.self).report(of: localID, in: call, at: "")
-        let done = try await call.commit(ReportCard(app: call.app, device: device, report: report, now: call.now))
+        var command = ReportCard(app: call.app, device: device, report: report, now: call.now)
+        command.reporter = call.caller.reporter
+        let done = try await call.commit(command)
         call.note("update", report.token?.masked, on: device)
-        return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
+        return try await desiredStates(on: device, done.reply, isReplayed: done.isReplayed, in: call)
     }
 
     /// `PUT /v1/devices/{device}/instances`: every card of the phone; what is not listed is not there.
     @Sendable static func reportInventory(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
-        let done = try await call.commit(try call.decode(InventoryRequest.self).command(of: device, in: call))
-        return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
+        var command = try call.decode(InventoryRequest.self).command(of: device, in: call)
+        command.reporter = call.caller.reporter
+        let done = try await call.commit(command)
+        return try await desiredStates(on: device, done.reply.device, isReplayed: done.isReplayed, in: call)
     }
 
     /// `DELETE /v1/devices/{device}`: the person signed out; from now on the phone only has its cards ended.
     @Sendable static func signOut(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
-        let done = try await call.commit(SignOutDevice(app: call.app.bundleID, id: device, now: call.now))
-        return try await desiredStates(on: device, isReplayed: done.isReplayed, in: call)
+        var command = SignOutDevice(app: call.app.bundleID, id: device, now: call.now)
+        command.reporter = call.caller.reporter
+        let done = try await call.commit(command)
+        return try await desiredStates(on: device, done.reply, isReplayed: done.isReplayed, in: call)
     }
 
     /// What stands now, also for a call that is repeated: the newest state is what a phone is to show.
     private static func desiredStates(
-        on device: DeviceID, isReplayed: Bool, in call: Call
+        on device: DeviceID, _ key: DeviceKey, isReplayed: Bool, credential: String? = nil, in call: Call
     ) async throws(Problem) -> Answer {
         // Within a batch nobody hands it to the phone.
         if call.isLine { return try Answer([String: String](), isReplayed: isReplayed) }
         let activities = try await call.ask { () async throws(StorageError) in
             try await call.services.store.activities(on: device, of: call.app.bundleID)
         }
+        try await checkOwner(of: device, key, in: call)
         return try Answer(
-            DesiredStatesAnswer(activities: activities.compactMap { .init($0.state, $0.instance, app: call.app) }),
+            DesiredStatesAnswer(
+                activities: activities.compactMap { .init($0.state, $0.instance, app: call.app) },
+                credential: credential),
             isReplayed: isReplayed)
+    }
+
+    /// Between a call's commit and its answer the phone may have become another person's, whose states are not for the
+    /// caller. A phone does not change back within a call.
+    private static func checkOwner(of device: DeviceID, _ key: DeviceKey, in call: Call) async throws(Problem) {
+        guard let user = call.caller.user else { return }
+        let owner = try await call.ask { () async throws(StorageError) in
+            try await call.services.store.device(key)?.userID
+        }
+        guard owner == user else { throw Problem(Refusal.unknownDevice(device)) }
     }
 }
 
@@ -82,6 +140,17 @@ extension Call {
             "a token is registered",
             metadata: ["app": "\(app.bundleID)", "device": "\(device)", "kind": "\(kind)", "token": "\(token)"])
     }
+
+    fileprivate func log(_ event: Logger.Message, of device: DeviceID) {
+        services.logger.notice(
+            event, metadata: ["app": "\(app.bundleID)", "device": "\(device)", "caller": "\(caller.label)"])
+    }
+}
+
+/// The server's dice as a generator.
+private struct Dice: RandomNumberGenerator {
+    let roll: @Sendable () -> UInt64
+    mutating func next() -> UInt64 { roll() }
 }
 
 extension Problem {

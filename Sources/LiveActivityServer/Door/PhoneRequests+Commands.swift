@@ -5,7 +5,7 @@ import LiveActivityCore
 
 extension DeviceRequest {
     func command(of device: DeviceID, in call: Call) throws(Problem) -> RegisterDevice {
-        var body = RegisterDevice.Body(user: try Fields.id(user, at: "/user"))
+        var body = RegisterDevice.Body(user: try person(of: call))
         body.platform = platform?.rawValue
         body.timeZone = try Self.timeZone(timeZone)
         body.locale = try Fields.text(locale, at: "/locale", maximum: 64)
@@ -29,7 +29,26 @@ extension DeviceRequest {
         body.notificationAuthorization = notificationAuthorization?.rawValue
         body.deviceToken = try Fields.token(deviceToken, at: "/deviceToken")
         let key = DeviceKey(truncatingIfNeeded: call.services.dice()) & .max
-        return RegisterDevice(app: call.app, id: device, body: body, now: call.now, freshKey: key)
+        var command = RegisterDevice(app: call.app, id: device, body: body, now: call.now, freshKey: key)
+        command.reporter = call.caller.reporter
+        return command
+    }
+
+    /// Whose device it is: a person's own token says it, and a key's holder has to.
+    private func person(of call: Call) throws(Problem) -> UserID {
+        let named: UserID? = try user.map { (text) throws(Problem) in try Fields.id(text, at: "/user") }
+        guard let caller = call.caller.user else {
+            guard let named else {
+                throw .invalid("/user", "missing, expected string", expected: "string")
+            }
+            return named
+        }
+        guard named == nil || named == caller else {
+            throw Problem(
+                .userDiffers, "/user: it names another person than the token of this call", pointer: "/user",
+                fix: "leave `user` out: the token says who it is")
+        }
+        return caller
     }
 
     /// Whether there is such a zone is known only where the zone is used.
@@ -82,6 +101,7 @@ extension InstanceRequest.State {
         case .ended: .ended
         case .dismissed: .dismissed
         case .gone: .gone
+        case .duplicate: .duplicate
         }
     }
 }

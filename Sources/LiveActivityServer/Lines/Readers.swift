@@ -8,7 +8,6 @@ import LiveActivityStorage
 /// The lines of `POST /v1/batch`: each names a write of its own.
 struct BatchReader: LineReader {
     let responder: Responder
-    let key: APIKeyRecord
     /// The call that the batch itself is.
     let context: Call
 
@@ -26,20 +25,20 @@ struct BatchReader: LineReader {
         }
         let (path, query) = Self.parts(of: write.path)
         let (route, encoded) = try Responder.route(method, String(path))
-        guard route.method != .get, case .key(let scope, let handler) = route.access else {
+        guard route.method != .get, let handler = route.handler else {
             throw .invalid(
                 "/path", "no write of one activity or device", expected: "a write: PUT, PATCH, POST or DELETE")
         }
-        _ = try responder.authorize(key, for: scope)
+        _ = try responder.authorize(context.caller, for: route)
         let parameters = try PercentEncoding.decode(encoded)
         let values = try Query(query, known: route.query)
         guard try !values.flag("dryRun") else {
             throw Problem(.invalidQuery, "a batch takes no dry runs", fix: "make a call of its own")
         }
         let call = Call(
-            services: services, app: context.app, now: services.time.wall(), route: route, parameters: parameters,
-            query: values, json: route.body == .none ? nil : write.body, conditions: try Self.conditions(write, route),
-            isLine: true)
+            services: services, caller: context.caller, app: context.app, now: services.time.wall(), route: route,
+            parameters: parameters, query: values, json: route.body == .none ? nil : write.body,
+            conditions: try Self.conditions(write, route), isLine: true)
         return (Self.subject(parameters), LineCall(call: call, handler: handler))
     }
 
@@ -92,8 +91,8 @@ struct PageReader: LineReader {
 
     func read(_ line: [UInt8]) throws(Problem) -> (subject: String?, call: LineCall) {
         let page = Call(
-            services: call.services, app: call.app, now: call.services.time.wall(), route: call.route,
-            parameters: call.parameters, query: call.query,
+            services: call.services, caller: call.caller, app: call.app, now: call.services.time.wall(),
+            route: call.route, parameters: call.parameters, query: call.query,
             json: try Call.parse(line, upTo: lineBytes, call.services.limits), conditions: Conditions(), isLine: true)
         return ("a", LineCall(call: page, handler: AudienceCalls.change))
     }

@@ -36,12 +36,13 @@ extension Problem {
     /// What the core refused, in the words of the API. A new refusal does not compile until it has its place here.
     init(_ refusal: Refusal) {
         switch refusal {
-        case .unknownActivity(let id):
-            self.init(.unknownActivity, "this app has no activity `\(id)`")
+        case .unknownActivity(let id): self.init(.unknownActivity, "this app has no activity `\(id)`")
         case .unknownDevice(let id):
             self.init(
                 .unknownDevice, "this app has no device `\(id)`",
                 fix: "register it first: PUT /v1/devices/{device} with its `user`")
+        case .deviceTaken(let id): self = Self.taken(id)
+        case .tooManyAwaiting(let limit): self = Self.tooManyAwaiting(limit)
         case .activityEnded(let id):
             self.init(
                 .activityEnded, "the activity `\(id)` has ended: its cards are over",
@@ -67,8 +68,7 @@ extension Problem {
         case .payloadTooLarge(let error, let sizes):
             self.init(error)
             if !sizes.isEmpty { self.sizes = sizes.map(ProblemDetails.FieldSize.init) }
-        case .contractViolation(let violation):
-            self.init(violation)
+        case .contractViolation(let violation): self.init(violation)
         case .audienceTooLarge(let limit):
             self.init(
                 .audienceTooLarge, "one call names at most \(limit) users", pointer: "/audience/users",
@@ -81,8 +81,7 @@ extension Problem {
             self.init(
                 .unknownType, "the activity is of the type `\(type)`, which is no longer configured",
                 fix: "add the type to the configuration")
-        case .revisionDiffers(let id, let current):
-            self.init(differing: id, current)
+        case .revisionDiffers(let id, let current): self.init(differing: id, current)
         case .idempotencyKeyReused:
             self.init(
                 .idempotencyKeyReused, "within 24 hours this key came with another method, path or body",
@@ -103,6 +102,19 @@ extension Problem {
                     + "and it matches no start that waits for its card", pointer: "/activity",
                 fix: "report `activity`, or the card's `attributes`")
         }
+    }
+
+    private static func taken(_ id: DeviceID) -> Problem {
+        Problem(
+            .deviceTaken, "another person is signed in on `\(id)`, or was and never signed out",
+            fix: "show that it is this phone: send its credential as `Islet-Device-Credential`; "
+                + "or let the backend register it, or the other person sign out")
+    }
+
+    private static func tooManyAwaiting(_ limit: Int) -> Problem {
+        Problem(
+            .tooManyAwaiting, "of a phone \(limit) cards are kept whose activities do not know its person",
+            expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
     }
 
     private init(_ violation: ContractViolation) {
@@ -155,7 +167,7 @@ extension Problem {
     /// What the store could not do. Its own words may name files and go to the log only.
     init(_ error: StorageError) {
         switch error {
-        case .cannotOpen, .inUse, .failed, .closed:
+        case .cannotOpen, .inUse, .tokenKeys, .failed, .closed:
             self.init(
                 .storageUnavailable, "the database did not answer; nothing was changed", fix: "repeat the call later",
                 headers: [.retryAfter: "5"])

@@ -12,7 +12,14 @@ package struct Problem: Error, Sendable, Equatable {
         case invalidHeader = "invalid_header"
         case keyMissing = "key_missing"
         case keyInvalid = "key_invalid"
+        case keyExpired = "key_expired"
+        case tokenInvalid = "token_invalid"
+        case tokenExpired = "token_expired"
+        case credentialInvalid = "credential_invalid"
         case scopeMissing = "scope_missing"
+        case originRefused = "origin_refused"
+        case userDiffers = "user_differs"
+        case deviceTaken = "device_taken"
         case appNotConfigured = "app_not_configured"
         case notFound = "not_found"
         case unknownActivity = "unknown_activity"
@@ -26,6 +33,7 @@ package struct Problem: Error, Sendable, Equatable {
         case sessionReplaced = "session_replaced"
         case sessionClosed = "session_closed"
         case revisionDiffers = "revision_differs"
+        case requestTimeout = "request_timeout"
         case bodyTooLarge = "body_too_large"
         case unsupportedMediaType = "unsupported_media_type"
         case invalidBody = "invalid_body"
@@ -37,22 +45,26 @@ package struct Problem: Error, Sendable, Equatable {
         case payloadTooLarge = "payload_too_large"
         case audienceTooLarge = "audience_too_large"
         case idempotencyKeyReused = "idempotency_key_reused"
+        case tooManyAwaiting = "too_many_awaiting"
         case ignoredByIOS = "ignored_by_ios"
+        case rateLimited = "rate_limited"
         case typeMisconfigured = "type_misconfigured"
         case internalError = "internal_error"
         case storageUnavailable = "storage_unavailable"
         case commitUnknown = "commit_unknown"
         case overloaded = "overloaded"
         case notReady = "not_ready"
+        case keysUnavailable = "keys_unavailable"
 
         /// The HTTP status of every answer with this code.
         package var status: Int {
             switch self {
             case .invalidJSON, .invalidID, .invalidPath, .invalidQuery, .invalidHeader: 400
-            case .keyMissing, .keyInvalid: 401
-            case .scopeMissing, .appNotConfigured: 403
+            case .keyMissing, .keyInvalid, .keyExpired, .tokenInvalid, .tokenExpired, .credentialInvalid: 401
+            case .scopeMissing, .originRefused, .appNotConfigured, .userDiffers, .deviceTaken: 403
             case .notFound, .unknownActivity, .unknownDevice: 404
             case .methodNotAllowed: 405
+            case .requestTimeout: 408
             case .activityEnded, .noStateYet, .typeDiffers, .attributesDiffer, .deadToken, .sessionReplaced,
                 .sessionClosed:
                 409
@@ -60,10 +72,11 @@ package struct Problem: Error, Sendable, Equatable {
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
             case .invalidBody, .unknownType, .noProvider, .activityIDConflict, .activityNotNamed, .contractViolation,
-                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS:
+                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS, .tooManyAwaiting:
                 422
+            case .rateLimited: 429
             case .typeMisconfigured, .internalError: 500
-            case .storageUnavailable, .commitUnknown, .overloaded, .notReady: 503
+            case .storageUnavailable, .commitUnknown, .overloaded, .notReady, .keysUnavailable: 503
             }
         }
 
@@ -77,7 +90,16 @@ package struct Problem: Error, Sendable, Equatable {
             case .invalidQuery: "A query parameter is not allowed"
             case .keyMissing: "An API key is needed"
             case .keyInvalid: "The API key is not valid"
-            case .scopeMissing: "The API key may not do this"
+            case .keyExpired: "The API key has expired"
+            case .tokenInvalid: "The person's token is not valid"
+            case .tokenExpired: "The person's token has expired"
+            case .credentialInvalid: "The device credential is not valid"
+            case .scopeMissing: "The caller may not do this"
+            case .originRefused: "A browser's session may not do this from there"
+            case .userDiffers: "The token is of another person"
+            case .deviceTaken: "Another person is signed in on this device"
+            case .tooManyAwaiting: "Too many cards of activities that do not know this person"
+            case .keysUnavailable: "The keys for this token are not there yet"
             case .appNotConfigured: "The app of this key is not configured"
             case .notFound: "There is no such call"
             case .unknownActivity: "There is no such activity"
@@ -92,6 +114,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .sessionClosed: "The replacement of the audience is complete"
             case .revisionDiffers: "The activity is at another revision"
             case .idempotencyKeyReused: "The idempotency key belongs to another call"
+            case .requestTimeout: "The request did not come in time"
             case .bodyTooLarge: "The body is too large"
             case .unsupportedMediaType: "The body is not declared as JSON"
             case .invalidBody: "The body does not have the form of this call"
@@ -103,6 +126,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .payloadTooLarge: "The push would be larger than APNs takes"
             case .audienceTooLarge: "The audience is too large for one call"
             case .ignoredByIOS: "iOS would ignore this without a word"
+            case .rateLimited: "Too many requests"
             case .typeMisconfigured: "The activity type is not configured well"
             case .internalError: "The server failed"
             case .storageUnavailable: "The database is not available"

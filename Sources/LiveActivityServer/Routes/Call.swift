@@ -6,7 +6,7 @@ package import LiveActivityStorage
 import Logging
 
 /// What every store of the server can do.
-package typealias ServerStore = StateStore & ReadStore & AdminStore
+package typealias ServerStore = StateStore & ReadStore & AdminStore & KeyStore
 
 /// What calls work with.
 struct Services: Sendable {
@@ -21,6 +21,16 @@ struct Services: Sendable {
     let delivery: DeliverySources
     let httpMetrics: HTTPMetrics
     let streams: StreamPlaces
+    let admission: Admission
+    let people: People
+    let keyUses: KeyUses
+    /// A device credential that was not used for so long is not taken any more.
+    let credentialIdleLimit: Duration
+    let figures: Figures
+    let startedAt: UnixTime
+    let version: String
+    /// `nil` where it is turned off.
+    let console: Console?
 
     /// Asks the store; its faults become 503, and its own words go to the log only.
     func ask<Value>(_ question: () async throws(StorageError) -> Value) async throws(Problem) -> Value {
@@ -36,6 +46,7 @@ struct Services: Sendable {
 /// A call that was let in: whose it is, and what it says.
 struct Call: Sendable {
     let services: Services
+    let caller: Caller
     let app: AppSettings
     let now: UnixTime
     let route: Route
@@ -45,6 +56,8 @@ struct Call: Sendable {
     /// The body; `nil` for an empty one.
     let json: JSONValue?
     let conditions: Conditions
+    /// A credential of the phone that is shown beside a person's own token, as it was sent.
+    var shownCredential: String?
     /// One of many writes of a batch or stream: answered without a look at the phones.
     var isLine = false
 
@@ -110,7 +123,8 @@ struct Call: Sendable {
         return Committed(reply: answered.reply, isReplayed: answered.isReplayed)
     }
 
-    private func result<C: Command>(of command: C) async throws(Problem) -> C.Reply {
+    /// Runs a command whatever idempotency key the call has: a step of a call that has its own answer.
+    func result<C: Command>(of command: C) async throws(Problem) -> C.Reply {
         let store = services.store
         let result = try await ask { () async throws(StorageError) in try await store.commit(command) }
         do throws(Refusal) { return try result.get() } catch { throw Problem(error) }
@@ -152,8 +166,13 @@ struct Answer: Sendable {
     }
 
     init(text: String, contentType: String) {
+        self.init(bytes: Array(text.utf8), contentType: contentType)
+    }
+
+    /// What is no JSON value of a call's own.
+    init(bytes: [UInt8], contentType: String) {
         self.contentType = contentType
-        body = .string(text)
-        bytes = Array(text.utf8)
+        self.bytes = bytes
+        body = .null
     }
 }

@@ -19,12 +19,11 @@ package struct Responder: HTTPResponder {
         var trace = Trace(requestID: String(services.dice(), radix: 16))
         let response: Response
         do {
-            switch try await answer(request, &trace) {
-            case .whole(let answer):
-                response = Self.response(200, answer.contentType, answer.bytes, answer.headers)
-            case .lines(let body):
-                response = Response(
-                    status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
+            if let page = ConsolePage(path: request.uri.path) {
+                trace.route = "/console"
+                response = try await console(page, request)
+            } else {
+                response = Self.response(try await answer(request, &trace))
             }
         } catch let problem as Problem {
             trace.code = problem.code
@@ -46,33 +45,40 @@ package struct Responder: HTTPResponder {
     /// Throws `Problem`, or what the connection threw while the body was being read: nobody is there to be answered.
     private func answer(_ request: Request, _ trace: inout Trace) async throws -> Answered {
         let (route, encoded) = try Self.route(request.method, request.uri.path)
+        // Whoever watches the server is answered also when it is full.
+        let place = route.scopes.isEmpty ? nil : try services.admission.enter()
+        defer { withExtendedLifetime(place) {} }
         trace.route = route.path.description
         switch route.access {
         case .open(let handler):
             _ = try Query(request.uri.query, known: route.query)
             return .whole(try await handler(services))
-        case .key(let scope, _), .lines(let scope):
-            let key = try await authenticate(request)
-            trace.key = key.id
-            let app = try authorize(key, for: scope)
+        case .key, .phone, .lines:
+            let caller = try await authenticate(request)
+            trace.caller = caller.label
+            let app = try authorize(caller, for: route)
             let parameters = try PercentEncoding.decode(encoded)
             trace.parameters = parameters
+            try services.admission.count(caller, device: parameters["device"], at: services.time.monotonic())
             let query = try Query(request.uri.query, known: route.query)
             let conditions = try Conditions(request.headers, for: route)
             func call(_ json: JSONValue?) -> Call {
                 Call(
-                    services: services, app: app, now: services.time.wall(), route: route, parameters: parameters,
-                    query: query, json: json, conditions: conditions)
+                    services: services, caller: caller, app: app, now: services.time.wall(), route: route,
+                    parameters: parameters, query: query, json: json, conditions: conditions,
+                    shownCredential: Self.credentialHeader.flatMap { request.headers[$0] })
             }
-            if let reader = try lines(of: route, request, key, call) {
+            if let reader = try lines(of: route, request, call) {
                 return .lines(try stream(reader, request, trace.requestID))
             }
-            guard case .key(_, let handler) = route.access else { throw Problem(.notFound, "no call has this path") }
+            guard let handler = route.handler else { throw Problem(.notFound, "no call has this path") }
             let limit = limit(of: route)
             let body = try await read(request, upTo: limit)
             return .whole(try await handler(call(try Call.parse(body, upTo: limit, services.limits))))
         }
     }
+
+    private static let credentialHeader = HTTPField.Name(PhoneHeader.deviceCredential)
 
     private enum Answered {
         case whole(Answer)
@@ -81,14 +87,14 @@ package struct Responder: HTTPResponder {
 
     /// What makes writes of the lines of this body; `nil` for a body that is one document.
     private func lines(
-        of route: Route, _ request: Request, _ key: APIKeyRecord, _ call: (JSONValue?) -> Call
+        of route: Route, _ request: Request, _ call: (JSONValue?) -> Call
     ) throws(Problem) -> (any LineReader)? {
         let type = request.headers[.contentType]
         switch route.access {
         case .lines:
             guard type.map({ Self.isLines($0) || Self.isJSON($0) }) ?? true else { throw Self.notLines }
-            return BatchReader(responder: self, key: key, context: call(nil))
-        case .key, .open:
+            return BatchReader(responder: self, context: call(nil))
+        case .key, .phone, .open:
             guard route.takesPages, let type, Self.isLines(type) else { return nil }
             return try PageReader(call: call(nil))
         }
@@ -159,7 +165,7 @@ package struct Responder: HTTPResponder {
     }
 
     /// Newline-delimited JSON has no registered name; these are the usual ones.
-    private static func isLines(_ contentType: String) -> Bool {
+    static func isLines(_ contentType: String) -> Bool {
         ["application/x-ndjson", "application/ndjson", "application/jsonl"].contains(mediaType(contentType))
     }
 
@@ -173,16 +179,28 @@ package struct Responder: HTTPResponder {
 
     // MARK: - Writing
 
+    private static func response(_ answered: Answered) -> Response {
+        switch answered {
+        case .whole(let answer): response(200, answer.contentType, answer.bytes, answer.headers)
+        case .lines(let body):
+            Response(
+                status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
+        }
+    }
+
     private static func response(_ problem: Problem, requestID: String) -> Response {
-        let document = problem.document(requestID: requestID)
-        let bytes = (try? JSONValue(encoding: document))?.bytes ?? Array("{}".utf8)
-        return response(document.status, "application/problem+json", bytes, problem.headers)
+        response(
+            problem.code.status, "application/problem+json", document(problem, requestID: requestID), problem.headers)
+    }
+
+    static func document(_ problem: Problem, requestID: String) -> [UInt8] {
+        (try? JSONValue(encoding: problem.document(requestID: requestID)))?.bytes ?? Array("{}".utf8)
     }
 
     private static func response(_ status: Int, _ type: String, _ bytes: [UInt8], _ more: HTTPFields) -> Response {
         var headers = more
         headers[.contentType] = type
-        headers[.cacheControl] = "no-store"
+        if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
         return Response(
             status: HTTPResponse.Status(code: status), headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
@@ -193,7 +211,7 @@ package struct Responder: HTTPResponder {
 private struct Trace {
     let requestID: String
     var route: String?
-    var key: String?
+    var caller: String?
     var parameters: [String: String] = [:]
     var code: Problem.Code?
 
@@ -203,7 +221,7 @@ private struct Trace {
             "milliseconds": "\(duration.wholeMilliseconds)", "request": "\(requestID)",
         ]
         metadata["route"] = route.map { "\($0)" }
-        metadata["key"] = key.map { "\($0)" }
+        metadata["caller"] = caller.map { "\($0)" }
         metadata["code"] = code.map { "\($0.rawValue)" }
         for (name, value) in parameters { metadata[name] = "\(Problem.quotable(value))" }
         return metadata

@@ -7,10 +7,12 @@ package struct Route: Sendable {
     enum Access: Sendable {
         /// Anybody; such a call sees the server's own health only.
         case open(@Sendable (Services) async throws(Problem) -> Answer)
-        /// The holder of a key whose scope covers this one.
-        case key(APIKeyRecord.Scope, @Sendable (Call) async throws(Problem) -> Answer)
-        /// The same; the body is read line by line, each a write that is answered by a line.
-        case lines(APIKeyRecord.Scope)
+        /// The holder of a key whose scope covers one of these.
+        case key([APIKeyRecord.Scope], @Sendable (Call) async throws(Problem) -> Answer)
+        /// The same with `device`; a person, for phones of their own; and a phone, for itself.
+        case phone(@Sendable (Call) async throws(Problem) -> Answer)
+        /// As `phone`; the body is read line by line, each a write that is let in, or not, and answered by itself.
+        case lines
     }
 
     /// What body the call takes.
@@ -27,11 +29,28 @@ package struct Route: Sendable {
     /// The query parameters the call knows; others are refused.
     package let query: [String]
 
-    /// The scope a key needs; `nil` where none is needed.
-    package var scope: APIKeyRecord.Scope? {
+    /// The scopes of which a key needs one; none where no key is needed.
+    package var scopes: [APIKeyRecord.Scope] {
         switch access {
-        case .open: nil
-        case .key(let scope, _), .lines(let scope): scope
+        case .open: []
+        case .key(let scopes, _): scopes
+        case .phone, .lines: [.device]
+        }
+    }
+
+    /// People and phones may make the call without a key.
+    package var isForPhones: Bool {
+        switch access {
+        case .open, .key: false
+        case .phone, .lines: true
+        }
+    }
+
+    /// What a call does; `nil` for one that is not answered by one handler.
+    var handler: (@Sendable (Call) async throws(Problem) -> Answer)? {
+        switch access {
+        case .key(_, let handler), .phone(let handler): handler
+        case .open, .lines: nil
         }
     }
 
@@ -80,6 +99,16 @@ package struct PathPattern: Sendable, CustomStringConvertible {
             }
         }
         return parameters
+    }
+
+    /// The names of the parameters, in order.
+    var parameters: [String] {
+        segments.compactMap { segment in
+            switch segment {
+            case .literal: nil
+            case .parameter(let name): name
+            }
+        }
     }
 
     /// The path with every parameter replaced.

@@ -9,43 +9,49 @@ extension Route {
     package static let all: [Route] = [
         Route(
             .put, "/v1/activities/{activity}", body: .standard, query: dry, takesIfMatch: true,
-            .key(.backend, ActivityCalls.set)),
+            .key([.backend], ActivityCalls.set)),
         Route(
             .patch, "/v1/activities/{activity}", body: .standard, query: dry, takesIfMatch: true,
-            .key(.backend, ActivityCalls.patch)),
+            .key([.backend], ActivityCalls.patch)),
         Route(
             .post, "/v1/activities/{activity}/end", body: .standard, query: dry, takesIfMatch: true,
-            .key(.backend, ActivityCalls.end)),
+            .key([.backend], ActivityCalls.end)),
         Route(
             .delete, "/v1/activities/{activity}", query: dry + ["sequence"], takesIfMatch: true,
-            .key(.backend, ActivityCalls.delete)),
+            .key([.backend], ActivityCalls.delete)),
         Route(
             .post, "/v1/activities/{activity}/audience", body: .large, query: dry, takesIfMatch: true,
-            takesPages: true, .key(.backend, AudienceCalls.change)),
+            takesPages: true, .key([.backend], AudienceCalls.change)),
         Route(
             .get, "/v1/activities", query: ["after", "limit", "phase", "type", "user"],
-            .key(.read, ListCalls.activities)),
+            .key([.read], ListCalls.activities)),
         Route(
             .get, "/v1/activities/{activity}", query: ["after", "limit"], takesIfMatch: true,
-            .key(.read, ActivityCalls.view)),
+            .key([.read], ActivityCalls.view)),
         Route(
-            .get, "/v1/activities/{activity}/timeline", query: ["after", "limit"], .key(.read, ActivityCalls.timeline)),
-        Route(.put, "/v1/devices/{device}", body: .standard, .key(.device, PhoneCalls.register)),
+            .get, "/v1/activities/{activity}/timeline", query: ["after", "limit", "payloads"],
+            .key([.read], ActivityCalls.timeline)),
+        Route(.put, "/v1/devices/{device}", body: .standard, .phone(PhoneCalls.register)),
         Route(
             .put, "/v1/devices/{device}/push-to-start-tokens/{type}", body: .standard,
-            .key(.device, PhoneCalls.registerPushToStartToken)),
-        Route(.put, "/v1/devices/{device}/instances/{localID}", body: .standard, .key(.device, PhoneCalls.reportCard)),
-        Route(.put, "/v1/devices/{device}/instances", body: .large, .key(.device, PhoneCalls.reportInventory)),
-        Route(.delete, "/v1/devices/{device}", .key(.device, PhoneCalls.signOut)),
-        Route(.get, "/v1/devices/{device}/diagnosis", query: ["activity"], .key(.read, DiagnosisCalls.device)),
+            .phone(PhoneCalls.registerPushToStartToken)),
+        Route(.put, "/v1/devices/{device}/instances/{localID}", body: .standard, .phone(PhoneCalls.reportCard)),
+        Route(.put, "/v1/devices/{device}/instances", body: .large, .phone(PhoneCalls.reportInventory)),
+        Route(.delete, "/v1/devices/{device}", .phone(PhoneCalls.signOut)),
+        Route(.delete, "/v1/devices/{device}/credential", .key([.backend, .admin], PhoneCalls.revokeCredentials)),
+        Route(.get, "/v1/devices/{device}/diagnosis", query: ["activity"], .key([.read], DiagnosisCalls.device)),
         Route(
-            .post, "/v1/users/{user}/notifications", body: .standard, .key(.backend, NotificationCalls.notify)),
-        Route(.post, "/v1/users/{user}/refresh", body: .standard, .key(.backend, RefreshCalls.ask)),
-        Route(.get, "/v1/users/{user}/refresh", .key(.read, RefreshCalls.view)),
-        Route(.post, "/v1/refreshes", body: .large, .key(.backend, RefreshCalls.askMany)),
-        Route(.post, "/v1/batch", body: .large, .lines(.device)),
+            .post, "/v1/users/{user}/notifications", body: .standard, .key([.backend], NotificationCalls.notify)),
+        Route(.post, "/v1/users/{user}/refresh", body: .standard, .key([.backend], RefreshCalls.ask)),
+        Route(.get, "/v1/users/{user}/refresh", .key([.read], RefreshCalls.view)),
+        Route(.post, "/v1/refreshes", body: .large, .key([.backend], RefreshCalls.askMany)),
+        Route(.post, "/v1/batch", body: .large, .lines),
+        Route(.get, "/v1/types", .key([.read], SettingsCalls.types)),
+        Route(.get, "/v1/keys", .key([.backend, .admin], SettingsCalls.keys)),
+        Route(.get, "/v1/overview", .key([.read], OverviewCalls.overview)),
         Route(.get, "/healthz", .open(HealthCalls.alive)),
         Route(.get, "/readyz", .open(HealthCalls.ready)),
         Route(.get, "/metrics", .open(HealthCalls.metrics)),
+        Route(.get, "/openapi.json", .open(HealthCalls.description)),
     ]
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+package import LiveActivityStorage
 
 /// What a look at a database finds, beside a server that runs or without one; it changes nothing.
 package struct DatabaseInspection: Sendable, Equatable {
@@ -29,6 +30,8 @@ package struct DatabaseInspection: Sendable, Equatable {
     package var problem: String?
     package var schema: Schema = .current
     package var integrity: Integrity = .notChecked
+    /// Why the ring does not open its tokens.
+    package var tokenKeys: TokenKeyProblem?
     package var bytes: Int64 = 0
     package var logBytes: Int64 = 0
     /// The bits of `chmod`.
@@ -39,8 +42,8 @@ package struct DatabaseInspection: Sendable, Equatable {
 
     package init() {}
 
-    /// Looks at the database at a path. It blocks.
-    package init(of path: String) {
+    /// Looks at the database at a path, and at the ring of keys that belongs to it. It blocks.
+    package init(of path: String, tokenKeys source: TokenKeySource) {
         let files = FileManager.default
         let folder = FileSteps.folder(of: path)
         folderIsWritable = files.isWritableFile(atPath: folder)
@@ -52,13 +55,13 @@ package struct DatabaseInspection: Sendable, Equatable {
         bytes = Self.size(attributes)
         logBytes = (try? files.attributesOfItem(atPath: path + "-wal")).map(Self.size) ?? 0
         do throws(BackupError) {
-            try BackupError.translating(path) { try look(path) }
+            try BackupError.translating(path) { try look(path, source) }
         } catch {
             problem = error.description
         }
     }
 
-    private mutating func look(_ path: String) throws {
+    private mutating func look(_ path: String, _ source: TokenKeySource) throws {
         if folderIsWritable {
             let lock = try ProcessLock(path: path)
             isServed = lock == nil
@@ -67,6 +70,16 @@ package struct DatabaseInspection: Sendable, Equatable {
         let queue = try DatabaseQueue(path: path, configuration: BackupCopy.configuration)
         defer { try? queue.close() }
         let isSmall = bytes <= Self.largestCheck
+        let needed = try queue.read { db in
+            guard try db.tableExists("token_key") else { return [TokenKeyEntry]() }
+            return try TokenKeyRegister.entries(Statements(db: db, sealing: TokenSealing(db, nil)))
+        }
+        do throws(TokenKeyProblem) {
+            // A ring that is not there is no problem of a database that no server has opened yet.
+            if !needed.isEmpty { _ = try TokenSealer.open(source, needed: needed) }
+        } catch {
+            tokenKeys = error
+        }
         (schema, integrity) = try queue.read { db in
             let kind: Schema =
                 switch try DatabaseKind.of(db) {

@@ -7,6 +7,8 @@ import Synchronization
 struct DamagedRow: Error, CustomStringConvertible {
     let table: String
     let column: String
+    /// It is a token that does not open.
+    var isSealed = false
 
     var description: String { "a row of `\(table)` holds a value in `\(column)` that cannot be read" }
 }

@@ -48,7 +48,7 @@ extension InstanceRecord: StoredRow {
     private static let rareFlag: UInt64 = 16, highFlag: UInt64 = 32
     private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
     private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
-    private static let fallenBackFlag: UInt64 = 1 << 13
+    private static let fallenBackFlag: UInt64 = 1 << 13, awaitsFlag: UInt64 = 1 << 14
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -68,12 +68,14 @@ extension InstanceRecord: StoredRow {
         if isLocalAhead { flags |= Self.localAheadFlag }
         if isRenewing { flags |= Self.renewingFlag }
         if isEvicted { flags |= Self.evictedFlag }
+        if awaitsUntil != nil { flags |= Self.awaitsFlag }
         writer.unsigned(flags)
         writer.signed(sentRevision)
         writer.signed(timestamp)
         writer.signed(tokenGeneration)
         writer.signed(createdAt.milliseconds &- timestamp &* 1000)
         if let lastHighAt { writer.signed(lastHighAt.milliseconds &- timestamp &* 1000) }
+        if let awaitsUntil { writer.signed(awaitsUntil.milliseconds &- timestamp &* 1000) }
         if isRare {
             writer.signed(shownRevision)
             writer.signed(Int64(tries))
@@ -111,6 +113,10 @@ extension InstanceRecord: StoredRow {
         if flags & Self.highFlag != 0 {
             guard let high = reader.signed() else { return false }
             lastHighAt = UnixTime(milliseconds: high &+ time &* 1000)
+        }
+        if flags & Self.awaitsFlag != 0 {
+            guard let awaits = reader.signed() else { return false }
+            awaitsUntil = UnixTime(milliseconds: awaits &+ time &* 1000)
         }
         if flags & Self.rareFlag != 0 {
             guard let shown = reader.signed(), let tries = reader.signed(), let parked = reader.signed(),

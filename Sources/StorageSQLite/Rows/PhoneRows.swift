@@ -6,7 +6,7 @@ extension DeviceRecord: StoredRow {
     static let columns = [
         "dk", "app", "id", "user", "user_id", "platform", "time_zone", "locale", "os_version", "app_version", "build",
         "model", "env", "activities_enabled", "frequent_pushes", "authorization", "inventory", "created_at",
-        "contact_at", "signed_out_at",
+        "contact_at", "signed_out_at", "credentials",
     ]
     static let keyColumns = ["dk"]
     static let fixedColumns: Set<String> = ["app", "id"]
@@ -32,6 +32,10 @@ extension DeviceRecord: StoredRow {
         createdAt = row.time()
         contactAt = row.time()
         signedOutAt = row.timeOrNil()
+        guard let credentials = row.bytes(Self.unpack) else {
+            throw DamagedRow(table: Self.table, column: "credentials")
+        }
+        self.credentials = credentials
     }
 
     func bind(_ row: inout RowBinder) {
@@ -55,6 +59,43 @@ extension DeviceRecord: StoredRow {
         row.time(createdAt)
         row.time(contactAt)
         row.time(signedOutAt)
+        row.blob(packedCredentials)
+    }
+
+    /// Of the few phones that call by themselves; nothing of all the others.
+    private var packedCredentials: [UInt8]? {
+        guard !credentials.isEmpty else { return nil }
+        var writer = PackedWriter(reserving: credentials.count * 48)
+        for credential in credentials {
+            writer.unsigned(UInt64(credential.secretHash.count))
+            for byte in credential.secretHash { writer.unsigned(UInt64(byte)) }
+            writer.signed(credential.createdAt.milliseconds)
+            writer.unsigned(credential.usedAt == nil ? 0 : 1)
+            if let usedAt = credential.usedAt { writer.signed(usedAt.milliseconds) }
+        }
+        return writer.bytes
+    }
+
+    /// `nil` where it is not what `packedCredentials` makes.
+    private static func unpack(_ bytes: UnsafeRawBufferPointer) -> [PhoneCredentialRecord]? {
+        var reader = PackedReader(bytes)
+        var credentials: [PhoneCredentialRecord] = []
+        while !reader.isAtEnd {
+            guard let count = reader.unsigned(), count <= 64 else { return nil }
+            var hash: [UInt8] = []
+            for _ in 0..<count {
+                guard let byte = reader.unsigned(), byte <= 255 else { return nil }
+                hash.append(UInt8(byte))
+            }
+            guard let created = reader.signed(), let wasUsed = reader.unsigned() else { return nil }
+            var credential = PhoneCredentialRecord(secretHash: hash, createdAt: UnixTime(milliseconds: created))
+            if wasUsed == 1 {
+                guard let used = reader.signed() else { return nil }
+                credential.usedAt = UnixTime(milliseconds: used)
+            }
+            credentials.append(credential)
+        }
+        return credentials
     }
 }
 

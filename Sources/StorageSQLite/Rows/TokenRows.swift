@@ -1,145 +1,219 @@
 import APNSModel
 import LiveActivityCore
 
-extension UpdateTokenRecord: StoredRow {
+/// A card's update token as it is kept: sealed for its phone, its activity and its generation.
+struct UpdateTokenRow: StoredRow {
     static let table = "update_token"
-    static let columns = ["activity", "dk", "gen", "env", "value", "seen_at", "dead_at", "predecessor"]
+    static let columns = ["activity", "dk", "gen", "env", "key", "value", "seen_at", "dead_at", "predecessor"]
     static let keyColumns = ["activity", "dk"]
+    static func derived(from alias: String) -> [String] { [appOfDevice(alias)] }
 
-    init(_ row: inout RowReader) throws {
-        self.init(
-            activity: row.int(), device: row.int(), generation: row.int(),
-            environment: try decodeCase(row.text(), Self.table, "env"), value: TokenValue(stored: row.text()),
-            firstSeenAt: row.time())
-        deadAt = row.timeOrNil()
-        predecessor = row.textOrNil().map(TokenValue.init(stored:))
+    let record: UpdateTokenRecord
+    let key: Int64
+    let value: [UInt8]
+    let predecessor: [UInt8]?
+
+    /// For who has the device's row already.
+    static func list(of alias: String, app: String) -> String {
+        (columns.map { "\(alias).\($0)" } + [app]).joined(separator: ", ")
     }
 
-    func bind(_ row: inout RowBinder) {
-        row.int(activity)
-        row.int(device)
-        row.int(generation)
-        row.text(environment.rawValue)
-        row.text(value.hex)
-        row.time(firstSeenAt)
-        row.time(deadAt)
-        row.text(predecessor?.hex)
-    }
-}
-
-extension DeviceTokenRecord: StoredRow {
-    static let table = "device_token"
-    static let columns = ["dk", "kind", "type", "gen", "env", "value", "seen_at", "dead_at", "missed_starts"]
-    static let keyColumns = ["dk", "kind", "type"]
-
-    init(_ row: inout RowReader) throws {
-        self.init(
-            device: row.int(), kind: try decodeCase(row.int(), Self.table, "kind"), type: row.text(),
-            generation: row.int(), environment: try decodeCase(row.text(), Self.table, "env"),
-            value: TokenValue(stored: row.text()), firstSeenAt: row.time())
-        deadAt = row.timeOrNil()
-        missedStarts = Int(row.int())
-    }
-
-    func bind(_ row: inout RowBinder) {
-        row.int(device)
-        row.int(Int64(kind.rawValue))
-        row.text(type)
-        row.int(generation)
-        row.text(environment.rawValue)
-        row.text(value.hex)
-        row.time(firstSeenAt)
-        row.time(deadAt)
-        row.int(Int64(missedStarts))
-    }
-}
-
-extension TokenOwnerRecord: StoredRow {
-    static let table = "token_owner"
-    static let columns = ["value", "kind", "dk", "activity", "seen_at", "dead_at"]
-    static let keyColumns = ["value"]
-
-    init(_ row: inout RowReader) throws {
-        self.init(
-            value: TokenValue(stored: row.text()), kind: try decodeCase(row.int(), Self.table, "kind"),
-            device: row.int(), activity: row.int(), firstSeenAt: row.time())
-        deadAt = row.timeOrNil()
-    }
-
-    func bind(_ row: inout RowBinder) {
-        row.text(value.hex)
-        row.int(Int64(kind.rawValue))
-        row.int(device)
-        row.int(activity)
-        row.time(firstSeenAt)
-        row.time(deadAt)
-    }
-}
-
-/// A person's number.
-struct UserRow: StoredRow {
-    static let table = "user"
-    static let columns = ["no", "app", "id"]
-    static let keyColumns = ["no"]
-    static let fixedColumns: Set<String> = ["app", "id"]
-
-    let number: UserNumber
-    let app: BundleID
-    let id: UserID
-
-    init(number: UserNumber, app: BundleID, id: UserID) {
-        self.number = number
-        self.app = app
-        self.id = id
-    }
-
-    init(_ row: inout RowReader) throws {
-        number = row.int()
-        app = try decodeBundleID(row.text(), Self.table)
-        id = UserID(stored: row.text())
-    }
-
-    func bind(_ row: inout RowBinder) {
-        row.int(number)
-        row.text(app.text)
-        row.text(id.text)
-    }
-}
-
-/// A timeline row: all that one flight or one change has to say.
-struct HistoryRow: StoredRow {
-    static let table = "history"
-    static let columns = ["activity", "seq", "at", "rev", "n", "body"]
-    static let keyColumns = ["activity", "seq"]
-
-    let sequence: Int64
-    let record: HistoryRecord
-    let body: [UInt8]
-
-    init(sequence: Int64, record: HistoryRecord) {
-        self.sequence = sequence
+    init(sealing record: UpdateTokenRecord, app: String, _ sealing: TokenSealing) throws {
         self.record = record
-        body = HistoryCoder.encode(record.entries, seed: record.seed)
+        key = try sealing.primary(.sealing)
+        value = try sealing.seal(record.value, at: Self.place(.update, record), app: app, name: "")
+        predecessor = try record.predecessor.map { token in
+            try sealing.seal(token, at: Self.place(.predecessor, record), app: app, name: "")
+        }
     }
 
+    /// All columns are read whatever they hold, so that those of another table may follow.
     init(_ row: inout RowReader) throws {
-        let activity = row.int()
-        sequence = row.int()
-        let (at, revision) = (row.time(), row.int())
-        _ = row.int()
-        body = row.blob()
-        guard let (entries, seed) = HistoryCoder.decode(body) else {
-            throw DamagedRow(table: Self.table, column: "body")
+        let (activity, device, generation) = (row.int(), row.int(), row.int())
+        let environment = row.text()
+        key = row.int()
+        let sealed = row.placeOrNil() ?? .empty
+        let (seenAt, deadAt) = (row.time(), row.timeOrNil())
+        let sealedPredecessor = row.placeOrNil()
+        let app = row.placeOrNil() ?? .empty
+        var place = TokenPlace(kind: .update, device: device, activity: activity, generation: generation)
+        guard let token = try row.sealing.open(sealed, under: key, at: place, app: app, name: .empty) else {
+            throw DamagedRow(table: Self.table, column: "value", isSealed: true)
         }
-        record = HistoryRecord(activity: activity, at: at, revision: revision, entries: entries, seed: seed)
+        var record = UpdateTokenRecord(
+            activity: activity, device: device, generation: generation,
+            environment: try decodeCase(environment, Self.table, "env"), value: token, firstSeenAt: seenAt)
+        record.deadAt = deadAt
+        if let sealedPredecessor {
+            place.kind = .predecessor
+            let token = try row.sealing.open(sealedPredecessor, under: key, at: place, app: app, name: .empty)
+            guard let token else {
+                throw DamagedRow(table: Self.table, column: "predecessor", isSealed: true)
+            }
+            record.predecessor = token
+        }
+        self.record = record
+        // Only what was sealed here is written.
+        value = []
+        predecessor = nil
     }
 
     func bind(_ row: inout RowBinder) {
         row.int(record.activity)
-        row.int(sequence)
-        row.time(record.at)
-        row.int(record.revision)
-        row.int(Int64(record.entries.count))
-        row.blob(body)
+        row.int(record.device)
+        row.int(record.generation)
+        row.text(record.environment.rawValue)
+        row.int(key)
+        row.blob(value)
+        row.time(record.firstSeenAt)
+        row.time(record.deadAt)
+        row.blob(predecessor)
     }
+
+    private static func place(_ kind: TokenPlace.Kind, _ record: UpdateTokenRecord) -> TokenPlace {
+        TokenPlace(kind: kind, device: record.device, activity: record.activity, generation: record.generation)
+    }
+}
+
+/// A device's token as it is kept: sealed for its device, kind, type and generation.
+struct DeviceTokenRow: StoredRow {
+    static let table = "device_token"
+    static let columns = ["dk", "kind", "type", "gen", "env", "key", "value", "seen_at", "dead_at", "missed_starts"]
+    static let keyColumns = ["dk", "kind", "type"]
+    static func derived(from alias: String) -> [String] { [appOfDevice(alias)] }
+
+    let record: DeviceTokenRecord
+    let key: Int64
+    let value: [UInt8]
+
+    init(sealing record: DeviceTokenRecord, app: String, _ sealing: TokenSealing) throws {
+        self.record = record
+        key = try sealing.primary(.sealing)
+        value = try sealing.seal(record.value, at: Self.place(record), app: app, name: record.type)
+    }
+
+    init(_ row: inout RowReader) throws {
+        let device = row.int()
+        let kind: DeviceTokenRecord.Kind = try decodeCase(row.int(), Self.table, "kind")
+        let type = row.text()
+        let generation = row.int()
+        let environment = row.text()
+        let key = row.int()
+        let sealed = row.placeOrNil() ?? .empty
+        let (seenAt, deadAt, missedStarts) = (row.time(), row.timeOrNil(), row.int())
+        let app = row.placeOrNil() ?? .empty
+        var name = type
+        let place = TokenPlace(kind: Self.kind(kind), device: device, generation: generation)
+        let sealing = row.sealing
+        let token = try name.withUTF8 { name in
+            try sealing.open(sealed, under: key, at: place, app: app, name: UnsafeRawBufferPointer(name))
+        }
+        guard let token else { throw DamagedRow(table: Self.table, column: "value", isSealed: true) }
+        var record = DeviceTokenRecord(
+            device: device, kind: kind, type: type, generation: generation,
+            environment: try decodeCase(environment, Self.table, "env"), value: token, firstSeenAt: seenAt)
+        record.deadAt = deadAt
+        record.missedStarts = Int(missedStarts)
+        self.record = record
+        self.key = key
+        value = []
+    }
+
+    func bind(_ row: inout RowBinder) {
+        row.int(record.device)
+        row.int(Int64(record.kind.rawValue))
+        row.text(record.type)
+        row.int(record.generation)
+        row.text(record.environment.rawValue)
+        row.int(key)
+        row.blob(value)
+        row.time(record.firstSeenAt)
+        row.time(record.deadAt)
+        row.int(Int64(record.missedStarts))
+    }
+
+    private static func place(_ record: DeviceTokenRecord) -> TokenPlace {
+        TokenPlace(kind: kind(record.kind), device: record.device, generation: record.generation)
+    }
+
+    private static func kind(_ kind: DeviceTokenRecord.Kind) -> TokenPlace.Kind {
+        kind == .device ? .device : .pushToStart
+    }
+}
+
+/// Who a token belongs to, found by the token's keyed hash. The token is sealed here too, so that it can be hashed anew
+/// under another key when nothing else holds it any more.
+struct TokenOwnerRow: StoredRow {
+    static let table = "token_owner"
+    static let columns = ["hash", "look_up", "kind", "dk", "activity", "seen_at", "dead_at", "key", "value"]
+    static let keyColumns = ["hash"]
+
+    let record: TokenOwnerRecord
+    let hash: String
+    let lookUp: Int64
+    let key: Int64
+    let value: [UInt8]
+
+    init(sealing record: TokenOwnerRecord, _ sealing: TokenSealing) throws {
+        self.record = record
+        hash = try sealing.hash(of: record.value)
+        lookUp = try sealing.primary(.lookUp)
+        key = try sealing.primary(.sealing)
+        // Dead values are remembered when their device is gone: its app is not part of this.
+        value = try sealing.seal(
+            record.value, at: Self.place(record.kind, record.device, record.activity), app: "", name: hash)
+    }
+
+    init(_ row: inout RowReader) throws { try self.init(&row, of: [:]) }
+
+    /// - Parameter known: Tokens by their hashes: one that is there need not be opened.
+    init(_ row: inout RowReader, of known: [String: TokenValue]) throws {
+        hash = row.text()
+        lookUp = row.int()
+        let kind: TokenOwnerRecord.Kind = try decodeCase(row.int(), Self.table, "kind")
+        let (device, activity) = (row.int(), row.int())
+        let (seenAt, deadAt) = (row.time(), row.timeOrNil())
+        key = row.int()
+        let sealed = row.placeOrNil() ?? .empty
+        var name = hash
+        let (sealing, key) = (row.sealing, key)
+        let token =
+            try known[hash]
+            ?? name.withUTF8 { name in
+                try sealing.open(
+                    sealed, under: key, at: Self.place(kind, device, activity), app: .empty,
+                    name: UnsafeRawBufferPointer(name))
+            }
+        guard let token else { throw DamagedRow(table: Self.table, column: "value", isSealed: true) }
+        var record = TokenOwnerRecord(value: token, kind: kind, device: device, activity: activity, firstSeenAt: seenAt)
+        record.deadAt = deadAt
+        self.record = record
+        value = []
+    }
+
+    func bind(_ row: inout RowBinder) {
+        row.text(hash)
+        row.int(lookUp)
+        row.int(Int64(record.kind.rawValue))
+        row.int(record.device)
+        row.int(record.activity)
+        row.time(record.firstSeenAt)
+        row.time(record.deadAt)
+        row.int(key)
+        row.blob(value)
+    }
+
+    private static func place(
+        _ kind: TokenOwnerRecord.Kind, _ device: DeviceKey, _ activity: ActivityNumber
+    ) -> TokenPlace {
+        // Which kind of token it is stands where generations do.
+        TokenPlace(kind: .owner, device: device, activity: activity, generation: Int64(kind.rawValue))
+    }
+}
+
+/// The app of the device that a row is of.
+private func appOfDevice(_ alias: String) -> String { "(SELECT app FROM device WHERE dk = \(alias).dk)" }
+
+extension UnsafeRawBufferPointer {
+    fileprivate static var empty: Self { Self(start: nil, count: 0) }
 }

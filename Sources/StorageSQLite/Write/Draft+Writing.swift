@@ -11,13 +11,13 @@ extension Draft {
                 snapshot.users[key].map { UserRow(number: $0, app: key.app, id: key.id) }
             }.sorted { $0.number < $1.number })
         try sql.write(changes.devices.sorted().compactMap { snapshot.devices[$0] })
-        try sql.write(changes.deviceTokens.sorted().compactMap { snapshot.deviceTokens[$0] })
+        try writeDeviceTokens(sql)
         try sql.write(changes.instances.sorted().compactMap { snapshot.instances[$0] })
         let removed = changes.removedUpdateTokens.sorted()
         try sql.delete(
             "DELETE FROM update_token WHERE (activity, dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
             jsonPairs(removed.map { ($0.activity, $0.device) }), count: removed.count)
-        try sql.write(changes.updateTokens.sorted().compactMap { snapshot.updateTokens[$0] })
+        try writeUpdateTokens(sql)
         let left = changes.removedMembers.sorted()
         try sql.delete(
             "DELETE FROM member WHERE (activity, user) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
@@ -29,7 +29,7 @@ extension Draft {
         try sql.write(changes.audiences.sorted().compactMap { snapshot.audiences[$0] })
         try sql.write(changes.idempotency.compactMap { snapshot.idempotency[$0] })
         try sql.write(changes.tombstones.sorted().compactMap { snapshot.tombstones[$0] })
-        try sql.write(changes.owners.sorted { $0.hex < $1.hex }.compactMap { snapshot.owners[$0] })
+        try writeOwners(sql)
         try sql.write(changes.budgets.sorted().compactMap { snapshot.budgets[$0] })
         try writeNotifications(sql)
         try sql.write(changes.refreshes.sorted().compactMap { snapshot.refreshes[$0] })

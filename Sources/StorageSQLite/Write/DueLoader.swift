@@ -16,7 +16,7 @@ struct DueLoader {
     private init(due: DueLanes, sql: Statements) {
         self.due = due
         self.sql = sql
-        phones = PhoneLoader(sql: sql, counting: due.counting)
+        phones = PhoneLoader(sql: sql, counting: due.counting, isStrict: true)
     }
 
     static func load(_ due: DueLanes, _ sql: Statements, _ snapshot: inout Snapshot) throws {

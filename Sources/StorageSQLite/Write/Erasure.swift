@@ -71,13 +71,15 @@ struct Erasure {
     /// `false` while there are more.
     private mutating func eraseUpdateTokens(of activity: ActivityNumber) throws -> Bool {
         var devices: [Int64] = []
-        var values: [String] = []
+        var values: [TokenValue] = []
         try sql.query(
-            "SELECT dk, value, predecessor FROM update_token WHERE activity = ? ORDER BY dk LIMIT ?",
+            "SELECT \(UpdateTokenRow.list) FROM update_token WHERE activity = ? ORDER BY dk LIMIT ?",
             [.int(activity), .int(Int64(room))]
         ) { row in
-            devices.append(row.int())
-            values += [row.textOrNil(), row.textOrNil()].compactMap(\.self)
+            devices.append(row.peek(1))
+            if let token = try sql.token(false, { try UpdateTokenRow(&row) })?.record {
+                values += [token.value, token.predecessor].compactMap(\.self)
+            }
         }
         guard !devices.isEmpty else { return true }
         let isAll = devices.count < room
@@ -91,11 +93,11 @@ struct Erasure {
     }
 
     /// Values that are dead stay known as dead.
-    private mutating func free(_ values: [String]) throws {
+    private mutating func free(_ values: [TokenValue]) throws {
         guard !values.isEmpty else { return }
         let freed = try sql.execute(
-            "DELETE FROM token_owner WHERE value IN (SELECT value FROM json_each(?)) AND dead_at IS NULL",
-            [.text(jsonTexts(values))])
+            "DELETE FROM token_owner WHERE hash IN (SELECT value FROM json_each(?)) AND dead_at IS NULL",
+            [.text(jsonTexts(try sql.sealing.hashes(of: values).keys.sorted()))])
         if freed > 0 { erased["token_owner", default: 0] += freed }
     }
 
@@ -233,18 +235,21 @@ extension Erasure {
     }
 
     private mutating func eraseTokens(of device: DeviceKey) throws {
-        var values: [String] = []
-        for table in ["device_token", "update_token"] {
-            let which =
-                table == "device_token"
-                ? "dk = ?1"
-                : "(activity, dk) IN (SELECT activity, dk FROM instance INDEXED BY instance_by_device WHERE dk = ?1)"
-            let held = table == "update_token" ? "value, predecessor" : "value, NULL"
-            try sql.query("SELECT \(held) FROM \(table) WHERE \(which)", [.int(device)]) { row in
-                values += [row.textOrNil(), row.textOrNil()].compactMap(\.self)
-            }
-            count(table, try sql.execute("DELETE FROM \(table) WHERE \(which)", [.int(device)]))
+        var values: [TokenValue] = []
+        let ofDevice = "device_token WHERE dk = ?1"
+        try sql.query("SELECT \(DeviceTokenRow.list) FROM \(ofDevice)", [.int(device)]) { row in
+            if let token = try sql.token(false, { try DeviceTokenRow(&row) })?.record { values.append(token.value) }
         }
+        count("device_token", try sql.execute("DELETE FROM \(ofDevice)", [.int(device)]))
+        let ofCards = """
+            update_token WHERE (activity, dk) IN
+                (SELECT activity, dk FROM instance INDEXED BY instance_by_device WHERE dk = ?1)
+            """
+        try sql.query("SELECT \(UpdateTokenRow.list) FROM \(ofCards)", [.int(device)]) { row in
+            guard let token = try sql.token(false, { try UpdateTokenRow(&row) })?.record else { return }
+            values += [token.value, token.predecessor].compactMap(\.self)
+        }
+        count("update_token", try sql.execute("DELETE FROM \(ofCards)", [.int(device)]))
         try free(values)
     }
 
@@ -328,8 +333,8 @@ extension Erasure {
             "token_owner",
             try sql.execute(
                 """
-                DELETE FROM token_owner WHERE value IN
-                    (SELECT value FROM token_owner INDEXED BY token_owner_dead
+                DELETE FROM token_owner WHERE hash IN
+                    (SELECT hash FROM token_owner INDEXED BY token_owner_dead
                      WHERE dead_at IS NOT NULL AND dead_at < ? ORDER BY dead_at LIMIT ?)
                 """, [before(limits.deadTokens), .int(Int64(room))]))
     }

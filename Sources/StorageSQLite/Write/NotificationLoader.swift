@@ -121,11 +121,11 @@ struct NotificationLoader {
         }
         try sql.query(
             """
-            SELECT \(DeviceTokenRecord.list) FROM device_token
+            SELECT \(DeviceTokenRow.list) FROM device_token
             WHERE dk IN (SELECT value FROM json_each(?)) AND kind = 1
             """, [list]
         ) { row in
-            let record = try DeviceTokenRecord(&row)
+            let record = try DeviceTokenRow(&row).record
             snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
         }
     }

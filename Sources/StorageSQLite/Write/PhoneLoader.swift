@@ -7,6 +7,8 @@ struct PhoneLoader {
     let sql: Statements
     /// The types whose devices' cards are counted.
     var counting: [BundleID: Set<String>] = [:]
+    /// A phone whose token does not open is damaged and passed over; else it counts as one without a token.
+    var isStrict = false
 
     /// - Parameters:
     ///   - condition: Which of the instances `i`, and in what order.
@@ -20,21 +22,22 @@ struct PhoneLoader {
         try sql.query(Self.text(where: condition, by: index), arguments) { row in
             let instance = try InstanceRecord(&row)
             let key = Snapshot.PhoneKey(instance.activity, instance.device)
+            let facts = try DeviceFacts(&row)
+            let token = row.has(UpdateTokenRow.self) ? try sql.token(isStrict) { try UpdateTokenRow(&row) } : nil
+            let budget = row.has(BudgetRecord.self) ? try BudgetRecord(&row) : nil
+            // Only now: of a phone that is passed over nothing is known.
             keys.append(key)
             snapshot.instances[key] = instance
-            snapshot.facts[key.device] = try DeviceFacts(&row)
-            if row.has(UpdateTokenRecord.self) { snapshot.updateTokens[key] = try UpdateTokenRecord(&row) }
-            if row.has(BudgetRecord.self) {
-                let budget = try BudgetRecord(&row)
-                snapshot.budgets[budget.key] = budget
-            }
+            snapshot.facts[key.device] = facts
+            if let token { snapshot.updateTokens[key] = token.record }
+            if let budget { snapshot.budgets[budget.key] = budget }
         }
         return keys
     }
 
     private static let columns = [
         InstanceRecord.list(of: "i"), DeviceFacts.columns.map { "d.\($0)" }.joined(separator: ", "),
-        UpdateTokenRecord.list(of: "t"), BudgetRecord.list(of: "b"),
+        UpdateTokenRow.list(of: "t", app: "d.app"), BudgetRecord.list(of: "b"),
     ].joined(separator: ", ")
 
     private static func text(where condition: String, by index: String?) -> String {
@@ -70,11 +73,11 @@ struct PhoneLoader {
         let list = Statements.Argument.text(jsonList(Set(startable.values.joined()).sorted()))
         try sql.query(
             """
-            SELECT \(DeviceTokenRecord.list) FROM device_token
+            SELECT \(DeviceTokenRow.list) FROM device_token
             WHERE dk IN (SELECT value FROM json_each(?))
             """, [list]
         ) { row in
-            let record = try DeviceTokenRecord(&row)
+            guard let record = try sql.token(isStrict, { try DeviceTokenRow(&row) })?.record else { return }
             snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record
         }
         try sql.query(

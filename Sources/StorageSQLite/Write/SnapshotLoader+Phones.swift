@@ -34,8 +34,8 @@ extension SnapshotLoader {
     }
 
     mutating func fetchUpdateTokens(_ keys: Set<Snapshot.PhoneKey>) throws {
-        try Self.fetch(UpdateTokenRecord.self, keys, sql) { record in
-            snapshot.updateTokens[.init(record.activity, record.device)] = record
+        try Self.fetch(UpdateTokenRow.self, keys, sql, passesOver: true) { row in
+            snapshot.updateTokens[.init(row.record.activity, row.record.device)] = row.record
         }
     }
 
@@ -43,10 +43,16 @@ extension SnapshotLoader {
     static let manyPhones = 16
 
     /// Rows by activity and device: those of an activity with many in a statement of their own, all others in one.
+    ///
+    /// - Parameter passesOver: One that cannot be read counts as one that is not there.
     static func fetch<Row: StoredRow>(
-        _ type: Row.Type, _ keys: Set<Snapshot.PhoneKey>, _ sql: Statements, _ take: (Row) -> Void
+        _ type: Row.Type, _ keys: Set<Snapshot.PhoneKey>, _ sql: Statements, passesOver: Bool = false,
+        _ take: (Row) -> Void
     ) throws {
         guard !keys.isEmpty else { return }
+        func read(_ row: inout RowReader) throws {
+            if let record = try sql.token(!passesOver, { try Row(&row) }) { take(record) }
+        }
         var few: [Snapshot.PhoneKey] = []
         for (activity, phones) in Dictionary(grouping: keys, by: \.activity) {
             guard phones.count > manyPhones else {
@@ -58,7 +64,7 @@ extension SnapshotLoader {
                 SELECT \(Row.list) FROM \(Row.table)
                 WHERE activity = ? AND dk IN (SELECT value FROM json_each(?))
                 """, [.int(activity), .text(jsonList(phones.map(\.device).sorted()))]
-            ) { row in take(try Row(&row)) }
+            ) { row in try read(&row) }
         }
         guard !few.isEmpty else { return }
         let pairs = "[" + few.sorted().map { "[\($0.activity),\($0.device)]" }.joined(separator: ",") + "]"
@@ -67,6 +73,6 @@ extension SnapshotLoader {
             SELECT \(Row.list(of: "t")) FROM json_each(?) j CROSS JOIN \(Row.table) t
             ON t.activity = j.value ->> 0 AND t.dk = j.value ->> 1
             """, [.text(pairs)]
-        ) { row in take(try Row(&row)) }
+        ) { row in try read(&row) }
     }
 }

@@ -203,31 +203,32 @@ struct SnapshotLoader {
     }
 
     private func holders(_ keys: [SnapshotKey]) throws -> Set<DeviceKey> {
-        var values: Set<String> = []
-        for case .holders(let tokens) in keys { values.formUnion(tokens.map(\.hex)) }
+        var values: Set<TokenValue> = []
+        for case .holders(let tokens) in keys { values.formUnion(tokens) }
         guard !values.isEmpty else { return [] }
         var found: Set<DeviceKey> = []
         try sql.query(
-            "SELECT dk FROM token_owner WHERE value IN (SELECT value FROM json_each(?)) AND kind IN (1, 2)",
-            [.text(jsonTexts(values.sorted()))]
+            "SELECT dk FROM token_owner WHERE hash IN (SELECT value FROM json_each(?)) AND kind IN (1, 2)",
+            [.text(jsonTexts(try sql.sealing.hashes(of: values).keys.sorted()))]
         ) { found.insert($0.int()) }
         return found
     }
 
     /// The card or the device that a value belonged to may lose it to another.
     private mutating func resolveOwners(_ keys: [SnapshotKey]) throws {
-        var values: Set<String> = []
-        for case .owners(let tokens) in keys { values.formUnion(tokens.map(\.hex)) }
+        var values: Set<TokenValue> = []
+        for case .owners(let tokens) in keys { values.formUnion(tokens) }
         guard !values.isEmpty else { return }
+        let hashes = try sql.sealing.hashes(of: values)
         var cards: [(Snapshot.PhoneKey, TokenValue)] = []
         var devices: [DeviceKey: Set<TokenValue>] = [:]
         try sql.query(
             """
-            SELECT \(TokenOwnerRecord.list) FROM token_owner
-            WHERE value IN (SELECT value FROM json_each(?))
-            """, [.text(jsonTexts(values.sorted()))]
+            SELECT \(TokenOwnerRow.list) FROM token_owner
+            WHERE hash IN (SELECT value FROM json_each(?))
+            """, [.text(jsonTexts(hashes.keys.sorted()))]
         ) { row in
-            let record = try TokenOwnerRecord(&row)
+            let record = try TokenOwnerRow(&row, of: hashes).record
             snapshot.owners[record.value] = record
             switch record.kind {
             case .update: cards.append((.init(record.activity, record.device), record.value))
@@ -334,10 +335,10 @@ struct SnapshotLoader {
     ) throws {
         guard !keys.isEmpty else { return }
         try sql.query(
-            "SELECT \(DeviceTokenRecord.list) FROM device_token WHERE dk IN (SELECT value FROM json_each(?))",
+            "SELECT \(DeviceTokenRow.list) FROM device_token WHERE dk IN (SELECT value FROM json_each(?))",
             [.text(jsonList(keys.sorted()))]
         ) { row in
-            let record = try DeviceTokenRecord(&row)
+            guard let record = try sql.token(false, { try DeviceTokenRow(&row) })?.record else { return }
             if isWanted(record) { snapshot.deviceTokens[.init(record.device, record.kind, record.type)] = record }
         }
     }

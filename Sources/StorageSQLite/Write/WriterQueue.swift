@@ -61,18 +61,21 @@ final class WriterQueue: Sendable {
     private let signal = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let pool: DatabasePool
+    private let sealer: TokenSealer?
     private let counters: StoreCounters
     private let faultPoints: FaultPoints
     private let onWorkDue: @Sendable () -> Void
     private let onRefreshDue: @Sendable () -> Void
 
     init(
-        _ pool: DatabasePool, _ counters: StoreCounters, faultPoints: FaultPoints = FaultPoints(),
+        _ pool: DatabasePool, _ counters: StoreCounters, _ sealer: TokenSealer?,
+        faultPoints: FaultPoints = FaultPoints(),
         onWorkDue: @escaping @Sendable () -> Void, onRefreshDue: @escaping @Sendable () -> Void
     ) {
         self.onRefreshDue = onRefreshDue
         self.faultPoints = faultPoints
         self.pool = pool
+        self.sealer = sealer
         self.counters = counters
         self.onWorkDue = onWorkDue
         let thread = Thread { [self] in
@@ -220,8 +223,9 @@ final class WriterQueue: Sendable {
         do {
             try pool.writeWithoutTransaction { db in
                 let transaction = counters.begin(db)
+                let sealing = TokenSealing(db, sealer)
                 try db.inTransaction(.immediate) {
-                    let sql = Statements(db: db, damage: damage)
+                    let sql = Statements(db: db, sealing: sealing, damage: damage)
                     if case .statements(let perform)? = group.first?.work {
                         done = [try perform(sql)]
                     } else {
@@ -233,12 +237,16 @@ final class WriterQueue: Sendable {
                     return .commit
                 }
                 counters.committed(transaction, db, ranks: group.lazy.map(\.rank))
-                if let damage { counters.met(damagedRows: damage.rows.count) }
+                let damaged = (damage?.rows.count ?? 0) + sealing.damaged
+                if damaged > 0 { counters.met(damagedRows: damaged) }
             }
         } catch let row as DamagedRow {
             throw .damaged(row)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT && !isCommitting {
             throw .conflict(Self.words(error))
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            // Of the log's last frame not all was written, so that no reader and no recovery takes it.
+            throw .failed(Self.words(error))
         } catch {
             throw isCommitting ? .commitUnknown(Self.words(error)) : .failed(Self.words(error))
         }

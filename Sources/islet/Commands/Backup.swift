@@ -8,9 +8,9 @@ struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies the database into one file, beside a server that runs or without one.",
         discussion: """
-            The copy is checked, complete and on disk when the command ends; only its owner may read it, for it holds \
-            push tokens. It is one state of the database, as of a moment while the command ran. Put it back with \
-            `islet restore`.
+            The copy is checked, complete and on disk when the command ends; only its owner may read it. Push tokens \
+            in it are sealed: it is worth nothing without the ring of keys, which you keep in another place. \
+            It is one state of the database, as of a moment while the command ran. Put it back with `islet restore`.
             """)
 
     @OptionGroup var file: ConfigurationOption
@@ -67,6 +67,9 @@ struct Restore: ParsableCommand {
         }
         Output.line(
             "\(Wording.count(summary.spentAlerts, "alert")) not given again: they may have been given since the backup")
+        if let problem = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys).tokenKeys {
+            Output.line("before you start the server: \(problem)")
+        }
         Output.line(
             "start the server, and have your backend set its activities again: what changed since is not in here")
     }

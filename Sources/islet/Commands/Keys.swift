@@ -9,7 +9,11 @@ import StorageSQLite
 /// `islet keys`: the API keys that backends call with.
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Creates, lists and revokes API keys.", subcommands: [Create.self, List.self, Revoke.self])
+        abstract: "Creates, lists and revokes API keys; changes the keys that seal push tokens.",
+        discussion: "Each may be run while the server runs, which heeds it from its next call on.",
+        subcommands: [
+            Create.self, List.self, Show.self, Revoke.self, Prune.self, RotateStorage.self, NewRing.self,
+        ])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -20,54 +24,134 @@ struct Keys: AsyncParsableCommand {
         @Option(help: "The bundle id of the app that the key belongs to.") var app: String
         @Option(help: "backend (all calls), device (a phone's calls), read, or admin.")
         var scope: String = APIKeyRecord.Scope.backend.rawValue
+        @Option(help: "What the key is for, for people: 1 to 100 characters.") var name: String?
+        @Option(help: "How long it is valid, such as 90d or 12h; without it, until it is revoked.")
+        var expires: String?
+        @Flag(help: "Prints JSON: the key, and what is kept of it.") var json = false
 
         func run() async throws {
             let settings = try file.settings()
-            guard let bundleID = BundleID(app), settings.apps.contains(where: { $0.bundleID == bundleID }) else {
-                let known = settings.apps.map(\.bundleID.text).joined(separator: ", ")
-                throw CommandError("`\(app)` is not an app of \(file.config): it has \(known)")
-            }
+            let bundleID = try settings.app(named: app, in: file.config)
             guard let scope = APIKeyRecord.Scope(rawValue: scope) else {
                 throw CommandError("a scope is backend, device, read or admin, not `\(scope)`")
+            }
+            let lifetime = try expires.map { try Lifetime.seconds($0, "--expires") }
+            if let name, !(1...100).contains(name.count) || name.contains(where: \.isNewline) {
+                throw CommandError("--name is 1 to 100 characters in one line")
             }
             let store = try SQLiteStore(path: settings.databasePath, access: .administration)
             defer { store.close() }
             var generator = SystemRandomNumberGenerator()
-            let (key, record) = APIKey.make(
-                app: bundleID, scope: scope, at: APNSClient.liveTime.wall(), using: &generator)
+            let now = APNSClient.liveTime.wall()
+            var (key, record) = APIKey.make(app: bundleID, scope: scope, at: now, using: &generator)
+            record.name = name
+            record.expiresAt = lifetime.map { now + $0 }
             try await store.insertKey(record)
-            print(key.text)
+            Output.line(json ? KeyReport.json(record, at: now, key: key.text) : key.text)
         }
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists the keys: never their secrets.")
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the keys: never their secrets.",
+            discussion: """
+                What the server was last called with is known up to two minutes late. A key that expires within 14 \
+                days says so.
+                """)
 
         @OptionGroup var file: ConfigurationOption
+        @Option(help: "Only the keys of this app, by bundle id.") var app: String?
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            let settings = try file.settings()
+            let bundleID = try app.map { try settings.app(named: $0, in: file.config) }
+            let store = try SQLiteStore(path: settings.databasePath, access: .administration)
+            defer { store.close() }
+            let keys = try await store.keys().filter { bundleID == nil || $0.app == bundleID }
+            let now = APNSClient.liveTime.wall()
+            Output.text(json ? KeyReport.json(keys, at: now) + "\n" : KeyReport.table(keys, at: now))
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Prints all that is kept of a key.")
+
+        @OptionGroup var file: ConfigurationOption
+        @Argument(help: KeyReport.idHelp) var id: String
+        @Flag(help: "Prints JSON.") var json = false
 
         func run() async throws {
             let store = try SQLiteStore(path: file.settings().databasePath, access: .administration)
             defer { store.close() }
-            for key in try await store.keys() {
-                let state = key.revokedAt.map { "revoked \($0)" } ?? "valid"
-                print("\(key.id)  \(key.scope.rawValue)  \(key.app)  created \(key.createdAt)  \(state)")
-            }
+            guard let key = try await store.key(id) else { throw CommandError("no key has the id `\(id)`") }
+            let now = APNSClient.liveTime.wall()
+            Output.text(json ? KeyReport.json(key, at: now) + "\n" : KeyReport.lines(key, at: now))
         }
     }
 
     struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Makes a key invalid at once.")
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a key invalid at once.",
+            discussion: "A running server does not take it from its next call on: it looks at the database each time.")
 
         @OptionGroup var file: ConfigurationOption
-        @Argument(help: "The key's id: what stands between its two underscores, and first in `islet keys list`.")
-        var id: String
+        @Argument(help: KeyReport.idHelp) var id: String
+        @Flag(help: "Prints JSON: what is kept of the key.") var json = false
 
         func run() async throws {
             let store = try SQLiteStore(path: file.settings().databasePath, access: .administration)
             defer { store.close() }
-            guard try await store.revokeKey(id, at: APNSClient.liveTime.wall()) else {
+            let now = APNSClient.liveTime.wall()
+            guard try await store.revokeKey(id, at: now), let key = try await store.key(id) else {
                 throw CommandError("no valid key has the id `\(id)`")
             }
+            if json { Output.line(KeyReport.json(key, at: now)) }
         }
+    }
+
+    struct Prune: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Erases keys that were revoked or have expired.",
+            discussion: "Until then they stay in the list, so that it can be told what an old key was.")
+
+        @OptionGroup var file: ConfigurationOption
+        @Option(help: "Only those that have been over for so long, such as 30d.") var olderThan = "30d"
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            let age = try Lifetime.seconds(olderThan, "--older-than", from: 0)
+            let store = try SQLiteStore(path: file.settings().databasePath, access: .administration)
+            defer { store.close() }
+            let erased = try await store.eraseKeys(overBefore: APNSClient.liveTime.wall() - age)
+            Output.line(json ? #"{"erased":\#(erased)}"# : "\(erased) \(erased == 1 ? "key" : "keys") erased")
+        }
+    }
+}
+
+/// A length of time on the command line: `90d`, `12h`, `30m`, `45s`.
+enum Lifetime {
+    static let longestDays = 3650
+
+    /// - Throws: `CommandError` for another form, a shorter time than `from` seconds, or one over ten years.
+    static func seconds(_ text: String, _ option: String, from shortest: Int = 1) throws(CommandError) -> Duration {
+        let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        let digits = text.dropLast()
+        guard let unit = text.last.flatMap({ units[$0] }), (1...9).contains(digits.count),
+            digits.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int(digits),
+            (shortest...(longestDays * 86_400)).contains(count * unit)
+        else { throw CommandError("\(option) is a time such as 90d or 12h, ten years at most, not `\(text)`") }
+        return .seconds(count * unit)
+    }
+}
+
+extension Settings {
+    /// - Throws: `CommandError` for an app that is not configured.
+    func app(named text: String, in config: String) throws(CommandError) -> BundleID {
+        guard let bundleID = BundleID(text), apps.contains(where: { $0.bundleID == bundleID }) else {
+            let known = apps.map(\.bundleID.text).joined(separator: ", ")
+            throw CommandError("`\(text)` is not an app of \(config): it has \(known)")
+        }
+        return bundleID
     }
 }

@@ -1,35 +1,90 @@
+import APNSModel
 import ArgumentParser
 import EmbeddedIslet
+import Foundation
 import LiveActivityDelivery
+import LiveActivityServer
+import Logging
 import UnixSignals
 
 /// `islet serve`: the server.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Runs the server: the HTTP API, and delivery through APNs.",
+        abstract: "Runs the server: the HTTP API, the console, and delivery through APNs.",
         discussion: """
             Prints the address it listens on. SIGTERM and SIGINT stop it gracefully: open requests are answered, \
-            pushes on their way are settled. A kill loses nothing that was answered.
+            pushes on their way are settled. A kill loses nothing that was answered. SIGHUP reads the certificate anew.
+            A socket that systemd hands over (LISTEN_FDS) is served in place of `listen`: then a restart refuses no \
+            connection.
+            With --dev it needs no configuration and no Apple account: it pushes to simulated phones, which the \
+            console draws and acts on (docs/console.md). It prints a link that signs you in. Nothing of it is kept.
             Log level: ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error).
             """)
 
     @OptionGroup var file: ConfigurationOption
+    @Flag(help: "Simulated phones in place of Apple's, for developing.") var dev = false
+    @Option(help: "With --dev: the port, else 8080; 0 takes a free one.") var port: Int?
+    @Option(help: "With --dev: whose app the phones have, a system of `islet demo`; else orders.") var system: String?
+
+    func validate() throws {
+        guard dev || port == nil && system == nil else {
+            throw ValidationError("--port and --system are for --dev; without it, `listen` of the configuration counts")
+        }
+        if let port, !(0...65_535).contains(port) { throw ValidationError("--port is 0 to 65535, not \(port)") }
+        if let system, Systems.named(system) == nil {
+            throw ValidationError("there is no system `\(system)`: there are \(Systems.names.joined(separator: ", "))")
+        }
+    }
 
     func run() async throws {
-        let settings = try file.settings()
+        guard dev else {
+            let settings = try file.settings()
+            return try await Self.serve(settings, Self.parts(settings)) { Output.line("islet listening on \($0)") }
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-dev-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let port = try port == 0 ? Int(DemoStage.freePort()) : port ?? 8080
+        let stage = DeveloperStage(
+            folder: folder, example: (system.flatMap(Systems.named) ?? OrderPlay.self).app, listen: "127.0.0.1:\(port)")
+        try await stage.run { settings, simulator, key in
+            var parts = try Self.parts(settings)
+            parts.simulator = simulator
+            try await Self.serve(settings, parts) { address in
+                Output.line("islet listening on \(address)\nconsole: \(address)/#key=\(key)")
+            }
+        }
+    }
+
+    private static func parts(_ settings: Settings) throws -> ServerParts {
         var parts = ServerParts(
             apps: settings.apps, routes: settings.routes, version: Islet.version, logger: Output.logger("islet"))
         parts.host = settings.host
         parts.port = settings.port
+        parts.socket = try InheritedSocket.descriptor()
+        parts.certificates = settings.certificates
+        parts.limits = settings.limits
         parts.metrics = settings.metrics
+        parts.console = settings.console
         parts.connections = settings.connections
         parts.keep = settings.keep
+        parts.tokenKeys = settings.tokenKeys
+        parts.people = settings.people
+        parts.credentialIdleLimit = settings.credentialIdleLimit
         parts.backends = settings.backends
         parts.refreshes.perSecond = settings.refreshesPerSecond
+        if settings.certificates == nil, !settings.isLoopback, parts.socket == nil {
+            parts.logger.warning("other machines reach the API over plain HTTP, keys and tokens in clear: set `tls`")
+        }
         parts.faultPoints = try FaultInjection.points()
+        return parts
+    }
+
+    private static func serve(
+        _ settings: Settings, _ parts: ServerParts, onListening: @escaping @Sendable (String) -> Void
+    ) async throws {
         let server = try IsletServer(parts: parts, database: settings.databasePath)
         do {
-            try await server.run(signals: [.sigterm, .sigint]) { Output.line("islet listening on \($0)") }
+            try await server.run(signals: [.sigterm, .sigint], onListening: onListening)
         } catch {
             let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
             throw CommandError.listening(on: "\(host):\(settings.port)", setBy: "`listen`", error)

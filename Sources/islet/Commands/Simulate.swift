@@ -81,7 +81,7 @@ struct Simulate: AsyncParsableCommand {
                 String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             }
         }
-        let backend = HTTPPhoneBackend(islet: caller, types: example.names)
+        let backend = HTTPPhoneBackend(islet: caller)
         let simulator = try APNSSimulator(
             configuration, backend: backend, logger: Output.logger("apns-simulator"))
         let ports = "127.0.0.1:\(port) and 127.0.0.1:\(controlPort)"
@@ -103,7 +103,9 @@ struct Simulate: AsyncParsableCommand {
             } catch {
                 throw CommandError.listening(on: ports, setBy: "--port and --control-port", error)
             }
-            try write(addresses, key: key, p8: p8, into: folder)
+            try SimulatorFiles(
+                example: example, listen: backendAddress ?? "127.0.0.1:8080", app: app, startGrace: startGrace
+            ).write(addresses, key: key, p8: p8, into: folder)
             Output.line(
                 JSONValue.object([
                     "apns": .string("https://\(addresses.host):\(addresses.ports[.sandbox] ?? 0)"),
@@ -112,37 +114,5 @@ struct Simulate: AsyncParsableCommand {
                 ]).text)
             try await group.waitForAll()
         }
-    }
-
-    private func write(_ addresses: APNSSimulator.Addresses, key: ProviderKey, p8: String, into folder: URL) throws {
-        func put(_ name: String, _ text: String, secret: Bool = false) throws {
-            let url = folder.appendingPathComponent(name)
-            try Data(text.utf8).write(to: url)
-            if secret {
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
-            }
-        }
-        try put("simulator-ca.pem", addresses.caPEM)
-        try put("AuthKey_\(key.keyID).p8", p8, secret: true)
-        try example.writeContracts(into: folder)
-        let port = addresses.ports[.sandbox] ?? 0
-        try put(
-            "islet.yaml",
-            """
-            # Made by `islet simulate`: a server with this configuration pushes to the simulator in place of Apple.
-            listen: "\(backendAddress ?? "127.0.0.1:8080")"
-            storage: sqlite:islet.db
-            apps:
-              - bundleID: \(app ?? example.bundleID)
-                apns:
-                  sandbox:
-                    keyFile: AuthKey_\(key.keyID).p8
-                    keyID: "\(key.keyID)"
-                    teamID: "\(key.teamID)"
-                    endpoint: https://\(addresses.host):\(port)
-                    trustRoots: simulator-ca.pem
-            \(example.configuration(startGrace: startGrace))
-
-            """)
     }
 }

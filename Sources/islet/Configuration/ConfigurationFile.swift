@@ -4,12 +4,51 @@ import LiveActivityAPI
 /// `islet.yaml` as it is written; what it means is `Settings`.
 struct ConfigurationFile: Decodable {
     var listen: String?
+    var tls: TLS?
+    var limits: Limits?
     var storage: String?
+    var tokenKeys: TokenKeys?
     var metrics: Bool?
+    var console: Bool?
     var connections: Connections?
     var keep: Keep?
     var refreshesPerSecond: Int?
     var apps: [App]
+
+    struct TokenKeys: Decodable {
+        var file: String?
+        var environment: String?
+    }
+
+    struct TLS: Decodable {
+        var certificate: String
+        var key: String
+    }
+
+    struct Limits: Decodable {
+        var requestsPerSecond: Rate?
+        var requestsPerSecondPerDevice: Rate?
+        var openRequests: Int?
+        var connections: Int?
+    }
+
+    /// So many a second, or any number.
+    enum Rate: Decodable {
+        case off
+        case perSecond(Int)
+
+        init(from decoder: any Decoder) throws {
+            switch try JSONValue(from: decoder) {
+            case .string("off"): self = .off
+            case let value:
+                guard let number = value.int else {
+                    throw DecodingError.dataCorrupted(
+                        .init(codingPath: decoder.codingPath, debugDescription: "a whole number, or `off`"))
+                }
+                self = .perSecond(number)
+            }
+        }
+    }
 
     struct Connections: Decodable {
         var maximum: Int?
@@ -22,12 +61,32 @@ struct ConfigurationFile: Decodable {
         var endedDays: Int?
         var signedOutDays: Int?
         var silentDays: Int?
+        var credentialDays: Int?
     }
 
     struct App: Decodable {
         var bundleID: String
         var apns: Environments
+        var people: People?
         var activities: [Activity]
+    }
+
+    struct People: Decodable {
+        var issuers: [String]
+        var audience: String
+        var secretFile: String?
+        var secretEnvironment: String?
+        var keyFile: String?
+        var jwks: JWKS?
+        var algorithms: [String]?
+        var user: String?
+        var leeway: APIDuration?
+    }
+
+    struct JWKS: Decodable {
+        var url: String
+        var refresh: APIDuration?
+        var allowPrivate: Bool?
     }
 
     struct Environments: Decodable {
@@ -54,6 +113,15 @@ struct ConfigurationFile: Decodable {
         var contracts: [ContractOfBuilds]?
         var policy: Policy?
         var provider: Provider?
+        var view: View?
+    }
+
+    struct View: Decodable {
+        var title: String?
+        var subtitle: String?
+        var progress: String?
+        var countdown: String?
+        var image: String?
     }
 
     struct ContractOfBuilds: Decodable {
@@ -89,6 +157,7 @@ struct ConfigurationFile: Decodable {
         var authority: String?
         var atCeiling: String?
         var ceiling: Int?
+        var join: String?
         var budgets: Budgets?
     }
 

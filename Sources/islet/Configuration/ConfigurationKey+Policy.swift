@@ -63,6 +63,10 @@ extension ConfigurationKey {
             "iOS stops updating a card after 8 hours. Starts it anew at 7h 15m, without a sound and outside quiet "
                 + "hours, once; the first card is ended when the second one's token is there."),
         ConfigurationKey(
+            "join", .text(oneOf(TypePolicy.Join.self)), .defaulted(defaults.join.rawValue),
+            "Whom a phone that calls by itself lets in by reporting a card: the people of the audience, or everybody "
+                + "who can name the activity."),
+        ConfigurationKey(
             "authority", .text(oneOf(TypePolicy.Authority.self)), .defaulted(defaults.authority.rawValue),
             "Whose state a card shows that the app changed itself: the server's again after a minute, or the app's "
                 + "until the server sets a newer one."),

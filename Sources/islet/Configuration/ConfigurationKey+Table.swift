@@ -1,6 +1,7 @@
 import APNSClient
 import LiveActivityAPI
 import LiveActivityCore
+import LiveActivityServer
 import LiveActivityStorage
 
 extension ConfigurationKey {
@@ -9,8 +10,10 @@ extension ConfigurationKey {
         static let listen = "127.0.0.1:8080"
         static let storage = "sqlite:islet.db"
         static let metrics = true
+        static let console = true
         static let refreshesPerSecond = 100
         static let providerTimeout = Duration.seconds(10)
+        static let credentialIdle = Duration.seconds(90 * 86_400)
     }
 
     /// Every key of the file, in the order in which it is printed.
@@ -18,14 +21,26 @@ extension ConfigurationKey {
         ConfigurationKey(
             "listen", .text("host:port"), .defaulted(Default.listen),
             "Where the HTTP API listens. An IPv6 address stands in brackets; port 0 takes a free port, which is "
-                + "printed. Islet speaks plain HTTP: beyond this machine put a proxy with TLS in front of it."),
+                + "printed. Beyond this machine give it `tls`, or put a proxy with TLS in front of it."),
+        ConfigurationKey(
+            "tls", .object(tls), .group(isOptional: true),
+            "The certificate of the HTTP API, which then speaks HTTP/2 and HTTP/1.1 over TLS 1.2 or 1.3. Files that "
+                + "change are read anew within 10s, and at once on SIGHUP."),
+        ConfigurationKey("limits", .object(front), .group(isOptional: true), "What the HTTP API takes at most."),
         ConfigurationKey(
             "storage", .text("sqlite:path"), .defaulted(Default.storage),
             "The database. A relative path begins at this file's folder; the database is made when it is missing."),
         ConfigurationKey(
+            "tokenKeys", .object(tokenKeys), .group(isOptional: true),
+            "The ring of keys that push tokens are sealed under in the database. Without it the ring is the file "
+                + "beside the database whose name has `.keys` behind the database's, made with the database."),
+        ConfigurationKey(
             "metrics", .scalar("true or false"), .defaulted("\(Default.metrics)"),
             "Whether `GET /metrics` answers: Prometheus's text, without tokens, ids or keys, to anybody who can reach "
                 + "the address."),
+        ConfigurationKey(
+            "console", .scalar("true or false"), .defaulted("\(Default.console)"),
+            "Whether `/` is the console: pages for people, who sign in with an API key (docs/console.md)."),
         ConfigurationKey(
             "connections", .object(connections), .group(isOptional: true),
             "The connections to APNs, for each key and endpoint."),
@@ -39,6 +54,44 @@ extension ConfigurationKey {
             "apps", .objects(app), .group(isOptional: false),
             "The apps that are served; one with another bundle id is an app of its own."),
     ]
+
+    private static let tokenKeys: [ConfigurationKey] = [
+        ConfigurationKey(
+            "file", .text("path"), .optional("/etc/islet/token-keys.json"),
+            "The ring's file, which must be there: `islet keys new-ring` prints one. Nobody but its owner may change "
+                + "it, and its group at most read it. A relative path begins at this file's folder."),
+        ConfigurationKey(
+            "environment", .text("name of a variable"), .optional("TOKEN_KEYS"),
+            "The environment variable that holds the ring's text, in place of file."),
+    ]
+
+    private static let tls: [ConfigurationKey] = [
+        ConfigurationKey(
+            "certificate", .text("path"), .required("islet.crt"),
+            "The chain in PEM form, the server's own certificate first. A relative path begins at this file's folder."),
+        ConfigurationKey(
+            "key", .text("path"), .required("islet.key"), "Its private key in PEM form, without a password."),
+    ]
+
+    private static let frontLimits = LiveActivityServer.Limits()
+
+    private static let front: [ConfigurationKey] = [
+        ConfigurationKey(
+            "requestsPerSecond", .scalar("number or off"), .defaulted(rate(frontLimits.requestsPerSecond)),
+            "Calls of one API key, and twice as many at once after a pause; beyond, 429. A batch is one call."),
+        ConfigurationKey(
+            "requestsPerSecondPerDevice", .scalar("number or off"),
+            .defaulted(rate(frontLimits.requestsPerSecondPerDevice)),
+            "The same of one person or phone that calls by itself, and of the calls about one device."),
+        ConfigurationKey(
+            "openRequests", .scalar("number"), .defaulted("\(frontLimits.openRequests)"),
+            "Requests that are worked on at the same time; one more is answered with 503."),
+        ConfigurationKey(
+            "connections", .scalar("number"), .defaulted("\(frontLimits.connections)"),
+            "Connections at the same time; further ones wait."),
+    ]
+
+    private static func rate(_ rate: Int?) -> String { rate.map(String.init) ?? "off" }
 
     private static let options = APNSClient.Options()
 
@@ -63,6 +116,9 @@ extension ConfigurationKey {
             "signedOutDays", limits.signedOut,
             "Devices whose person signed out. Their tokens are erased after 12 hours in any case."),
         days("silentDays", limits.silent, "Devices that were not heard of."),
+        days(
+            "credentialDays", Default.credentialIdle,
+            "Device credentials that were not used. Then their phones need their person's own token again."),
     ]
 
     private static func days(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
@@ -76,6 +132,9 @@ extension ConfigurationKey {
         ConfigurationKey(
             "apns", .object(environments), .group(isOptional: false),
             "The keys that sign the pushes: for sandbox, production or both."),
+        ConfigurationKey(
+            "people", .object(people), .group(isOptional: true),
+            "How people prove who they are, for phones that call by themselves. Without it they need a backend."),
         ConfigurationKey(
             "activities", .objects(activity), .group(isOptional: false), "The kinds of Live Activity of the app."),
     ]
@@ -135,6 +194,24 @@ extension ConfigurationKey {
             "provider", .object(provider), .group(isOptional: true),
             "The backend that computes what a person should see: each of their devices has an activity of its own "
                 + "then. See docs/providers.md."),
+        ConfigurationKey(
+            "view", .object(view), .group(isOptional: true),
+            "How the console draws a card of the type: which field is what. Nothing of it is sent."),
+    ]
+
+    private static let view: [ConfigurationKey] = [
+        ConfigurationKey(
+            "title", .text("text with places"), .optional(#""{/restaurant}""#),
+            "The first line. A place names a value of the content state, else of the attributes."),
+        ConfigurationKey(
+            "subtitle", .text("text with places"), .optional(#""{/status}, {/eta|a few} min""#),
+            "The second line."),
+        ConfigurationKey(
+            "progress", .text("JSON Pointer"), .optional("/progress"), "A number from 0 to 1, or to 100: a bar."),
+        ConfigurationKey(
+            "countdown", .text("JSON Pointer"), .optional("/arrivesAt"), "A date: the time that is left until then."),
+        ConfigurationKey(
+            "image", .text("text with places"), .optional("bicycle"), "The name of one of Apple's symbols."),
     ]
 
     private static let contracts: [ConfigurationKey] = [

@@ -4,6 +4,7 @@ import EmbeddedIslet
 import JSONText
 import LiveActivityCore
 import LiveActivityProviders
+import StorageSQLite
 
 /// What a configuration means, in words, and what is unwise about it.
 struct ConfigurationReport {
@@ -21,6 +22,7 @@ struct ConfigurationReport {
         var lines = [
             "listens on   \(listens)",
             "stores in    \(settings.databasePath) (SQLite, \(database))",
+            "seals with   \(tokenKeys)",
         ]
         for (pointer, variable) in variables.sorted(by: { $0.value < $1.value }) {
             lines.append("environment  \(variable) sets \(pointer)")
@@ -28,6 +30,7 @@ struct ConfigurationReport {
         for app in settings.apps {
             lines.append("app \(app.bundleID)")
             for key in settings.keys where key.app == app.bundleID { lines += Self.words(key) }
+            lines.append(contentsOf: Self.words(settings.people[app.bundleID]))
             for type in app.types.values.sorted(by: { $0.name < $1.name }) {
                 lines += Self.words(type)
                 lines += backend(of: type, app.bundleID)
@@ -43,13 +46,23 @@ struct ConfigurationReport {
     }
 
     private var listens: String {
+        let scheme = settings.certificates == nil ? "http" : "https"
         let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
-        let port = settings.port == 0 ? "a free port of \(host), which it prints" : "http://\(host):\(settings.port)"
-        return port + (isLoopback ? " (this machine alone reaches it)" : " (other machines reach it)")
+        let port =
+            settings.port == 0 ? "a free port of \(host), which it prints" : "\(scheme)://\(host):\(settings.port)"
+        return port + (settings.isLoopback ? " (this machine alone reaches it)" : " (other machines reach it)")
     }
 
     private var database: String {
         files.mode(settings.databasePath) == nil ? "made at the first start" : "there already"
+    }
+
+    private var tokenKeys: String {
+        switch settings.tokenKeys {
+        case .given(let ring, let name): "the keys \(ring) of the variable \(name)"
+        case .file(let path, let isMade):
+            files.mode(path) == nil && isMade ? "\(path) (made with the database)" : path
+        }
     }
 
     private static func words(_ key: Settings.KeySettings) -> [String] {
@@ -182,10 +195,10 @@ struct ConfigurationReport {
 
     var warnings: [String] {
         var warnings: [String] = []
-        if !isLoopback {
+        if !settings.isLoopback, settings.certificates == nil {
             warnings.append(
-                "/listen: other machines reach the API over plain HTTP, keys and tokens in clear: listen on 127.0.0.1 "
-                    + "behind a proxy with TLS")
+                "/listen: other machines reach the API over plain HTTP, keys and tokens in clear: give it `tls`, or "
+                    + "listen on 127.0.0.1 behind a proxy with TLS")
         }
         if !files.folderIsWritable(settings.databasePath) {
             warnings.append(
@@ -195,7 +208,12 @@ struct ConfigurationReport {
         if let mode = files.mode(settings.databasePath), mode & 0o077 != 0 {
             warnings.append(
                 "/storage: others may read or write \(settings.databasePath) (mode \(Wording.mode(mode))), which holds "
-                    + "push tokens: chmod 600")
+                    + "what people are shown: chmod 600")
+        }
+        if case .file(let path, _) = settings.tokenKeys, let mode = files.mode(path), mode & 0o077 != 0 {
+            warnings.append(
+                "/tokenKeys: others may read \(path) (mode \(Wording.mode(mode))), which opens the push tokens of the "
+                    + "database and its backups: chmod 600")
         }
         for key in settings.keys { warnings += Self.warning(key, files) }
         for (index, app) in settings.apps.enumerated() {
@@ -204,11 +222,6 @@ struct ConfigurationReport {
             }
         }
         return warnings
-    }
-
-    private var isLoopback: Bool {
-        settings.host == "::1" || settings.host.lowercased() == "localhost"
-            || settings.host.hasPrefix("127.") && settings.host.allSatisfy { $0.isNumber || $0 == "." }
     }
 
     private static func warning(_ key: Settings.KeySettings, _ files: FileLook) -> [String] {

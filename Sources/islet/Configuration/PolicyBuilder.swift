@@ -24,6 +24,7 @@ struct PolicyBuilder {
         if let restart = given.restart {
             policy.restart = ActivityRecord.Restart(rawValue: restart.rawValue) ?? policy.restart
         }
+        policy.join = word(given.join, "\(place)/join") ?? policy.join
         policy.authority = word(given.authority, "\(place)/authority") ?? policy.authority
         policy.atCeiling = word(given.atCeiling, "\(place)/atCeiling") ?? policy.atCeiling
         policy.ceiling = number(given.ceiling, 1...100, "\(place)/ceiling") ?? policy.ceiling

@@ -5,20 +5,34 @@ import Foundation
 import JSONText
 import LiveActivityAPI
 import LiveActivityCore
+import LiveActivityServer
 import LiveActivityStorage
+import StorageSQLite
 
 /// What the server runs with.
 struct Settings {
     var host: String
     var port: Int
+    /// The front speaks TLS with them.
+    var certificates: Certificates?
+    /// What the HTTP API takes at most.
+    var limits: LiveActivityServer.Limits
     var databasePath: String
+    /// Where the keys are that seal push tokens.
+    var tokenKeys: TokenKeySource
     /// `GET /metrics` answers.
     var metrics: Bool
+    /// `/` is the console.
+    var console: Bool
     /// The pool of connections to APNs.
     var connections: APNSClient.Options
     /// How long what is kept is kept.
     var keep: PruneLimits
+    /// How long a phone's own credential may be unused.
+    var credentialIdleLimit: Duration
     var apps: [AppSettings]
+    /// How the people of apps prove who they are.
+    var people: [BundleID: ServerParts.AppPeople]
     var routes: [APNSClient.Route]
     /// The keys by app and environment, for the commands that sign something.
     var keys: [KeySettings]
@@ -26,6 +40,12 @@ struct Settings {
     var backends: [ServerParts.Backend]
     /// People of a type that are computed in a second, of those whom nobody waits for.
     var refreshesPerSecond: Int
+
+    /// No other machine reaches the address.
+    var isLoopback: Bool {
+        host == "::1" || host.lowercased() == "localhost"
+            || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+    }
 
     struct KeySettings {
         var app: BundleID

@@ -1,8 +1,48 @@
 import APNSClient
 import LiveActivityAPI
+import LiveActivityServer
 import LiveActivityStorage
 
 extension SettingsBuilder {
+    func certificates(_ given: ConfigurationFile.TLS?, _ place: String) -> Certificates? {
+        guard let given else { return nil }
+        let files = CertificateFiles(certificate: resolve(given.certificate), key: resolve(given.key))
+        do throws(CertificateProblem) {
+            return try Certificates(files)
+        } catch {
+            let isAboutKey =
+                switch error {
+                case .unreadable(let path): path != files.certificate
+                case .noCertificate: false
+                case .noKey, .keyDoesNotFit: true
+                }
+            problems.note(problem("\(place)/\(isAboutKey ? "key" : "certificate")", "\(error)"))
+            return nil
+        }
+    }
+
+    func limits(_ given: ConfigurationFile.Limits?, _ place: String) -> LiveActivityServer.Limits {
+        var limits = LiveActivityServer.Limits()
+        guard let given else { return limits }
+        func rate(_ rate: ConfigurationFile.Rate?, _ name: String, _ standard: Int?) -> Int? {
+            switch rate {
+            case nil: standard
+            case .off: nil
+            case .perSecond(let number): within(1...1_000_000, number, "\(place)/\(name)")
+            }
+        }
+        limits.requestsPerSecond = rate(given.requestsPerSecond, "requestsPerSecond", limits.requestsPerSecond)
+        limits.requestsPerSecondPerDevice = rate(
+            given.requestsPerSecondPerDevice, "requestsPerSecondPerDevice", limits.requestsPerSecondPerDevice)
+        if let open = given.openRequests {
+            limits.openRequests = within(1...100_000, open, "\(place)/openRequests")
+        }
+        if let connections = given.connections {
+            limits.connections = within(1...1_000_000, connections, "\(place)/connections")
+        }
+        return limits
+    }
+
     func connections(_ given: ConfigurationFile.Connections?, _ place: String) -> APNSClient.Options {
         var options = APNSClient.Options()
         guard let given else { return options }
@@ -32,6 +72,12 @@ extension SettingsBuilder {
         limits.signedOut = days(given.signedOutDays, "signedOutDays", limits.signedOut)
         limits.silent = days(given.silentDays, "silentDays", limits.silent)
         return limits
+    }
+
+    func credentialIdleLimit(_ given: ConfigurationFile.Keep?, _ place: String) -> Duration {
+        let standard = ConfigurationKey.Default.credentialIdle
+        return given?.credentialDays.map { .seconds(within(1...3650, $0, "\(place)/credentialDays") * 86_400) }
+            ?? standard
     }
 
     private func within(_ range: ClosedRange<Int>, _ value: Int, _ place: String) -> Int {

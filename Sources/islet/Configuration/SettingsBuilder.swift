@@ -23,10 +23,12 @@ struct SettingsBuilder {
         let path = problems.noting { () throws(ConfigurationError) in
             try database(configuration.storage ?? ConfigurationKey.Default.storage)
         }
+        let tokenKeys = tokenKeys(configuration.tokenKeys, "/tokenKeys", database: path)
         if configuration.apps.isEmpty { problems.note(problem("/apps", "at least one app is needed")) }
         var apps: [AppSettings] = []
         var keys: [Settings.KeySettings] = []
         var backends: [ServerParts.Backend] = []
+        var people: [(app: BundleID, place: String, people: ServerParts.AppPeople)] = []
         for (index, app) in configuration.apps.enumerated() {
             let place = "/apps/\(index)"
             let bundleID = problems.noting { () throws(ConfigurationError) in
@@ -37,20 +39,31 @@ struct SettingsBuilder {
             let ofApp = self.keys(app.apns, "\(place)/apns", bundleID)
             keys += ofApp
             backends += self.backends(app.activities, "\(place)/activities", bundleID)
+            if let itsPeople = self.people(app.people, "\(place)/people") {
+                people.append((bundleID, "\(place)/people", itsPeople))
+            }
             apps.append(
                 AppSettings(
                     bundleID: bundleID, types: types(app.activities, "\(place)/activities"),
                     environments: Set(ofApp.map(\.environment))))
         }
+        checkAmbiguity(people.map { ($0.place, $0.people) })
+        let certificates = certificates(configuration.tls, "/tls")
+        let limits = limits(configuration.limits, "/limits")
         let connections = connections(configuration.connections, "/connections")
         let keep = keep(configuration.keep, "/keep")
+        let idleLimit = credentialIdleLimit(configuration.keep, "/keep")
         let pace = configuration.refreshesPerSecond ?? ConfigurationKey.Default.refreshesPerSecond
         if !(1...100_000).contains(pace) { problems.note(problem("/refreshesPerSecond", "from 1 to 100000")) }
-        guard problems.all.isEmpty, let (host, port) = address, let path else { return nil }
+        guard problems.all.isEmpty, let (host, port) = address, let path, let tokenKeys else { return nil }
         return Settings(
-            host: host, port: port, databasePath: path,
-            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics, connections: connections, keep: keep,
-            apps: apps, routes: keys.map(\.route), keys: keys, backends: backends, refreshesPerSecond: pace)
+            host: host, port: port, certificates: certificates, limits: limits, databasePath: path,
+            tokenKeys: tokenKeys,
+            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics,
+            console: configuration.console ?? ConfigurationKey.Default.console, connections: connections, keep: keep,
+            credentialIdleLimit: idleLimit, apps: apps,
+            people: Dictionary(people.map { ($0.app, $0.people) }, uniquingKeysWith: { first, _ in first }),
+            routes: keys.map(\.route), keys: keys, backends: backends, refreshesPerSecond: pace)
     }
 
     private func bundleID(
@@ -231,6 +244,7 @@ struct SettingsBuilder {
             contract: contracts.newest)
         type.olderContracts = contracts.older
         type.isProvided = activity.provider != nil
+        type.view = try activity.view.map { view throws(ConfigurationError) in try self.view(view, "\(place)/view") }
         return type
     }
 }

@@ -1,3 +1,4 @@
+import LiveActivityStorage
 import StorageSQLite
 
 extension Diagnosis {
@@ -20,8 +21,13 @@ extension Diagnosis {
             return findings
         }
         trouble(look, add)
+        if let problem = look.tokenKeys {
+            add(.failed, problem.description, "the server does not start like this: docs/operating.md, \"Token keys\"")
+        }
         if let mode = look.mode, mode & 0o077 != 0 {
-            add(.warning, "others may read or write it (mode \(Wording.mode(mode)))", "chmod 600: it holds push tokens")
+            add(
+                .warning, "others may read or write it (mode \(Wording.mode(mode)))",
+                "chmod 600: it holds what people are shown")
         }
         if look.logBytes > largeLog {
             add(

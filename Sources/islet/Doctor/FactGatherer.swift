@@ -31,7 +31,8 @@ struct FactGatherer {
         if let settings = examination.settings {
             problems += ConfigurationCheck.trustRoots(settings, file: file)
             facts.database = .init(
-                path: settings.databasePath, inspection: DatabaseInspection(of: settings.databasePath))
+                path: settings.databasePath,
+                inspection: DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys))
             let report = ConfigurationReport(settings: settings, variables: examination.variables, files: .machine)
             // What is said of the database is said there.
             facts.configuration.warnings = report.warnings.filter { !$0.hasPrefix("/storage") }

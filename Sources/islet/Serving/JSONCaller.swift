@@ -37,10 +37,13 @@ struct JSONCaller: Sendable {
     }
 
     @discardableResult
-    func call(_ method: Method, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+    func call(
+        _ method: Method, _ path: String, _ body: JSONValue? = nil, idempotencyKey: String? = nil
+    ) async throws -> JSONValue {
         var request = HTTPClientRequest(url: base + path)
         request.method = .init(rawValue: method.rawValue)
         if let key = key() { request.headers.add(name: "authorization", value: "Bearer \(key)") }
+        if let idempotencyKey { request.headers.add(name: "idempotency-key", value: idempotencyKey) }
         if let body {
             request.headers.add(name: "content-type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body.bytes))
@@ -59,12 +62,20 @@ struct JSONCaller: Sendable {
     }
 
     /// Whatever the answer is: its status, its date in seconds since 1970, and its body.
+    ///
+    /// - Parameters:
+    ///   - credential: Instead of the key.
+    ///   - headers: What else is said.
     func exchange(
-        _ method: Method, _ path: String, _ body: [UInt8]?
+        _ method: Method, _ path: String, _ body: [UInt8]?, credential: String? = nil,
+        headers: [String: String] = [:]
     ) async throws -> (status: Int, date: Int?, body: [UInt8]) {
         var request = HTTPClientRequest(url: base + path)
         request.method = .init(rawValue: method.rawValue)
-        if let key = key() { request.headers.add(name: "authorization", value: "Bearer \(key)") }
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let bearer = credential ?? key() {
+            request.headers.add(name: "authorization", value: "Bearer \(bearer)")
+        }
         if let body {
             request.headers.add(name: "content-type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body))

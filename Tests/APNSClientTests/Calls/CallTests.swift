@@ -33,10 +33,10 @@ import Testing
         let client = try client(server, fallback: fallback)
         do {
             let value = try await body(client)
-            await client.shutdown(within: .seconds(5))
+            await client.end(within: .seconds(5))
             return value
         } catch {
-            await client.shutdown(within: .zero)
+            await client.end(within: .zero)
             throw error
         }
     }
@@ -57,6 +57,13 @@ import Testing
         } catch {
             return error
         }
+    }
+
+    /// Why no connection can be made. On a busy machine the first attempts may outlive the first calls.
+    private func connectError(_ body: () async throws(BroadcastError) -> Void) async -> BroadcastError? {
+        var found: BroadcastError?
+        for _ in 0..<60 where found?.code != .cannotConnect { found = await error(body) }
+        return found
     }
 
     private func channels(_ client: APNSClient) throws -> APNSClient.Channels {
@@ -290,30 +297,30 @@ import Testing
 
     @Test func `a host that cannot be reached is left for the other one`() async throws {
         try await TestServer.run(script: { _ in [.answer(200)] }) { fallback in
-            var port = 0
-            try await TestServer.run(script: { _ in [] }) { port = $0.port }
-            let client = try client(port: port, roots: fallback.authority.rootPEM, fallback: fallback)
-            _ = try await client.broadcast(request())
-            await client.shutdown()
-            #expect(fallback.requests.count == 1)
+            try await DeadPort.run { port in
+                let client = try client(port: port, roots: fallback.authority.rootPEM, fallback: fallback)
+                _ = try await client.broadcast(request())
+                await client.end()
+                #expect(fallback.requests.count == 1)
+            }
         }
     }
 
     @Test func `without a key, a peer or a client that runs, the error says which`() async throws {
-        var (port, roots): (Int, [UInt8]) = (0, [])
-        try await TestServer.run(script: { _ in [] }) { (port, roots) = ($0.port, $0.authority.rootPEM) }
-        let client = try client(port: port, roots: roots)
-        let stranger = client.channels(of: try Make.bundleID("com.example.other"), in: .sandbox)
-        let unknown = await error { () async throws(BroadcastError) in _ = try await stranger.list() }
-        #expect(unknown?.code == .notConfigured)
-        let channels = try channels(client)
-        let unreachable = await error { () async throws(BroadcastError) in
-            _ = try await channels.list(within: .seconds(3))
+        try await DeadPort.run { port in
+            let client = try client(port: port, roots: TestAuthority().rootPEM)
+            let stranger = client.channels(of: try Make.bundleID("com.example.other"), in: .sandbox)
+            let unknown = await error { () async throws(BroadcastError) in _ = try await stranger.list() }
+            #expect(unknown?.code == .notConfigured)
+            let channels = try channels(client)
+            let unreachable = await connectError { () async throws(BroadcastError) in
+                _ = try await channels.list(within: .seconds(1))
+            }
+            #expect(unreachable?.code == .cannotConnect)
+            await client.end(within: .zero)
+            let stopped = await error { () async throws(BroadcastError) in _ = try await channels.list() }
+            #expect(stopped?.code == .stopping)
         }
-        #expect(unreachable?.code == .cannotConnect)
-        await client.shutdown(within: .zero)
-        let stopped = await error { () async throws(BroadcastError) in _ = try await channels.list() }
-        #expect(stopped?.code == .stopping)
     }
 
     @Test func `broadcasts go through the proxy too`() async throws {
@@ -324,23 +331,19 @@ import Testing
                 options.proxy = try APNSClient.Proxy(host: "127.0.0.1", port: proxy.port)
                 let client = try client(server, options: options)
                 _ = try await client.broadcast(request())
-                await client.shutdown()
+                await client.end()
                 #expect(proxy.heads.count == 1)
             }
             try await ConnectProxy.run(.answer("HTTP/1.1 403 Forbidden\r\n\r\n")) { proxy in
                 var options = APNSClient.Options()
                 options.proxy = try APNSClient.Proxy(host: "127.0.0.1", port: proxy.port)
                 let client = try client(server, options: options)
-                // On a busy machine the first attempts may outlive the first calls.
-                var refusal: BroadcastError?
-                for _ in 0..<20 where refusal?.code != .cannotConnect {
-                    refusal = await error { () async throws(BroadcastError) in
-                        try await client.broadcast(one, within: .seconds(1))
-                    }
+                let refusal = await connectError { () async throws(BroadcastError) in
+                    try await client.broadcast(one, within: .seconds(1))
                 }
                 #expect(refusal?.code == .cannotConnect)
                 #expect(refusal?.detail.contains("the proxy refused") == true)
-                await client.shutdown(within: .zero)
+                await client.end(within: .zero)
             }
         }
     }

@@ -27,10 +27,14 @@ import Testing
     }
 
     @Test func `one connection is enough while it has room`() async throws {
+        var options = APNSClient.Options()
+        // Nothing that a slow machine does may look like a connection that died.
+        options.verifyAfterIdle = .seconds(3_600)
+        options.keepAliveTimeout = .seconds(3_600)
         try await TestServer.run { _ in
             [.answer(200)]
         } body: { server in
-            try await withClient(server) { client in
+            try await withClient(server, options: options) { client in
                 var statuses: [Int] = []
                 for number in 1...30 { statuses.append(try await sendForStatus(client, number)) }
                 #expect(statuses.allSatisfy { $0 == 200 } && server.connections == 1)
@@ -99,7 +103,7 @@ import Testing
                 #expect(Set(requests.compactMap { $0.headers["authorization"] }).count == 1)
                 #expect(Set(requests.compactMap { $0.headers["apns-topic"] }).count == 1)
             }
-            await client.shutdown(within: .seconds(5))
+            await client.end(within: .seconds(5))
         }
     }
 
@@ -180,8 +184,10 @@ import Testing
 
     @Test func `a peer that does not read is given up, and what waits goes elsewhere`() async throws {
         var options = APNSClient.Options()
-        options.writeTimeout = .milliseconds(300)
+        options.writeTimeout = .seconds(2)
         options.maximumConcurrentStreams = 5_000
+        // Making the pushes may take longer than the silence after which a connection is asked before it is used.
+        options.verifyAfterIdle = .seconds(3_600)
         // Much more than sockets hold may leave: only then it is the socket that stops, not HTTP/2.
         try await TestServer.run(streams: 5_000, streamWindow: 1 << 20, receiveBuffer: 8_192) { request in
             if request.connection > 1 { return [.answer(200)] }

@@ -68,7 +68,7 @@ final class RecordingObserver: APNSClientObserver {
             let client = try APNSClient(routes: [route(server)], options: options, observer: observer)
             _ = try await client.send(push(1))
             _ = try await client.send(push(2))
-            await client.shutdown(within: .seconds(5))
+            await client.end(within: .seconds(5))
         }
         #expect(
             observer.heard == [
@@ -87,7 +87,7 @@ final class RecordingObserver: APNSClientObserver {
         try await TestServer.run(script: script) { server in
             let client = try APNSClient(routes: [route(server)], observer: observer)
             _ = try await client.send(push(1))
-            await client.shutdown(within: .seconds(5))
+            await client.end(within: .seconds(5))
         }
         #expect(observer.heard.count { $0 == "sent 1" } == 2)
         #expect(observer.heard.count { $0.hasPrefix("answered 1") } == 1)
@@ -95,18 +95,18 @@ final class RecordingObserver: APNSClientObserver {
 
     @Test func `what fails is told: a connection that cannot be made, and pushes that nobody takes`() async throws {
         let observer = RecordingObserver()
-        var port = 0
-        try await TestServer.run(script: { _ in [] }) { port = $0.port }
         let key = try Make.key()
-        let route = APNSClient.Route(
-            bundleID: try Make.bundleID(), environment: .sandbox, key: key,
-            endpoint: try .init(host: "127.0.0.1", port: port))
-        let client = try APNSClient(routes: [route], observer: observer)
-        let failure = await failure(client, try push(1, within: 3))
-        #expect(failure?.code == .cannotConnect)
-        let stranger = await self.failure(client, try push(2, bundleID: "com.example.other"))
-        #expect(stranger?.code == .notConfigured)
-        await client.shutdown(within: .zero)
+        try await DeadPort.run { port in
+            let route = APNSClient.Route(
+                bundleID: try Make.bundleID(), environment: .sandbox, key: key,
+                endpoint: try .init(host: "127.0.0.1", port: port))
+            let client = try APNSClient(routes: [route], observer: observer)
+            let failure = try await connectFailure(client)
+            #expect(failure?.code == .cannotConnect)
+            let stranger = await self.failure(client, try push(2, bundleID: "com.example.other"))
+            #expect(stranger?.code == .notConfigured)
+            await client.end(within: .zero)
+        }
         #expect(observer.heard.contains("could not connect failed"))
         #expect(observer.heard.contains("failed 1 cannotConnect") && observer.heard.contains("failed 2 notConfigured"))
     }
@@ -116,7 +116,7 @@ final class RecordingObserver: APNSClientObserver {
         try await TestServer.run(script: { _ in [.answer(200)] }) { server in
             let client = try APNSClient(routes: [route(server)], observer: Deaf())
             #expect(try await client.send(push(1)).status == 200)
-            await client.shutdown()
+            await client.end()
         }
     }
 }

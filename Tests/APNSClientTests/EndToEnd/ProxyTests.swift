@@ -9,7 +9,6 @@ import Testing
     private func options(_ proxy: ConnectProxy, user: String? = nil, password: String = "") throws -> APNSClient.Options
     {
         var options = APNSClient.Options()
-        // A busy machine may hold the first connection for so long that a second one is made.
         options.maximumConnections = 1
         options.proxy = try APNSClient.Proxy(host: "127.0.0.1", port: proxy.port, user: user, password: password)
         options.reconnectDelay = .milliseconds(10)
@@ -80,17 +79,18 @@ import Testing
     }
 
     @Test func `a proxy that is not there is named, not APNs`() async throws {
-        var port = 0
-        try await ConnectProxy.run(.close) { port = $0.port }
-        try await TestServer.run(script: Self.accepting) { server in
-            var options = APNSClient.Options()
-            options.proxy = try APNSClient.Proxy("http://127.0.0.1:\(port)")
-            try await withClient(server, options: options, grace: .zero) { client in
-                let failure = try await connectFailure(client)
-                #expect(failure?.detail.hasPrefix("no connection to the proxy: http://127.0.0.1:\(port)") == true)
-                guard case .proxy(.unreachable)? = client.status.first?.lastEnd?.code else {
-                    Issue.record("\(String(describing: client.status.first?.lastEnd)) is not about the proxy")
-                    return
+        try await DeadPort.run { port in
+            try await TestServer.run(script: Self.accepting) { server in
+                var options = APNSClient.Options()
+                options.proxy = try APNSClient.Proxy("http://127.0.0.1:\(port)")
+                try await withClient(server, options: options, grace: .zero) { client in
+                    let failure = try await connectFailure(client)
+                    let start = "no connection to the proxy: http://127.0.0.1:\(port)"
+                    #expect(failure?.detail.hasPrefix(start) == true)
+                    guard case .proxy(.unreachable)? = client.status.first?.lastEnd?.code else {
+                        Issue.record("\(String(describing: client.status.first?.lastEnd)) is not about the proxy")
+                        return
+                    }
                 }
             }
         }
@@ -112,7 +112,7 @@ import Testing
                     trustRoots: .pem(server.authority.rootPEM))
                 let client = try APNSClient(routes: [route], options: options(proxy))
                 let failure = try await connectFailure(client)
-                await client.shutdown(within: .zero)
+                await client.end(within: .zero)
                 #expect(failure?.code == .cannotConnect && failure?.detail.hasPrefix("TLS: ") == true)
                 #expect(proxy.heads.last?.hasPrefix("CONNECT api.push.example.com:\(server.port) HTTP/1.1") == true)
             }

@@ -48,10 +48,10 @@ struct MisbehavingServerTests: Sending {
                 do {
                     try await body(client)
                 } catch {
-                    await client.shutdown(within: .zero)
+                    await client.end(within: .zero)
                     throw error
                 }
-                await client.shutdown(within: .seconds(5))
+                await client.end(within: .seconds(5))
             })
         return try #require(Counts(output), "the server said \(output)")
     }

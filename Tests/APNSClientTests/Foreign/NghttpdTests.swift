@@ -27,10 +27,10 @@ struct NghttpdTests: Sending {
                 do {
                     try await body(client)
                 } catch {
-                    await client.shutdown(within: .zero)
+                    await client.end(within: .zero)
                     throw error
                 }
-                await client.shutdown(within: .seconds(5))
+                await client.end(within: .seconds(5))
             })
     }
 

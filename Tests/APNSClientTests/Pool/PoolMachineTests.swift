@@ -21,7 +21,7 @@ import Testing
         _ number: Int = 1, sendBefore: Double = 100, fill: Int = 10, _ priority: PushPriority = .high
     ) throws -> Attempt {
         let push = try Make.push(number, priority: priority, fill: fill, sendBefore: Make.time(sendBefore))
-        return Attempt(pending: PendingPush(push, index: number) { _, _ in })
+        return Attempt(push)
     }
 
     private func pull(
@@ -65,7 +65,7 @@ import Testing
         var pool = machine(queueLimit: 3)
         let actions = pool.enqueue(try (1...5).map { try attempt($0) }, now: Make.time(0))
         #expect(actions.fail.map(\.failure.code) == [.overloaded, .overloaded])
-        #expect(actions.fail.map { $0.attempt.push.request.id.low } == [4, 5])
+        #expect(actions.fail.map { $0.attempt.id.low } == [4, 5])
     }
 
     @Test func `a push whose time is over never leaves`() throws {
@@ -73,7 +73,7 @@ import Testing
         _ = pool.enqueue([try attempt(1, sendBefore: 5), try attempt(2, sendBefore: 50)], now: Make.time(0))
         pool.ready(1)
         let pulled = pull(&pool, 1, plenty, at: 5)
-        #expect(pulled.batch.map { $0.push.request.id.low } == [2])
+        #expect(pulled.batch.map { $0.id.low } == [2])
         #expect(pulled.actions.fail.map(\.failure.code) == [.notSentInTime])
     }
 
@@ -121,7 +121,7 @@ import Testing
         let taken = pull(&pool, 1, streams(2)).batch
         _ = pool.enqueue(try (5...6).map { try attempt($0) }, now: Make.time(0))
         _ = pool.requeue(taken.reversed(), now: Make.time(0))
-        #expect(pull(&pool, 1, plenty).batch.map { $0.push.request.id.low } == [1, 2, 3, 4, 5, 6])
+        #expect(pull(&pool, 1, plenty).batch.map { $0.id.low } == [1, 2, 3, 4, 5, 6])
     }
 
     @Test func `stopping answers what waits and ends with the last connection`() throws {
@@ -153,7 +153,7 @@ import Testing
         var now = 0.0
         func note(_ actions: PoolMachine.Actions) {
             if let dial = actions.dial { known.append(dial.id) }
-            left += actions.fail.map { $0.attempt.push.request.id.low }
+            left += actions.fail.map { $0.attempt.id.low }
         }
         for _ in 0..<200 {
             now += Double.random(in: 0..<0.5, using: &dice)
@@ -183,7 +183,7 @@ import Testing
             #expect(isServed(pool), "seed \(seed)")
         }
         note(pool.stop())
-        left += out.map(\.push.request.id.low)
+        left += out.map(\.id.low)
         #expect(left.sorted() == (0..<UInt64(entered)).map { $0 + 1 }, "seed \(seed)")
         #expect(Set(known).count == known.count, "seed \(seed)")
     }

@@ -19,7 +19,7 @@ import Testing
     }
 
     private func attempts(_ count: Int) throws -> [Attempt] {
-        try (0..<count).map { Attempt(pending: PendingPush(try Make.push($0), index: $0) { _, _ in }) }
+        try (0..<count).map { Attempt(try Make.push($0)) }
     }
 
     private func pull(

@@ -8,14 +8,14 @@ import Testing
         _ number: Int, _ priority: PushPriority = .high, sendBefore: Double = 100
     ) throws -> Attempt {
         let push = try Make.push(number, priority: priority, sendBefore: Make.time(sendBefore))
-        return Attempt(pending: PendingPush(push, index: number) { _, _ in })
+        return Attempt(push)
     }
 
     private func drained(_ queue: inout PushQueue) -> [UInt64] {
         var numbers: [UInt64] = []
         while let next = queue.next, let attempt = queue.removeNext() {
-            #expect(next.order == attempt.order)
-            numbers.append(attempt.push.request.id.low)
+            #expect(next.sendBefore == attempt.sendBefore && next.size == attempt.payload.count)
+            numbers.append(attempt.id.low)
         }
         return numbers
     }
@@ -60,7 +60,7 @@ import Testing
             _ = queue.append(try attempt(number, number > 3 ? .low : .high, sendBefore: time))
         }
         #expect(queue.removeEnded(Make.time(0.9)).isEmpty)
-        #expect(queue.removeEnded(Make.time(1)).map { $0.push.request.id.low } == [2, 4, 6])
+        #expect(queue.removeEnded(Make.time(1)).map { $0.id.low } == [2, 4, 6])
         #expect(queue.removeEnded(Make.time(4.9)).isEmpty)
         #expect(queue.removeEnded(Make.time(5)).count == 3 && queue.isEmpty)
     }
@@ -78,23 +78,23 @@ import Testing
                 if queue.append(try attempt(number, priority)) { inside.insert(UInt64(number)) }
             case 1:
                 guard let attempt = queue.removeNext() else { continue }
-                inside.remove(attempt.push.request.id.low)
+                inside.remove(attempt.id.low)
                 outside.append(attempt)
             default:
                 outside.shuffle(using: &dice)
                 let returned = outside.prefix(Int.random(in: 0...3, using: &dice))
                 outside.removeFirst(returned.count)
                 queue.giveBack(Array(returned))
-                inside.formUnion(returned.map(\.push.request.id.low))
+                inside.formUnion(returned.map(\.id.low))
             }
             #expect(queue.count == inside.count, "seed \(seed)")
         }
         var last: [PushPriority: UInt64] = [:]
         while let attempt = queue.removeNext() {
-            let priority = attempt.push.request.priority
+            let priority = attempt.priority
             #expect(attempt.order >= last[priority] ?? 0, "seed \(seed)")
             last[priority] = attempt.order
-            #expect(inside.remove(attempt.push.request.id.low) != nil, "seed \(seed)")
+            #expect(inside.remove(attempt.id.low) != nil, "seed \(seed)")
         }
         #expect(inside.isEmpty, "seed \(seed)")
     }

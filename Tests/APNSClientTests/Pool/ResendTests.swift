@@ -5,11 +5,13 @@ import Testing
 
 @Suite struct ResendTests {
     private func resend(
-        _ outcome: Settlement.Outcome, _ resent: Attempt.Resent = [], at now: Double = 0
+        _ outcome: Settlement.Outcome, _ resent: Attempt.Resent = [], at now: Double = 0, clockSkew: Duration? = nil
     ) throws -> Resend {
         let push = try Make.push(1, sendBefore: Make.time(10), answerBy: Make.time(20))
-        let attempt = Attempt(pending: PendingPush(push, index: 0) { _, _ in }, resent: resent)
-        return Resend(Settlement(attempt: attempt, streamID: 1, outcome: outcome), now: Make.time(now))
+        var attempt = Attempt(push)
+        attempt.resent = resent
+        return Resend(
+            Settlement(attempt: attempt, streamID: 1, outcome: outcome), now: Make.time(now), clockSkew: clockSkew)
     }
 
     struct Case: Sendable, CustomTestStringConvertible {
@@ -48,7 +50,7 @@ import Testing
 
     @Test func `what the peer did not process is sent again a few times, in time`() throws {
         let push = try Make.push(1, sendBefore: Make.time(10), answerBy: Make.time(20))
-        var attempt = Attempt(pending: PendingPush(push, index: 0) { _, _ in })
+        var attempt = Attempt(push)
         func resend(at now: Double) -> Resend {
             Resend(Settlement(attempt: attempt, streamID: 1, outcome: .refused("x")), now: Make.time(now))
         }
@@ -60,6 +62,22 @@ import Testing
         }
         guard case .complete(.failure(let failure)) = resend(at: 9).fate else { throw Make.Missing() }
         #expect(failure == PushFailure(.refusedByPeer, "x"))
+    }
+
+    @Test func `a token that is called invalid while our clock is ahead is put down to the clock, once`() throws {
+        let date = UnixTime(seconds: 1_790_000_000)
+        let invalid = Settlement.Outcome.answered(
+            PushAnswer(status: 403, reason: .known(.invalidProviderToken), date: date))
+        let first = try resend(invalid, clockSkew: .seconds(-61))
+        #expect(first.effect == .correctToken(apnsDate: date))
+        guard case .again(let attempt) = first.fate else { throw Make.Missing() }
+        guard case .complete = try resend(invalid, attempt.resent, clockSkew: .seconds(-61)).fate else {
+            throw Make.Missing()
+        }
+        for skew in [nil, Duration.seconds(-60), .zero, .seconds(7200)] {
+            let other = try resend(invalid, clockSkew: skew)
+            guard case .complete = other.fate, other.effect == .none else { throw Make.Missing() }
+        }
     }
 
     @Test func `a fresh token that is called expired does not replace another connection`() throws {

@@ -23,10 +23,10 @@ extension SimulatedAPNS {
         let client = try APNSClient(routes: routes, observer: observer)
         do {
             let value = try await body(client)
-            await client.shutdown()
+            await client.end()
             return value
         } catch {
-            await client.shutdown(within: .zero)
+            await client.end(within: .zero)
             throw error
         }
     }

@@ -1,35 +1,35 @@
 import APNSModel
 import Synchronization
+import Testing
 
 /// Collects completions, and fails the test that completes one push twice.
 final class Outcomes: Sendable {
     private struct State {
         var results: [Int: [Result<PushAnswer, PushFailure>]] = [:]
-        var waiter: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+        var waiter: (count: Int, latch: Latch)?
     }
 
     private let state = Mutex(State())
 
     func record(_ index: Int, _ result: Result<PushAnswer, PushFailure>) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let waiter = state.withLock { state -> Latch? in
             state.results[index, default: []].append(result)
             guard let waiter = state.waiter, state.results.count >= waiter.count else { return nil }
             state.waiter = nil
-            return waiter.continuation
+            return waiter.latch
         }
-        waiter?.resume()
+        waiter?.open()
     }
 
-    /// Returns when that many pushes are complete.
+    /// Returns when that many pushes are complete, or the test's time is over.
     func wait(for count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.results.count >= count { return true }
-                state.waiter = (count, continuation)
-                return false
-            }
-            if isThere { continuation.resume() }
+        let latch = state.withLock { state in
+            let latch = Latch()
+            if state.results.count >= count { latch.open() } else { state.waiter = (count, latch) }
+            return latch
         }
+        guard await !latch.wait() else { return }
+        Issue.record("\(all.count) of \(count) pushes have an outcome")
     }
 
     var all: [Int: [Result<PushAnswer, PushFailure>]] { state.withLock { $0.results } }

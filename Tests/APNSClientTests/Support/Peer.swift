@@ -47,9 +47,8 @@ struct Peer {
 
     @discardableResult
     mutating func open(_ push: Push) -> Bool {
-        let pending = PendingPush(push, index: 0) { _, _ in }
         defer { collect() }
-        return machine.open(Attempt(pending: pending))
+        return machine.open([Attempt(push)]) == 1
     }
 
     mutating func send(_ bytes: [UInt8]) {
@@ -151,5 +150,12 @@ struct Peer {
 
     static func goAway(_ lastStreamID: UInt32, _ code: UInt32 = 0, debug: String = "") -> [UInt8] {
         frame(7, 0, number(lastStreamID) + number(code) + Array(debug.utf8))
+    }
+}
+
+extension Attempt {
+    /// A push that nobody waits for.
+    init(_ push: Push) {
+        self.init(PendingBatch([push]) { _, _ in }, 0)
     }
 }

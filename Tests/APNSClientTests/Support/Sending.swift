@@ -35,10 +35,10 @@ extension Sending {
         do {
             try await body(client)
         } catch {
-            await client.shutdown(within: .zero)
+            await client.end(within: .zero)
             throw error
         }
-        await client.shutdown(within: grace)
+        await client.end(within: grace)
     }
 
     func submit(_ client: APNSClient, _ pushes: [Push]) -> Outcomes {

@@ -96,8 +96,12 @@ import Testing
                 "--start-grace", "--seed", "--token-rate",
             ]
         ),
-        (["keys"], ["create", "list", "revoke"]), (["keys", "create"], ["--config", "--app", "--scope"]),
-        (["keys", "list"], ["--config"]), (["keys", "revoke"], ["--config", "<id>"]),
+        (["keys"], ["create", "list", "show", "revoke", "prune"]),
+        (["keys", "create"], ["--config", "--app", "--scope", "--name", "--expires", "--json"]),
+        (["keys", "list"], ["--config", "--app", "--json"]), (["keys", "revoke"], ["--config", "<id>", "--json"]),
+        (["keys", "show"], ["--config", "<id>", "--json"]),
+        (["keys", "prune"], ["--config", "--older-than", "--json"]),
+        (["devices"], ["revoke"]), (["devices", "revoke"], ["--config", "--app", "<device>", "--json"]),
         (
             ["send"],
             [
@@ -135,7 +139,10 @@ import Testing
         (["simulate", "--app", "no id"], "`no id` is not a bundle id such as com.example.pizza"),
         (["simulate", "--token-rate", "0"], "--token-rate is at least 1"),
         (["simulate", "--start-grace", "soon"], "--start-grace is a duration such as 15s, not `soon`"),
-        (["serve", "--port", "1"], "Unknown option '--port'"),
+        (
+            ["serve", "--port", "1"],
+            "--port and --system are for --dev; without it, `listen` of the configuration counts"
+        ),
     ])
     func `an argument that means nothing is refused, and nothing is written`(
         _ arguments: [String], _ words: String

@@ -77,7 +77,15 @@ import Testing
             await server.process.stop()
             #expect(ContinuousClock.now - start < .seconds(2))
             #expect(try await server.process.exitCode(within: .seconds(1)) == 0)
-            #expect(try String(contentsOf: server.log, encoding: .utf8).isEmpty)
+            // That the database's ring of keys was made is all there is to say, and said once.
+            let said = try String(contentsOf: server.log, encoding: .utf8).split(separator: "\n")
+            #expect(said.count == 1 && said[0].contains("made the keys that seal push tokens"), "\(said)")
+            #expect(said[0].contains("islet.db.keys"))
+        }
+        try await RunningServer.with(folder) { server in
+            await server.process.stop()
+            let said = try String(contentsOf: server.log, encoding: .utf8)
+            #expect(said.isEmpty)
         }
     }
 }

@@ -53,11 +53,20 @@ struct EnvironmentTests {
     @Test func `the variables and the file know the same keys`() throws {
         let document = try JSONValue(
             parsing: #"""
-                {"listen": "", "storage": "", "metrics": true, "refreshesPerSecond": 1,
+                {"listen": "", "tls": {"certificate": "", "key": ""}, "storage": "",
+                  "tokenKeys": {"file": "", "environment": ""},
+                  "limits": {
+                    "requestsPerSecond": 1, "requestsPerSecondPerDevice": 1, "openRequests": 1, "connections": 1},
+                  "metrics": true, "console": true, "refreshesPerSecond": 1,
                   "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
-                  "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1}, "apps": [{
+                  "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1, "credentialDays": 1},
+                  "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
+                  "people": {
+                    "issuers": [""], "audience": "", "secretFile": "", "secretEnvironment": "", "keyFile": "",
+                    "jwks": {"url": "", "refresh": 60, "allowPrivate": true}, "algorithms": [""], "user": "",
+                    "leeway": 1},
                   "activities": [{
                     "type": "", "attributesType": "", "activityIDAttribute": "", "contract": "",
                     "contracts": [{"builds": "", "file": ""}],
@@ -69,12 +78,13 @@ struct EnvironmentTests {
                       "fallback": {"title": "", "body": "", "sound": ""},
                       "reusable": true, "start": "appOnly", "restart": "never", "dismissAfter": 1,
                       "quietHours": {"from": "", "to": "", "zone": "", "holdAlerts": true}, "renewal": true,
-                      "authority": "", "atCeiling": "", "ceiling": 1,
+                      "authority": "", "join": "", "atCeiling": "", "ceiling": 1,
                       "budgets": {
                         "highPerHour": 1, "highPerDay": 1, "frequentPerHour": 1, "frequentPerDay": 1,
                         "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}},
                     "provider": {
-                      "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true}}]}]}
+                      "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true},
+                    "view": {"title": "", "subtitle": "", "progress": "", "countdown": "", "image": ""}}]}]}
                 """#)
         // The document is full: everything that the decoded file could hold is there.
         let file = try document.decode(ConfigurationFile.self)

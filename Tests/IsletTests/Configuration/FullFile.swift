@@ -1,11 +1,17 @@
+import HTTP2TestServer
+
 /// A configuration with every key that there is.
 enum FullFile {
     static let yaml = """
         listen: "[::1]:9090"
         storage: sqlite:data/state.db
+        tokenKeys: {environment: TOKEN_KEYS}
+        tls: {certificate: islet.crt, key: islet.key}
+        limits: {requestsPerSecond: 500, requestsPerSecondPerDevice: "off", openRequests: 100, connections: 200}
         metrics: false
+        console: false
         connections: {maximum: 4, idleLifetime: 10m, queuedPushes: 5000}
-        keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90}
+        keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90, credentialDays: 30}
         refreshesPerSecond: 7
         apps:
           - bundleID: com.acme.pizza
@@ -20,6 +26,13 @@ enum FullFile {
                 keyEnvironment: APNS_KEY
                 keyID: "1234567890"
                 teamID: XYZ987MNOP
+            people:
+              issuers: [https://id.acme.com]
+              audience: pizza
+              jwks: {url: "http://127.0.0.1:9/jwks.json", refresh: 5m, allowPrivate: true}
+              algorithms: [ES256, EdDSA]
+              user: /app/user
+              leeway: 30s
             activities:
               - type: Order
                 attributesType: OrderAttributes
@@ -42,6 +55,7 @@ enum FullFile {
                   quietHours: {from: 22:00, to: 07:00, zone: Europe/Berlin, holdAlerts: true}
                   renewal: true
                   authority: app
+                  join: open
                   atCeiling: endOldest
                   ceiling: 4
                   budgets:
@@ -57,7 +71,21 @@ enum FullFile {
                   secretEnvironment: PROVIDER_SECRET
                   timeout: 5s
                   allowPrivate: true
+                view:
+                  title: "{/orderId}"
+                  subtitle: "{/status|soon}"
+                  progress: /progress
+                  countdown: /eta
+                  image: bicycle
         """
+
+    /// Writes what the file names.
+    static func writeFiles(into folder: Folder) throws {
+        try folder.write(contract, to: "order-contract.json")
+        let identity = try TestAuthority().makeIdentity()
+        try folder.write(identity.certificate, to: "islet.crt")
+        try folder.write(identity.key, to: "islet.key")
+    }
 
     /// What stands in `order-contract.json`.
     static let contract = #"""

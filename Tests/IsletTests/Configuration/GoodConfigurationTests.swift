@@ -6,7 +6,9 @@ import Foundation
 import JSONText
 import LiveActivityCore
 import LiveActivityProviders
+import LiveActivityServer
 import LiveActivityStorage
+import StorageSQLite
 import Testing
 
 @testable import islet
@@ -17,7 +19,12 @@ struct GoodConfigurationTests {
         let settings = try folder.load(Sample.file())
         #expect(settings.host == "127.0.0.1" && settings.port == 8080)
         #expect(settings.databasePath == folder.path("islet.db"))
-        #expect(settings.metrics)
+        #expect(settings.metrics && settings.console)
+        guard case .file(let ring, isMade: true) = settings.tokenKeys else {
+            Issue.record("the ring is \(settings.tokenKeys)")
+            return
+        }
+        #expect(ring == folder.path("islet.db.keys"))
         #expect(settings.apps.map(\.bundleID.text) == ["com.acme.pizza"])
         #expect(settings.apps.map(\.environments) == [[.sandbox]])
         #expect(settings.keys.map(\.key.keyID) == ["ABC123DEFG"])
@@ -30,7 +37,7 @@ struct GoodConfigurationTests {
 
     @Test func `contracts by build are in order, the newest apart`() throws {
         let folder = try Folder()
-        try folder.write(FullFile.contract, to: "order-contract.json")
+        try FullFile.writeFiles(into: folder)
         let listed = """
             contracts:
                       - {builds: "<120", file: order-contract.json}
@@ -42,7 +49,7 @@ struct GoodConfigurationTests {
             yaml,
             [
                 "APNS_KEY": folder.signingKey.pemRepresentation,
-                "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+                "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "TOKEN_KEYS": TokenKeyRing.fresh().text,
             ])
         let type = try #require(settings.apps[0].types["Order"])
         #expect(type.contract?.attributesType == "OrderAttributes")
@@ -68,32 +75,46 @@ struct GoodConfigurationTests {
                 [
                     "APNS_KEY": folder.signingKey.pemRepresentation,
                     "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+                    "TOKEN_KEYS": TokenKeyRing.fresh().text,
                 ]))
         #expect(error.description.contains(words), "\(error)")
     }
 
     @Test func `every key of a full file reaches its setting`() throws {
         let folder = try Folder()
-        try folder.write(FullFile.contract, to: "order-contract.json")
+        try FullFile.writeFiles(into: folder)
         let settings = try folder.load(
             FullFile.yaml,
             [
                 "APNS_KEY": folder.signingKey.pemRepresentation,
-                "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+                "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "TOKEN_KEYS": TokenKeyRing.fresh().text,
             ])
+        #expect(settings.certificates != nil)
+        #expect(settings.limits.requestsPerSecond == 500 && settings.limits.requestsPerSecondPerDevice == nil)
+        #expect(settings.limits.openRequests == 100 && settings.limits.connections == 200)
         #expect(settings.refreshesPerSecond == 7)
         #expect(settings.backends.map(\.type) == ["Order"])
         #expect(settings.backends.map(\.target.url) == ["http://127.0.0.1:8090/next-up"])
         #expect(settings.backends.map(\.target.timeout) == [.seconds(5)])
         #expect(settings.backends.map(\.target.allowPrivate) == [true])
         #expect(settings.apps[0].types["Order"]?.isProvided == true)
+        let view = try #require(settings.apps[0].types["Order"]?.view)
+        #expect(view.title?.description == "{/orderId}" && view.subtitle?.description == "{/status|soon}")
+        #expect(view.progress?.description == "/progress" && view.countdown?.description == "/eta")
+        #expect(view.image?.description == "bicycle")
         #expect(settings.host == "::1" && settings.port == 9090)
         #expect(settings.databasePath == folder.path("data/state.db"))
-        #expect(!settings.metrics)
+        guard case .given(_, name: "TOKEN_KEYS") = settings.tokenKeys else {
+            Issue.record("the ring is \(settings.tokenKeys)")
+            return
+        }
+        #expect(!settings.metrics && !settings.console)
         #expect(settings.connections.maximumConnections == 4 && settings.connections.maximumQueuedPushes == 5000)
         #expect(settings.connections.idleConnectionLifetime == .seconds(600))
         #expect(settings.keep.history == .seconds(3 * 86_400) && settings.keep.ended == .seconds(14 * 86_400))
         #expect(settings.keep.signedOut == .seconds(2 * 86_400) && settings.keep.silent == .seconds(90 * 86_400))
+        #expect(settings.credentialIdleLimit == .seconds(30 * 86_400))
+        try expectPeople(settings)
         #expect(settings.apps.map(\.environments) == [[.sandbox, .production]])
         #expect(settings.keys.map(\.environment) == [.sandbox, .production])
         #expect(settings.routes[0].endpoint.description == "https://127.0.0.1:2197")
@@ -120,13 +141,26 @@ struct GoodConfigurationTests {
         let quiet = try #require(policy.quietHours)
         #expect(quiet.from.description == "22:00" && quiet.to.description == "07:00")
         #expect(quiet.zone == "Europe/Berlin" && quiet.holdsAlerts)
-        #expect(policy.authority == .app && policy.atCeiling == .endOldest && policy.ceiling == 4)
+        #expect(
+            policy.join == .open && policy.authority == .app && policy.atCeiling == .endOldest && policy.ceiling == 4)
         let budgets = policy.budgets
         let numbers = [
             budgets.high.perHour, budgets.high.perDay, budgets.high.reserve, budgets.highFrequent.perHour,
             budgets.highFrequent.perDay, budgets.highFrequent.reserve, budgets.start.perHour, budgets.start.perDay,
         ]
         #expect(numbers == [10, 100, 20, 30, 300, 20, 5, 20])
+    }
+
+    private func expectPeople(_ settings: Settings) throws {
+        let people = try #require(settings.people[settings.apps[0].bundleID])
+        #expect(people.issuers == ["https://id.acme.com"] && people.audience == "pizza")
+        #expect(people.algorithms == [.es256, .eddsa] && people.leeway == .seconds(30))
+        #expect(people.user == JSONPointer(tokens: ["app", "user"]))
+        if case .set(let url, let refresh, let allowPrivate) = people.keys {
+            #expect(url == "http://127.0.0.1:9/jwks.json" && refresh == .seconds(300) && allowPrivate)
+        } else {
+            Issue.record("\(people.keys)")
+        }
     }
 
     @Test(arguments: [

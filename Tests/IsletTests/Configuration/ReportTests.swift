@@ -1,4 +1,5 @@
 import Foundation
+import HTTP2TestServer
 import Testing
 
 @testable import islet
@@ -27,6 +28,20 @@ struct ReportTests {
         let listen = host.hasPrefix("'") ? "listen: \(host):8080'" : "listen: \(host):8080"
         let warnings = try report(Sample.file(listen)).warnings
         #expect(warnings.count == 1 && warnings[0].hasPrefix("/listen: other machines reach the API over plain HTTP"))
+    }
+
+    @Test func `with TLS other machines may reach it`() throws {
+        let folder = try Folder()
+        let identity = try TestAuthority().makeIdentity()
+        try folder.write(identity.certificate, to: "a.crt")
+        try folder.write(identity.key, to: "a.key")
+        let yaml = Sample.file("listen: 0.0.0.0:8443\ntls: {certificate: a.crt, key: a.key}")
+        let examination = ConfigurationLoader.examine(try folder.write(yaml, to: "islet.yaml"), environment: [:])
+        let report = ConfigurationReport(
+            settings: try #require(examination.settings), variables: examination.variables,
+            files: FileLook(mode: { _ in 0o600 }, folderIsWritable: { _ in true }))
+        #expect(report.warnings.isEmpty)
+        #expect(report.lines.contains { $0.contains("https://0.0.0.0:8443 (other machines reach it)") })
     }
 
     @Test func `a key or a database that others may read, and a folder that cannot be written, are named`() throws {

@@ -1,6 +1,7 @@
 import APNSClient
 import APNSModel
 import JSONText
+import LiveActivityStorage
 import StorageSQLite
 import Testing
 
@@ -89,6 +90,9 @@ struct DiagnosisTests {
         Case(.database, .warning, "left") { $0.database?.inspection.freeBytes = 512 << 20 },
         Case(.database, .failed, "broken") { $0.database?.inspection.problem = "broken" },
         Case(.database, .failed, "damaged (page 7)") { $0.database?.inspection.integrity = .damaged("page 7") },
+        Case(.database, .failed, "lack `s-1`") {
+            $0.database?.inspection.tokenKeys = .missingKeys(["s-1"], place: "islet.db.keys")
+        },
         Case(.database, .failed, "newer version") { $0.database?.inspection.schema = .newer },
         Case(.database, .failed, "not a database of islet") { $0.database?.inspection.schema = .foreign },
         Case(.database, .warning, "older version") { $0.database?.inspection.schema = .older },

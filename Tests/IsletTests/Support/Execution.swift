@@ -12,8 +12,9 @@ struct Execution: Sendable {
 
     /// Runs it to its end.
     static func of(
-        _ arguments: [String], in folder: Folder, environment: [String: String] = [:]
+        _ arguments: [String], in folder: Folder, environment: [String: String] = [:], executable: URL? = nil
     ) async throws -> Execution {
+        let executable = try executable ?? Self.executable
         let id = UUID().uuidString
         let output = try folder.write("", to: "\(id).out")
         let errors = try folder.write("", to: "\(id).err")

@@ -114,7 +114,7 @@ struct EdgeTests {
             try await app.phone.wait(for: RideAttributes.self) { $0.count == 1 }
             #expect(pushed.activityState == .dismissed)
             try await app.server.wait {
-                $0.contains { $0.path.hasSuffix(pushed.id) && $0.body["state"]?.string == "ended" }
+                $0.contains { $0.path.hasSuffix(pushed.id) && $0.body["state"]?.string == "duplicate" }
             }
         }
     }
@@ -135,6 +135,27 @@ struct EdgeTests {
             app.server.want(Self.wish("r1", step: 6, revision: 6, phase: "ended"))
             await client.handleBackgroundPush()
             #expect(card.activityState == .ended && card.content.state.step == 6)
+        }
+    }
+
+    @Test func `what iOS did not take is not said to be held`() async throws {
+        let app = App()
+        try await app.launch { client in
+            try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
+            let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            let events = client.events
+            app.phone.setTakesUpdates(false)
+            app.server.want(Self.wish("r1", step: 5, revision: 5))
+            client.setForeground(true)
+            for await event in events where event.code == .stateApplied { break }
+            let said = app.server.said.count
+            try await app.server.wait { $0.count > said && $0.last?.path.hasSuffix(card.id) == true }
+            #expect(app.server.said.allSatisfy { !"\($0.body)".contains(#""step":5"#) })
+            app.phone.setTakesUpdates(true)
+            await client.handleBackgroundPush()
+            #expect(card.content.state.step == 5)
+            try await app.server.wait { $0.contains { "\($0.body)".contains(#""step":5"#) } }
         }
     }
 

@@ -28,6 +28,10 @@ struct PortTests {
         #expect(APNSEnvironmentFinder.environment(ofProfile: profile)?.rawValue == environment)
     }
 
+    @Test func `without a profile the app is from the store`() {
+        #expect(APNSEnvironmentFinder.environment() == .production)
+    }
+
     @Test func `a request shows neither its body nor its credential`() {
         let request = ClientRequest(method: "PUT", path: "/v1/devices/a", body: Data("tok".utf8), credential: "s3cret")
         var text = ""

@@ -12,6 +12,8 @@ extension PhoneHistory {
         note("--- quiet")
         isHealthy = true
         for index in owners.indices {
+            owners[index].phone.death = nil
+            owners[index].doom = nil
             if !owners[index].phone.isInstalled { perform(.install, on: index) }
             owners[index].phone.profile.clockSkew = .zero
             owners[index].phone.tellClient(at: now) { machine, _ in machine.clockChanged() }
@@ -41,7 +43,29 @@ extension PhoneHistory {
             }
             checkCards(of: phone)
             checkTokens(of: phone)
+            checkCredentials(of: phone)
         }
+    }
+
+    /// What leaves a phone: a start token only while it is the phone's and the person allows Live Activities.
+    mutating func checkLeaving(_ call: PhoneCall, _ index: Int) {
+        guard call.path.contains("/push-to-start-tokens/") else { return }
+        startTokens += 1
+        let phone = owners[index].phone
+        let token = call.body.flatMap { try? JSONValue(parsing: $0) }?.object?["token"]?.string
+        if token == nil || token != phone.pushToStartToken?.hex { violate("\(phone.id) registers what is no token") }
+        if !phone.profile.activitiesEnabled { violate("\(phone.id) registers a token without permission") }
+    }
+
+    private mutating func checkCredentials(of phone: VirtualPhone) {
+        let (user, kept, device) = (phone.profile.user, phone.keychain, phone.disk.device)
+        guard user.isEmpty else {
+            if !door.takes(kept.own, of: user, on: device, now) { violate("\(phone.id) cannot speak for \(user)") }
+            if kept.proof != nil || kept.borrowed != nil { violate("\(phone.id) keeps what it does not need") }
+            return
+        }
+        if kept != PhoneCredentials() { violate("\(phone.id) can speak, and nobody is signed in") }
+        if door.hasCredentials(of: device) { violate("the server takes what \(phone.id) was given") }
     }
 
     private mutating func checkCards(of phone: VirtualPhone) {
@@ -76,6 +100,12 @@ extension PhoneHistory {
 
     private mutating func checkTokens(of phone: VirtualPhone) {
         let rows = door.store.rows
+        let mine = phone.profile.user.isEmpty ? nil : key(of: phone)
+        for token in rows.deviceTokens.values where token.deadAt == nil && token.device != mine {
+            if token.value == phone.pushToStartToken.map(TokenValue.init) {
+                violate("\(phone.id): its start token is that of \(String(describing: rows.devices[token.device]?.id))")
+            }
+        }
         if phone.profile.user.isEmpty {
             // No token of whoever was signed in here may be left.
             for (device, record) in rows.devices where record.id.text.hasPrefix(phone.disk.device) {
@@ -112,7 +142,7 @@ extension PhoneHistory {
         }
     }
 
-    private func key(of phone: VirtualPhone) -> DeviceKey? {
+    func key(of phone: VirtualPhone) -> DeviceKey? {
         door.store.rows.deviceKeys[.init(door.app.bundleID, Sample.device(phone.disk.device))]
     }
 }

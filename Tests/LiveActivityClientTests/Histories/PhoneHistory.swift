@@ -11,14 +11,27 @@ import TestSupport
 struct PhoneHistory {
     struct Owner {
         var phone: VirtualPhone
-        /// The call under way, of which process, and when it reaches the server.
-        var call: (call: PhoneCall, process: Int, at: UnixTime)?
+        /// The call under way, with which credential, of which process, and when it reaches the server.
+        var call: (call: PhoneCall, given: PhoneCredentials, process: Int, at: UnixTime)?
+        /// Whose session the app has: it is over when somebody else signs in.
+        var session: String?
+        /// Its process is to end around the next thing that it has iOS do.
+        var doom: VirtualPhone.Death?
         /// What APNs keeps while the phone is offline: the latest.
         var stored: (push: DevicePush, until: UnixTime)?
     }
 
     static let activities = ["order-1", "order-2"]
     static let people = ["ann", "bob"]
+
+    /// What a history is made of; over all of them each must have happened.
+    enum Event: String, CaseIterable {
+        case kill, forceQuit, deathBeforeItIsDone, deathBeforeItHears, offline, clock, updateToken, startToken,
+            reinstall
+        case userChange, signOut, lostAnswer, refusal, credentialLost, localStart, localUpdate, localEnd, swipe,
+            switches
+        case duplicate, answerApplied, pushLost
+    }
 
     let seed: UInt64
     var dice: TestSupport.SeededDice
@@ -30,8 +43,14 @@ struct PhoneHistory {
     var steps: [String: Int] = [:]
     var isHealthy = false
     var pushes = 0
+    /// Pushes to tokens that are over.
+    var deadPushes = 0
     var calls = 0
+    /// Start tokens that left a phone.
+    var startTokens = 0
     var claims: UInt64 = 0
+    /// What has happened, and how often.
+    var events: [Event: Int] = [:]
     var timeline: [String] = []
     var violations: [String] = []
 
@@ -40,6 +59,7 @@ struct PhoneHistory {
         dice = TestSupport.SeededDice(seed: seed)
         let type = Sample.type("order", activityIDAttribute: "/id") { $0.isReusable = false }
         door = ServerDoor(app: Sample.app(type, environments: [.sandbox]))
+        door.knowsPeople = dice.chance(70)
     }
 
     mutating func note(_ text: String) { timeline.append("\(now) +\(now.milliseconds % 1000) \(text)") }
@@ -61,18 +81,18 @@ struct PhoneHistory {
         check()
     }
 
-    private mutating func addPhone(_ index: Int) {
+    mutating func addPhone(_ index: Int, _ change: (inout PhoneSpecification) -> Void = { _ in }) {
         var specification = PhoneSpecification(user: dice.pick(Self.people), bundleID: Sample.bundleID)
         var type = InstalledActivityType(named: "orderAttributes")
         type.type = "order"
         type.activityIDAttribute = Sample.pointer("/id")
         specification.installs(type)
-        specification.runsClient = true
         specification.asksToAllow = dice.chance(30)
         specification.noticesInBackground = dice.chance(50)
         specification.appState = dice.chance(30) ? .foreground : .background
         specification.startsWantedCards = dice.chance(70)
         if dice.chance(15) { specification.iOS = IOSVersion(16, 4) }
+        change(&specification)
         guard let id = PhoneID("phone\(index)") else { return }
         let phone = VirtualPhone(
             id: id, specification: specification, limits: DeviceLimits(), dice: .init(seed: dice.next()))
@@ -81,8 +101,18 @@ struct PhoneHistory {
         follow(effects, of: index)
     }
 
+    mutating func count(_ event: Event) { events[event, default: 0] += 1 }
+
     private mutating func act() {
         let index = dice.roll(owners.count)
+        if dice.chance(6) {
+            owners[index].doom = dice.pick(VirtualPhone.Death.allCases)
+            owners[index].phone.death = owners[index].doom
+        }
+        // Where people speak for themselves, a phone from which it was taken back and that changes hands before it
+        // learns of it can prove nothing: the one before has to be signed out by the backend.
+        let loses = dice.chance(3)
+        if loses, !door.knowsPeople, door.revoke(owners[index].phone.disk.device) { count(.credentialLost) }
         switch dice.roll(100) {
         case 0..<22: put()
         case 22..<26:
@@ -114,8 +144,8 @@ struct PhoneHistory {
         }
     }
 
-    private mutating func put() {
-        let id = dice.pick(Self.activities)
+    mutating func put(_ activity: String? = nil) {
+        let id = activity ?? dice.pick(Self.activities)
         let step = (steps[id] ?? 0) + 1
         var body = SetDesiredState.Body(state: Sample.state(step))
         body.users = Self.people.map(Sample.user)
@@ -129,8 +159,8 @@ struct PhoneHistory {
         if reply != nil { steps[id] = step }
     }
 
-    private mutating func startLocally(_ index: Int) {
-        let id = dice.pick(Self.activities)
+    mutating func startLocally(_ index: Int, _ activity: String? = nil) {
+        let id = activity ?? dice.pick(Self.activities)
         perform(.foreground, on: index)
         let step = steps[id] ?? 1
         perform(
@@ -144,7 +174,7 @@ struct PhoneHistory {
         guard let card = owners[index].phone.cards.first(where: \.state.isRunning) else { return }
         if dice.chance(30) {
             perform(
-                .endLocally(localID: card.localID, dismissal: dice.chance(50) ? .immediate : .systemDefault), on: index)
+                .endLocally(localID: card.localID, isImmediate: dice.chance(50)), on: index)
         } else {
             let step = 1_000 + dice.roll(1_000)
             perform(.updateLocally(.init(localID: card.localID, contentState: Sample.state(step))), on: index)
@@ -154,6 +184,7 @@ struct PhoneHistory {
     private mutating func setClock(_ index: Int) {
         let skew = dice.roll(600) - 300
         note("\(owners[index].phone.id) sets its clock \(skew) s off")
+        count(.clock)
         owners[index].phone.profile.clockSkew = .seconds(skew)
         let local = owners[index].phone.local(now)
         owners[index].phone.tellClient(at: local) { machine, _ in machine.clockChanged() }
@@ -162,9 +193,11 @@ struct PhoneHistory {
 
     mutating func perform(_ action: PhoneAction, on index: Int) {
         note("\(owners[index].phone.id): \(action)")
+        let user = owners[index].phone.profile.user
         do {
             let (_, effects) = try owners[index].phone.perform(action, at: now)
             follow(effects, of: index)
+            if let event = Event(action, instead: user) { count(event) }
         } catch {
             follow(owners[index].phone.takeEffects(), of: index)
         }
@@ -196,12 +229,14 @@ struct PhoneHistory {
             if let due = owners[index].phone.nextDue, due <= now {
                 follow(owners[index].phone.elapse(to: now), of: index)
             }
-            if let call = owners[index].call, call.at <= now { arrive(call.call, call.process, index) }
+            if let call = owners[index].call, call.at <= now {
+                arrive(call.call, call.given, call.process, index)
+            }
         }
         deliver()
     }
 
-    private mutating func arrive(_ call: PhoneCall, _ process: Int, _ index: Int) {
+    private mutating func arrive(_ call: PhoneCall, _ given: PhoneCredentials, _ process: Int, _ index: Int) {
         owners[index].call = nil
         let roll = isHealthy ? 99 : dice.roll(100)
         let isAlive = owners[index].phone.client != nil && owners[index].phone.processes == process
@@ -210,30 +245,68 @@ struct PhoneHistory {
         case _ where !owners[index].phone.profile.isOnline, 0..<8: answer = nil
         case 8..<11: answer = PhoneAnswer(status: 503)
         default:
-            answer = door.handle(call, now: now)
+            answer = door.handle(call, given, now: now)
             calls += 1
             // The server has it, and the phone does not learn of that.
             if roll < 18 { answer = nil }
         }
+        if answer == nil { count(.lostAnswer) }
+        if let status = answer?.status, status >= 400 { count(.refusal) }
+        if call.body.map({ String(decoding: $0, as: UTF8.self).contains(#""state":"duplicate""#) }) == true {
+            count(.duplicate)
+        }
         note("\(owners[index].phone.id) \(call) -> \(answer?.status ?? 0)\(isAlive ? "" : " to nobody")")
         guard isAlive else { return }
+        let shown = owners[index].phone.cards.map(\.contentState)
         follow(owners[index].phone.answer(call.number, answer, at: now), of: index)
+        let isOther = owners[index].phone.cards.map(\.contentState) != shown
+        if isOther, owners[index].phone.cards.count == shown.count { count(.answerApplied) }
     }
 
     mutating func follow(_ effects: [PhoneEffect], of index: Int) {
         for effect in effects {
             switch effect {
-            case .call(let call):
+            case .call(let call, var given):
+                checkLeaving(call, index)
+                if !owners[index].phone.profile.user.isEmpty {
+                    owners[index].session = owners[index].phone.profile.user
+                }
+                given.borrowed = given.borrowed ?? owners[index].session
                 let latency = isHealthy ? 40 : dice.pick([20, 60, 300, 900, 8_000])
-                owners[index].call = (call, owners[index].phone.processes, now + .milliseconds(Int64(latency)))
+                owners[index].call = (
+                    call, given, owners[index].phone.processes, now + .milliseconds(Int64(latency))
+                )
             case .issued(let hex, let use): tokens[hex] = (index, use)
             case .retired(let hex, _, _): dead.insert(hex)
             case .cameOnline:
                 guard let stored = owners[index].stored else { continue }
                 owners[index].stored = nil
                 if stored.until > now { follow(owners[index].phone.receive(stored.push, at: now), of: index) }
-            case .report, .changed: break
+            case .changed: break
             }
+        }
+        noteDeath(of: index)
+    }
+
+    private mutating func noteDeath(of index: Int) {
+        guard let death = owners[index].doom, owners[index].phone.death == nil else { return }
+        owners[index].doom = nil
+        writeDownCredentials(of: index)
+        note("\(owners[index].phone.id) dies: \(death)")
+        count(death == .beforeItIsDone ? .deathBeforeItIsDone : .deathBeforeItHears)
+    }
+
+    /// The client's shell writes down what lets the phone speak together with its memory, before it asks iOS for
+    /// anything; the virtual phone does one thing after the other, and may have died in between.
+    private mutating func writeDownCredentials(of index: Int) {
+        let (disk, kept) = (owners[index].phone.disk, owners[index].phone.keychain)
+        if disk.isLeaving {
+            owners[index].phone.keychain.apply(.turnIntoOwn)
+        } else if let user = disk.user {
+            guard !door.takes(kept.own, of: user, on: disk.device, now) else { return }
+            owners[index].phone.keychain.apply(.turnIntoProof)
+        } else {
+            owners[index].phone.keychain.apply(.dropAll)
         }
     }
 
@@ -266,11 +339,15 @@ struct PhoneHistory {
         let device = seat.phone.device
         note("push \(plan.kind.name) r\(plan.revision) ts \(seat.timestamp) to \(device.id) of \(device.userID)")
         if dead.contains(request.destination.hex) {
+            deadPushes += 1
             return .success(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"), inactiveSince: now))
         }
         let roll = isHealthy ? 99 : dice.roll(100)
         if roll < 6 { return .success(PushAnswer(status: 503, reason: APNSReason("ServiceUnavailable"))) }
-        if roll < 8 { return .failure(PushFailure(.unknownFate, "lost")) }
+        if roll < 8 {
+            count(.pushLost)
+            return .failure(PushFailure(.unknownFate, "lost"))
+        }
         let push = DevicePush(
             id: request.id, use: token.use, type: .liveactivity, priority: request.priority.rawValue, body: body)
         if owners[token.owner].phone.profile.isOnline {
@@ -279,5 +356,27 @@ struct PhoneHistory {
             owners[token.owner].stored = (push, plan.expiresAt)
         }
         return roll < 11 ? .failure(PushFailure(.unknownFate, "lost")) : .success(PushAnswer(status: 200))
+    }
+}
+
+extension PhoneHistory.Event {
+    /// - Parameter user: Who was signed in before.
+    fileprivate init?(_ action: PhoneAction, instead user: String) {
+        switch action {
+        case .kill: self = .kill
+        case .forceQuit: self = .forceQuit
+        case .offline: self = .offline
+        case .rotateUpdateToken: self = .updateToken
+        case .rotatePushToStartToken: self = .startToken
+        case .install: self = .reinstall
+        case .signIn(nil) where !user.isEmpty: self = .signOut
+        case .signIn(let next?) where !user.isEmpty && next != user: self = .userChange
+        case .startLocally: self = .localStart
+        case .updateLocally: self = .localUpdate
+        case .endLocally: self = .localEnd
+        case .swipe: self = .swipe
+        case .setActivitiesEnabled, .setFrequentPushes: self = .switches
+        default: return nil
+        }
     }
 }

@@ -42,7 +42,7 @@ struct LocalTests {
         #expect(bench.notes.contains { $0.code == .cardStartedWithoutServer })
         bench.run { $0.started(1, PhoneBench.card("c"), $1) }
         #expect(bench.run { $0.update("c", content: ["step": 2], $1) })
-        #expect(bench.cardActions.contains { if case .update("c", _, _, nil) = $0 { true } else { false } })
+        #expect(bench.cardActions.contains { if case .update(_, "c", _, _, nil) = $0 { true } else { false } })
         #expect(bench.run { $0.end("c", content: nil, isImmediate: false, $1) })
         #expect(bench.ended == ["c"])
     }
@@ -60,7 +60,7 @@ struct LocalTests {
         #expect(bench.cardActions.count == 1, "up to what it was based on nothing is applied")
         bench.run { $0.wake($1) }
         bench.settle(PhoneBench.wish(step: 2, revision: 4))
-        guard case .update("c", let content, _, _)? = bench.cardActions.last else {
+        guard case .update(_, "c", let content, _, _)? = bench.cardActions.last else {
             return #expect(Bool(false), "\(bench.cardActions)")
         }
         #expect(content["step"]?.int == 2)
@@ -93,6 +93,61 @@ struct LocalTests {
         #expect(started(bench).count == 1, "what iOS refused is not tried again and again")
     }
 
+    @Test func `F7: an answer that comes after the fallback starts no second card`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        bench.run { _ = $0.start(PhoneBench.order(), $1) }
+        bench.wait(3_000)
+        #expect(started(bench).count == 1)
+        bench.answer(200, PhoneBench.wish(step: 1, revision: 1, starts: true))
+        #expect(started(bench).count == 1)
+    }
+
+    @Test func `an answer that found the app asleep is too old to start by: the server is told again`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        bench.run { _ = $0.start(PhoneBench.order(), $1) }
+        bench.now.steady += 90_000
+        bench.answer(200, PhoneBench.wish(step: 1, revision: 1, starts: true))
+        #expect(started(bench).isEmpty)
+        #expect(PhoneBench.body(bench.sent.last)["state"]?.string == "requesting")
+        bench.answer(200, PhoneBench.wish(step: 1, revision: 1, starts: true))
+        #expect(started(bench).count == 1)
+    }
+
+    @Test func `what the server wanted of the person before is started for nobody`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        bench.run { $0.setForeground(true, $1) }
+        bench.run { $0.signIn("bob", $1) }
+        bench.answer(200, PhoneBench.wish(step: 1, revision: 1, starts: true))
+        bench.settle()
+        #expect(started(bench).isEmpty)
+        #expect(bench.sent.allSatisfy { PhoneBench.body($0)["state"]?.string != "requesting" })
+    }
+
+    @Test func `N8: a card that does not say what it shows is not doubled, and the server says what it is`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        bench.run { $0.setForeground(true, $1) }
+        var order = PhoneBench.order()
+        order.activity = nil
+        let number = bench.run { [order] in $0.start(order, $1) }
+        bench.settle(PhoneBench.wish(step: 1, revision: 1, starts: true))
+        #expect(started(bench).count == 1, "the app's own, and no second one beside it")
+        bench.run { $0.started(number ?? 0, PhoneBench.card("mine", nil), $1) }
+        bench.settle(PhoneBench.wish(step: 1, revision: 1, starts: true))
+        #expect(started(bench).count == 1)
+        bench.settle(PhoneBench.wish(step: 2, revision: 2, localID: "mine"))
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish(step: 2, revision: 2, localID: "mine"))
+        #expect(bench.updates == [["step": 2]], "known by its local id")
+        bench.settle(PhoneBench.wish("b", step: 1, revision: 1, starts: true))
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish("b", step: 1, revision: 1, starts: true))
+        #expect(started(bench).count == 2, "another activity's card may be made now")
+    }
+
     @Test func `a wish whose announcement is lost is left to the server's push`() {
         var bench = PhoneBench.ready()
         bench.run { $0.setForeground(true, $1) }
@@ -113,7 +168,7 @@ struct LocalTests {
         var last = 0
         for step in 2..<6 {
             _ = bench.run { $0.update("c", content: ["step": .number(JSONNumber(step))], $1) }
-            guard case .update(_, _, _, let timestamp?)? = bench.cardActions.last else { continue }
+            guard case .update(_, _, _, _, let timestamp?)? = bench.cardActions.last else { continue }
             #expect(timestamp > last && timestamp < 1_795_271_530)
             last = timestamp
         }

@@ -18,6 +18,7 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
     private var isAway = false
     private var wishes: [JSONValue] = []
     private var refused: Set<String> = []
+    private var given: [String] = []
     private var listeners: [AsyncStream<Void>.Continuation] = []
 
     private func locked<Value>(_ body: (FakeServer) -> Value) -> Value {
@@ -34,6 +35,9 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
 
     func refuse(_ credential: String) { _ = locked { $0.refused.insert(credential) } }
 
+    /// What phones that ask for a credential are given, one after the other.
+    func give(_ credentials: String...) { locked { $0.given = credentials } }
+
     /// What every phone should show from now on.
     func want(_ wishes: JSONObject...) { locked { $0.wishes = wishes.map(JSONValue.object) } }
 
@@ -46,7 +50,11 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
             }
             server.calls.append(
                 Call(method: request.method, path: request.path, body: body, credential: request.credential))
-            let answer = JSONValue.object(["activities": .array(server.wishes)])
+            var object: JSONObject = ["activities": .array(server.wishes)]
+            if body["wantsCredential"]?.bool == true, !server.given.isEmpty {
+                object["credential"] = .string(server.given.removeFirst())
+            }
+            let answer = JSONValue.object(object)
             return (ClientResponse(status: 200, date: Date(), body: Data(answer.bytes)), server.listeners)
         }
         for listener in listeners { listener.yield() }
@@ -76,6 +84,13 @@ final class FakeStorage: ClientStorage, @unchecked Sendable {
         lock.lock()
         self.isLocked = isLocked
         lock.unlock()
+    }
+
+    /// What is written there, for looking.
+    var text: String {
+        lock.lock()
+        defer { lock.unlock() }
+        return data.map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     func load() throws -> Data? {

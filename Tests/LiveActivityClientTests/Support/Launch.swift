@@ -17,16 +17,23 @@ struct RideAttributes: IdentifiedActivityAttributes {
 struct App: Sendable {
     let phone: StandInPhone
     let server: FakeServer
-    let memory = FakeStorage()
+    let memory: FakeStorage
     let identity: FakeStorage
+    /// In the place of `server`.
+    var transport: (any ClientTransport)?
 
     init() {
-        (phone, server, identity) = (StandInPhone(), FakeServer(), FakeStorage())
+        (phone, server, identity, memory) = (StandInPhone(), FakeServer(), FakeStorage(), FakeStorage())
     }
 
     /// The same app, removed and installed again.
     init(like old: App) {
-        (phone, server, identity) = (StandInPhone(), old.server, old.identity)
+        (phone, server, identity, memory) = (StandInPhone(), old.server, old.identity, FakeStorage())
+    }
+
+    /// An app whose memory came out of another phone's backup.
+    init(_ own: App, restoredFrom other: App) {
+        (phone, server, identity, memory) = (StandInPhone(), own.server, own.identity, other.memory)
     }
 
     /// Launches the app's process, does something, and kills it.
@@ -36,7 +43,7 @@ struct App: Sendable {
         _ body: @escaping @Sendable (LiveActivityClient) async throws -> Value
     ) async throws -> Value {
         var configuration = LiveActivityClient.Configuration()
-        configuration.transport = server
+        configuration.transport = transport ?? server
         configuration.memory = memory
         configuration.identity = identity
         configuration.environment = .sandbox

@@ -14,6 +14,13 @@ struct PhoneBench {
     var sent: [PhoneCall] = []
     var cardActions: [ClientAction] = []
     var notes: [PhoneNote] = []
+    /// What the phone's Keychain holds.
+    var credentials = PhoneCredentials()
+    var keychain: String? { credentials.own }
+    /// What a card holds after an update; `nil`: iOS has not come back from it.
+    var writes: ((JSONObject) -> JSONObject)? = { $0 }
+    /// The updates that iOS has not come back from.
+    var underWay: [(change: Int, localID: String, content: JSONObject)] = []
 
     init(_ rules: RegistrationMachine.TypeRules = .init()) {
         disk = RegistrationMemory(device: "phone/1")
@@ -76,17 +83,32 @@ struct PhoneBench {
             case .save: disk = machine.memory
             case .send(let call): sent.append(call)
             case .tell(let note): notes.append(note)
-            case .start, .update, .end: cardActions.append(action)
+            case .change(let change): credentials.apply(change)
+            case .start, .end: cardActions.append(action)
+            case .update(let change, let localID, let content, _, _):
+                cardActions.append(action)
+                underWay.append((change, localID, content))
+                if let writes { comeBack(writes(content)) }
             }
         }
         return value
     }
 
+    /// iOS comes back from the oldest update under way, and the card holds this.
+    mutating func comeBack(_ content: JSONObject) {
+        guard !underWay.isEmpty else { return }
+        let update = underWay.removeFirst()
+        var card = SeenCard(localID: update.localID, type: "order")
+        card.content = content
+        run { $0.updated(update.change, card, $1) }
+    }
+
     /// The process dies: what was not written down is forgotten.
     mutating func kill() {
-        machine = RegistrationMachine(disk, types: Self.types)
+        machine = RegistrationMachine(disk, types: Self.types, credentials: credentials)
         sent = []
         cardActions = []
+        underWay = []
         now.steady = 0
     }
 
@@ -125,9 +147,13 @@ struct PhoneBench {
     }
 
     static func wish(
-        _ activity: String = "a", step: Int, revision: Int, phase: String = "active", starts: Bool = false
+        _ activity: String = "a", step: Int, revision: Int, phase: String = "active", starts: Bool = false,
+        localID: String? = nil, lastTimestamp: String? = nil
     ) -> String {
-        let attributes = starts ? #""attributes":{"id":"\#(activity)"},"# : ""
+        let attributes =
+            (starts ? #""attributes":{"id":"\#(activity)"},"# : "")
+            + (localID.map { #""localID":"\#($0)","# } ?? "")
+            + (lastTimestamp.map { #""lastTimestamp":"\#($0)","# } ?? "")
         return """
             {"activities":[{"activity":"\(activity)","type":"order",\(attributes)"state":{"step":\(step)},\
             "revision":\(revision),"phase":"\(phase)","hint":"of a newer server"}]}
@@ -137,6 +163,10 @@ struct PhoneBench {
     /// The JSON of a call's body.
     static func body(_ call: PhoneCall?) -> JSONObject {
         call?.body.flatMap { try? JSONValue(parsing: $0) }?.object ?? [:]
+    }
+
+    var updates: [JSONObject] {
+        cardActions.compactMap { if case .update(_, _, let content, _, _) = $0 { content } else { nil } }
     }
 
     var ended: [String] {

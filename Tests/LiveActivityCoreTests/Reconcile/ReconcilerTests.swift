@@ -279,8 +279,10 @@ struct ReconcilerTests {
         (ending("second repeat", tries: 2, due: .seconds(-1)), .end, .endRepeated),
         (ending("no third repeat", tries: 3, due: nil), .nothing, .endSent),
         (
-            ending("another last state", tries: 2, due: .seconds(7000)) { $0.desired.activity.revision = 4 }, .end,
-            .activityEnded
+            ending("another last state", tries: 2, due: .seconds(7000)) {
+                $0.desired.activity.revision = 4
+                $0.phone.instance.last?.at = Sample.now - .seconds(200)
+            }, .end, .activityEnded
         ),
         (
             ending("another last state, refused", tries: 1, due: .seconds(9)) {

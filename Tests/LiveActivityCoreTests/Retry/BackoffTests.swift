@@ -17,6 +17,11 @@ struct BackoffTests {
         #expect(Backoff.service(tries: tries, dice: 1) == .milliseconds(Int64(most * 1000)))
     }
 
+    @Test(arguments: [(1, 1.25), (3, 16), (4, 60), (6, 60), (99, 60)])
+    func `what may have arrived is sent again after a minute at the latest`(tries: Int, most: Double) {
+        #expect(Backoff.unknownFate(tries: tries, dice: 1) == .milliseconds(Int64(most * 1000)))
+    }
+
     @Test func `dice beyond their range do no harm`() {
         #expect(
             Backoff.service(tries: 3, dice: 7) == .seconds(16)

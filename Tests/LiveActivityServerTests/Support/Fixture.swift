@@ -126,9 +126,11 @@ struct Fixture: Sendable {
     ) async throws -> Reply {
         var headers = headers
         if let key { headers[.authorization] = "Bearer \(key)" }
-        return Reply(
+        let reply = Reply(
             try await client.executeRequest(
                 uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) }))
+        Described.check(method, path, body, reply)
+        return reply
     }
 
     /// As the backend.
@@ -192,9 +194,20 @@ let quiet: Logger = {
     return logger
 }()
 
+extension LiveActivityServer.Limits {
+    /// The standard ones but those of rate: the tests' clock stands still.
+    static let unhurried: Self = {
+        var limits = Self()
+        limits.requestsPerSecond = nil
+        limits.requestsPerSecondPerDevice = nil
+        return limits
+    }()
+}
+
 func withServer(
-    logger: Logger = quiet, limits: LiveActivityServer.Limits = .init(), hasMetrics: Bool = true,
+    logger: Logger = quiet, limits: LiveActivityServer.Limits = .unhurried, hasMetrics: Bool = true,
     delivery: DeliverySources = DeliverySources(),
+    configure: (inout LiveActivityServer.Configuration) -> Void = { _ in },
     _ body: @escaping @Sendable (Fixture) async throws -> Void
 ) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "islet-server-\(UUID().uuidString)")
@@ -227,6 +240,7 @@ func withServer(
             registry: MetricsRegistry(), version: "1.2.3", startedAt: UnixTime(seconds: 1_799_999_000)
         ) { [reading] }
     }
+    configure(&configuration)
     let numbers = Mutex(SeededDice(seed: 2))
     let server = LiveActivityServer(
         configuration: configuration, store: store, time: clock.source, dice: { numbers.withLock { $0.next() } },

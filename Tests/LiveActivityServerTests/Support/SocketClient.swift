@@ -156,7 +156,7 @@ final class SocketClient: Sendable {
 
 /// A server on a port of its own, with the rows of a fixture.
 func withListeningServer(
-    limits: LiveActivityServer.Limits = .init(),
+    limits: LiveActivityServer.Limits = .unhurried, certificates: Certificates? = nil,
     _ body: @escaping @Sendable (Fixture, LiveActivityServer.Address) async throws -> Void
 ) async throws {
     try await withServer(limits: limits) { fixture in
@@ -164,6 +164,7 @@ func withListeningServer(
         var configuration = LiveActivityServer.Configuration(apps: [pizza])
         configuration.port = 0
         configuration.limits = limits
+        configuration.certificates = certificates
         let server = LiveActivityServer(
             configuration: configuration, store: fixture.store, time: fixture.clock.source, dice: { 1 },
             logger: quiet, onListening: { found.yield($0) })

@@ -27,7 +27,8 @@ struct BackupTests {
             #expect(size?.int64Value == summary.bytes)
             #expect(try mode(copy) == 0o600)
             let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
-            #expect(Set(names) == ["islet.db", "islet.db-wal", "islet.db-shm", "islet.db.lock", "copy.db"])
+            #expect(
+                Set(names) == ["islet.db", "islet.db-wal", "islet.db-shm", "islet.db.lock", "islet.db.keys", "copy.db"])
             let (journal, made) = try await DatabaseQueue(path: copy).read { db in
                 (
                     try String.fetchOne(db, sql: "PRAGMA journal_mode"),

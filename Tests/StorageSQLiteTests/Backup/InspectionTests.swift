@@ -11,7 +11,7 @@ struct InspectionTests {
         try await withDirectory { directory in
             func at(_ name: String) -> String { directory.appending(path: name).path }
             let store = try SQLiteStore(path: at("islet.db"))
-            let served = DatabaseInspection(of: at("islet.db"))
+            let served = DatabaseInspection(of: at("islet.db"), tokenKeys: .beside(at("islet.db")))
             #expect(served.exists && served.isServed && served.problem == nil && served.mode == 0o600)
             #expect(served.schema == .current && served.integrity == .sound && served.folderIsWritable)
             #expect(served.bytes + served.logBytes > 0 && (served.freeBytes ?? 0) > 0)
@@ -19,19 +19,23 @@ struct InspectionTests {
             #expect(throws: (any Error).self) { _ = try SQLiteStore(path: at("islet.db")) }
             _ = try BackupCopy(of: at("islet.db"), to: at("newer.db")).make(overwrites: false, at: Sample.now)
             store.close()
-            #expect(!DatabaseInspection(of: at("islet.db")).isServed)
+            #expect(!DatabaseInspection(of: at("islet.db"), tokenKeys: .beside(at("islet.db"))).isServed)
             try await DatabaseQueue(path: at("newer.db")).write { db in
                 try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 of next year')")
             }
-            #expect(DatabaseInspection(of: at("newer.db")).schema == .newer)
+            #expect(DatabaseInspection(of: at("newer.db"), tokenKeys: .beside(at("newer.db"))).schema == .newer)
             try await DatabaseQueue(path: at("other.db")).write { db in try db.execute(sql: "CREATE TABLE t (a)") }
-            #expect(DatabaseInspection(of: at("other.db")).schema == .foreign)
+            #expect(DatabaseInspection(of: at("other.db"), tokenKeys: .beside(at("other.db"))).schema == .foreign)
             try Data(repeating: 0x41, count: 8192).write(to: URL(filePath: at("text.db")))
-            #expect(DatabaseInspection(of: at("text.db")).problem?.contains("is not a database of islet") == true)
-            let none = DatabaseInspection(of: at("none.db"))
+            #expect(
+                DatabaseInspection(of: at("text.db"), tokenKeys: .beside(at("text.db"))).problem?.contains(
+                    "is not a database of islet") == true)
+            let none = DatabaseInspection(of: at("none.db"), tokenKeys: .beside(at("none.db")))
             #expect(!none.exists && none.folderIsWritable && none.problem == nil)
             #expect(!FileManager.default.fileExists(atPath: at("none.db")))
-            #expect(!DatabaseInspection(of: "/nowhere/at/all/islet.db").folderIsWritable)
+            #expect(
+                !DatabaseInspection(of: "/nowhere/at/all/islet.db", tokenKeys: .beside("/nowhere/at/all/islet.db"))
+                    .folderIsWritable)
         }
     }
 
@@ -47,7 +51,7 @@ struct InspectionTests {
             // The last page is a table's, whatever table it is; its header becomes nonsense.
             for offset in bytes.count - 4096..<bytes.count { bytes[offset] = 0xEE }
             try bytes.write(to: URL(filePath: copy))
-            let look = DatabaseInspection(of: copy)
+            let look = DatabaseInspection(of: copy, tokenKeys: .beside(copy))
             if case .damaged = look.integrity { return }
             #expect(look.problem?.contains("damaged") == true, "\(look)")
         }

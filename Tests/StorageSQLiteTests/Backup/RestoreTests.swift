@@ -226,7 +226,7 @@ struct RestoreTests {
             }
             #expect(try await devices(kept) == [1, 2])
             #expect(try await devices(killed) == [1])
-            let restored = try SQLiteStore(path: killed)
+            let restored = try SQLiteStore(path: killed, tokenKeys: .beside(path))
             restored.close()
             // And back again: what was kept is a backup as well.
             let again = try BackupRestore(from: kept, to: killed).run(startsAreKnown: false, at: Sample.now)
@@ -245,7 +245,7 @@ struct RestoreTests {
                 let summary = try BackupRestore(from: at("copy.db"), to: at(name))
                     .run(startsAreKnown: false, at: Sample.now)
                 #expect((summary.kept != nil) == (name == "damaged.db"))
-                try SQLiteStore(path: at(name)).close()
+                try SQLiteStore(path: at(name), tokenKeys: .beside(at("islet.db"))).close()
             }
             let kept = at("damaged.db.before-restore-20261121T143200Z")
             #expect(FileManager.default.contents(atPath: kept)?.first == 0x41)

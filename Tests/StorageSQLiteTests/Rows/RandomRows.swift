@@ -130,6 +130,11 @@ struct RandomRows {
         row.inventorySequence = number()
         row.contactAt = time()
         row.signedOutAt = maybe { $0.time() }
+        row.credentials = (0..<dice.roll(3)).map { _ in
+            PhoneCredentialRecord(
+                secretHash: (0..<32).map { _ in UInt8(truncatingIfNeeded: dice.next()) }, createdAt: time(),
+                usedAt: maybe { $0.time() })
+        }
         return row
     }
 
@@ -145,6 +150,7 @@ struct RandomRows {
         row.dueAt = maybe { $0.time() }
         row.lookAt = maybe { $0.time() }
         row.parkedRevision = number()
+        row.awaitsUntil = maybe { $0.time() }
         row.localID = maybe { Sample.local($0.text()) }
         row.startedAt = maybe { $0.time() }
         row.startExpiresAt = maybe { $0.time() }

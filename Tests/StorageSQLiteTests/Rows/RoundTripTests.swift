@@ -8,7 +8,7 @@ import Testing
 @testable import StorageSQLite
 
 struct RoundTripTests {
-    @Test(arguments: UInt64(1)...100)
+    @Test(arguments: UInt64(1)...40)
     func `every row of every table is read as it was written, after reopening as well`(seed: UInt64) async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
@@ -58,6 +58,15 @@ struct RoundTripTests {
             command.keys = [.phones(1, devices: [7])]
             let error = await #expect(throws: StorageError.self) { _ = try await store.commit(command) }
             #expect(error?.description.contains(word) == true)
+        }
+    }
+
+    @Test func `damaged credentials let nobody in`() async throws {
+        try await withStore { store in
+            _ = try await store.commit(PutRows { draft in Self.scene(&draft) }).get()
+            _ = try await store.write { sql in try sql.execute("UPDATE device SET credentials = x'20'") }
+            let error = await #expect(throws: StorageError.self) { _ = try await store.device(7) }
+            #expect(error?.description.contains("`credentials`") == true)
         }
     }
 

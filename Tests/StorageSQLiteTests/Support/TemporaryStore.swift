@@ -68,11 +68,11 @@ struct AllRows: Sendable {
             rows.devices[record.key] = record
             rows.deviceKeys[.init(record.app, record.id)] = record.key
         }
-        for record in try all(DeviceTokenRecord.self) {
+        for record in try all(DeviceTokenRow.self).map(\.record) {
             rows.deviceTokens[.init(record.device, record.kind, record.type)] = record
         }
         for record in try all(InstanceRecord.self) { rows.instances[.init(record.activity, record.device)] = record }
-        for record in try all(UpdateTokenRecord.self) {
+        for record in try all(UpdateTokenRow.self).map(\.record) {
             rows.updateTokens[.init(record.activity, record.device)] = record
         }
         for row in try all(MemberRow.self) {
@@ -82,7 +82,7 @@ struct AllRows: Sendable {
         for record in try all(AudienceRecord.self) { rows.audiences[record.activity] = record }
         for record in try all(IdempotencyRecord.self) { rows.idempotency[.init(record.app, record.hash)] = record }
         for record in try all(TombstoneRecord.self) { rows.tombstones[.init(record.device, record.localID)] = record }
-        for record in try all(TokenOwnerRecord.self) { rows.owners[record.value] = record }
+        for record in try all(TokenOwnerRow.self).map(\.record) { rows.owners[record.value] = record }
         for record in try all(BudgetRecord.self) { rows.budgets[record.key] = record }
         for record in try all(NotificationRecord.self) { rows.notifications[record.number] = record }
         for record in try all(AddresseeRecord.self) { rows.addressees[record.key] = record }

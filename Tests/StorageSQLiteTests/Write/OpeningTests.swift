@@ -37,7 +37,7 @@ struct OpeningTests {
             }
             // As a killed process leaves the files: never closed.
             let copy = directory.appending(path: "copy.sqlite").path
-            for suffix in ["", "-wal"] {
+            for suffix in ["", "-wal", ".keys"] {
                 try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
             }
             let reopened = try SQLiteStore(path: copy)
@@ -69,10 +69,17 @@ struct OpeningTests {
             let server = try SQLiteStore(path: path)
             #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path) }
             let keys = try SQLiteStore(path: path, access: .administration)
-            let key = APIKeyRecord(
+            var key = APIKeyRecord(
                 id: "k1", app: Sample.bundleID, scope: .backend, secretHash: [1, 2, 3], createdAt: Sample.now)
+            key.name = "the shop"
+            key.expiresAt = Sample.now + .seconds(60)
             try await keys.insertKey(key)
             #expect(try await server.key("k1") == key)
+            // A use is written once, and an older one changes nothing.
+            try await server.noteUses(["k1": Sample.now + .seconds(5), "k9": Sample.now])
+            try await server.noteUses(["k1": Sample.now + .seconds(4)])
+            #expect(try await keys.key("k1")?.usedAt == Sample.now + .seconds(5))
+            #expect(try await keys.eraseKeys(overBefore: Sample.now + .seconds(60)) == 0)
             #expect(try await keys.revokeKey("k1", at: Sample.now + .seconds(1)))
             #expect(try await !keys.revokeKey("k1", at: Sample.now + .seconds(2)))
             #expect(try await server.keys().map(\.revokedAt) == [Sample.now + .seconds(1)])

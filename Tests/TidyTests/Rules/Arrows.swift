@@ -16,7 +16,7 @@ enum Arrows {
         ],
         "LiveActivityStorage": ["LiveActivityCore", "APNSModel"],
         "StorageSQLite": [
-            "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB", "GRDBSQLite",
+            "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB", "GRDBSQLite", "Crypto",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
         "APNSClient": nio.union([
@@ -29,8 +29,8 @@ enum Arrows {
         ],
         "LiveActivityServer": [
             "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", "Hummingbird",
-            "HummingbirdCore",
-            "HTTPTypes", "NIOCore", "ServiceLifecycle", "Logging", "CoreMetrics", "Crypto",
+            "HummingbirdCore", "HummingbirdHTTP2", "HTTPTypes", "JWTKit", "NIOCore", "NIOExtras", "NIOHTTP2",
+            "NIOHTTPTypes", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle", "Logging", "CoreMetrics", "Crypto",
             "Foundation", "Synchronization",
         ],
         "APNSSimulator": nio.union([

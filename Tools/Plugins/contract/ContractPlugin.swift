@@ -1,25 +1,57 @@
 import Foundation
 import PackagePlugin
 
-/// `swift package contract`: runs `islet-contract` on the files that are named, or on all of the package's targets.
+/// `swift package contract`: runs `islet-contract` on the files that are named, on those of the targets that
+/// `--target` names (Xcode does, for those that were chosen), or on all of the package but its tests.
 @main
 struct ContractPlugin: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) throws {
-        let files = context.package.targets.compactMap { $0 as? any SourceModuleTarget }.flatMap {
+        let call = Call(arguments)
+        let targets =
+            call.targets.isEmpty
+            ? context.package.targets.filter { ($0 as? any SourceModuleTarget)?.kind != .test }
+            : try context.package.targets(named: call.targets)
+        let files = targets.compactMap { $0 as? any SourceModuleTarget }.flatMap {
             $0.sourceFiles(withSuffix: "swift").map(\.url.path)
         }
-        try Self.run(try context.tool(named: "islet-contract").url, arguments, otherwise: files)
+        try call.run(try context.tool(named: "islet-contract").url, otherwise: files)
+    }
+}
+
+/// What was asked for.
+struct Call {
+    let targets: [String]
+    /// For the tool, as they were given.
+    private let arguments: [String]
+    private let namesFiles: Bool
+    private let isHelp: Bool
+
+    /// The tool's options that are followed by a value.
+    private static let optionsWithValue: Set<String> = ["--type", "--schema", "--check"]
+
+    init(_ given: [String]) {
+        var extractor = ArgumentExtractor(given)
+        targets = extractor.extractOption(named: "target")
+        arguments = extractor.remainingArguments
+        var namesFiles = false
+        var isValue = false
+        for argument in arguments {
+            if isValue {
+                isValue = false
+            } else if Self.optionsWithValue.contains(argument) {
+                isValue = true
+            } else if !argument.hasPrefix("-") {
+                namesFiles = true
+            }
+        }
+        self.namesFiles = namesFiles
+        isHelp = !Set(arguments).isDisjoint(with: ["--help", "-h"])
     }
 
-    /// Options are passed on as they are; without a file among the arguments all of `files` are read.
-    fileprivate static func run(_ tool: URL, _ arguments: [String], otherwise files: [String]) throws {
-        let names = arguments.enumerated().filter { index, argument in
-            !argument.hasPrefix("-") && (index == 0 || !arguments[index - 1].hasPrefix("-"))
-        }
-        let isHelp = arguments.contains("--help") || arguments.contains("-h")
+    func run(_ tool: URL, otherwise files: [String]) throws {
         let process = Process()
         process.executableURL = tool
-        process.arguments = arguments + (names.isEmpty && !isHelp ? files : [])
+        process.arguments = arguments + (namesFiles || isHelp ? [] : files)
         try process.run()
         process.waitUntilExit()
         // SwiftPM names the code, and exits with 1.
@@ -32,10 +64,14 @@ struct ContractPlugin: CommandPlugin {
 
     extension ContractPlugin: XcodeCommandPlugin {
         func performCommand(context: XcodePluginContext, arguments: [String]) throws {
-            let files = context.xcodeProject.targets.flatMap {
+            let call = Call(arguments)
+            let targets = context.xcodeProject.targets.filter {
+                call.targets.isEmpty || call.targets.contains($0.displayName)
+            }
+            let files = targets.flatMap {
                 $0.inputFiles.filter { $0.url.pathExtension == "swift" }.map(\.url.path)
             }
-            try Self.run(try context.tool(named: "islet-contract").url, arguments, otherwise: files)
+            try call.run(try context.tool(named: "islet-contract").url, otherwise: files)
         }
     }
 #endif

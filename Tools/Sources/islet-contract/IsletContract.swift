@@ -40,7 +40,7 @@ struct IsletContract: ParsableCommand {
             let result = try contract()
             result.warnings.forEach { Self.say("\($0)") }
             guard let check else { return print(result.document.prettyText) }
-            try compare(result.document, with: try SourceFiles.json(check))
+            try compare(result.document, with: try SourceFiles.contract(check))
         } catch let error as FileProblem {
             Self.say(error.description)
             throw ExitCode(1)

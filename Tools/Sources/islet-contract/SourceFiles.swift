@@ -41,6 +41,17 @@ enum SourceFiles {
         }
     }
 
+    /// A contract that was made before: of anything else nothing could be said to break.
+    static func contract(_ path: String) throws(FileProblem) -> JSONValue {
+        let value = try json(path)
+        guard value.object?["attributesType"]?.string != nil, value.object?["contentState"]?.object != nil else {
+            throw FileProblem(
+                "\(path) is no contract: `attributesType` and `contentState` are expected, as `islet-contract` writes "
+                    + "them")
+        }
+        return value
+    }
+
     private static func bytes(_ path: String) throws(FileProblem) -> Data {
         guard let handle = FileHandle(forReadingAtPath: path),
             let data = try? handle.read(upToCount: maximumBytes + 1)

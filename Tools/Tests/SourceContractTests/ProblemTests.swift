@@ -43,6 +43,15 @@ struct ProblemTests {
             1, 5, "is left out of CodingKeys and has no default",
             "var a: Int\nvar b = 1\nenum CodingKeys: CodingKey { case b }"),
         Case(2, 24, "the raw value of `a`", "var a: Int\nenum CodingKeys: String, CodingKey { case a = \"\\(1)\" }"),
+        Case(
+            4, 1, "`#if` that cannot be decided",
+            "var a: Int\nvar b = 1\nenum CodingKeys: CodingKey { case a\n#if BETA\ncase b\n#endif\n}"),
+        Case(
+            2, 36, "they have a `stringValue` of their own",
+            "var a: Int\nenum CodingKeys: CodingKey { case a; var stringValue: String { \"x\" } }"),
+        Case(
+            2, 54, "the raw value of `R`",
+            "var a: R\nstruct R: RawRepresentable, Codable { var rawValue: Int; init?(rawValue: Int) { nil } }"),
     ]
 
     @Test(arguments: members) func `what is no guess is an error with its place`(_ given: Case) throws {
@@ -75,6 +84,14 @@ struct ProblemTests {
             protocol P: Decodable {}
             extension P { init(from decoder: Decoder) throws { fatalError() } }
             struct A: ActivityAttributes { struct ContentState: Codable, P { var a: Int } }
+            """
+        ),
+        (
+            "`R` has an `init(from:)` of its own",
+            """
+            struct R: Codable { var a: Int }
+            extension R { init(from decoder: any Decoder) throws { a = 5 } }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: R } }
             """
         ),
         (
@@ -176,6 +193,60 @@ struct ProblemTests {
         let document = try AppSource([Source(name: "A.swift", text: source)]).contract(schemas: schemas).document
         let definitions = document.object?["contentState"]?.object?["$defs"]
         #expect(definitions == ["Money": ["type": "number"], "Own": ["type": "string"]])
+    }
+
+    @Test func `a type that no file declares is what the caller says, wherever it stands`() throws {
+        let source = """
+            extension Coordinate: Codable { init(from decoder: any Decoder) throws { fatalError() } }
+            struct A: ActivityAttributes {
+                struct ContentState: Codable {
+                    var a: Money
+                    var b: Money?
+                    var c: [Shop.Unit]
+                    var d: Shop.Price
+                    var e: Coordinate
+                }
+            }
+            """
+        let schemas: [String: JSONValue] = [
+            "Money": ["type": "string", "enum": ["EUR", "USD"]], "Shop.Unit": ["type": "integer"],
+            "Price": ["type": "number"], "Coordinate": ["type": "array"],
+        ]
+        let document = try AppSource([Source(name: "A.swift", text: source)]).contract(schemas: schemas).document
+        let state = document.object?["contentState"]?.object
+        let properties = state?["properties"]?.object
+        #expect(properties?["a"] == ["$ref": "#/$defs/Money"])
+        #expect(properties?["b"] == ["anyOf": [["$ref": "#/$defs/Money"], ["type": "null"]]])
+        #expect(properties?["c"] == ["type": "array", "items": ["$ref": "#/$defs/Shop.Unit"]])
+        #expect(properties?["d"] == ["$ref": "#/$defs/Price"] && properties?["e"] == ["$ref": "#/$defs/Coordinate"])
+        for (name, schema) in schemas { #expect(state?["$defs"]?.object?[name] == schema) }
+        #expect(state?["required"] == ["a", "c", "d", "e"])
+    }
+
+    @Test func `a name is looked up where it is written, and generic types around a type keep their order`() throws {
+        let source = """
+            enum Box {
+                struct Inner: Codable { var text: String }
+                typealias Item = Inner
+            }
+            struct Outer<T: Codable> {
+                struct Middle<U: Codable> { struct Inside: Codable { var first: T; var second: U } }
+            }
+            struct A: ActivityAttributes {
+                struct ContentState: Codable {
+                    struct Inner: Codable { var number: Int }
+                    var a: Box.Item
+                    var b: Outer<Int>.Middle<String>.Inside
+                    var c = 5 as? Int
+                }
+            }
+            """
+        let document = try AppSource([Source(name: "A.swift", text: source)]).contract().document
+        let state = document.object?["contentState"]?.object
+        #expect(state?["$defs"]?.object?["Inner"]?.object?["required"] == ["text"])
+        let inside = state?["$defs"]?.object?.first { $0.key.hasPrefix("Inside") }?.value.object?["properties"]?.object
+        #expect(inside?["first"]?.object?["type"] == "integer" && inside?["second"]?.object?["type"] == "string")
+        #expect(state?["required"] == ["a", "b"])
     }
 
     @Test func `what may be otherwise than it looks is a warning`() throws {

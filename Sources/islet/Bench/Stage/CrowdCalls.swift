@@ -31,6 +31,12 @@ struct CrowdCalls: Sendable {
         Totals(try await control.call(.GET, Self.path).object ?? [:])
     }
 
+    /// How many members hold a state.
+    func members(holding state: String) async throws -> Int {
+        let path = Self.path + "?state=" + JSONCaller.segment(state)
+        return try await control.call(.GET, path).object?["holding"]?.array?.first?.object?["members"]?.int ?? 0
+    }
+
     /// Waits until so many members hold a state.
     func wait(for state: String, members: Int) async throws {
         let body: JSONValue = [

@@ -19,6 +19,10 @@ struct EmojiRangersPlay: Play {
                 keys: ["activityIDAttribute: /adventureID"],
                 policy: [
                     #"startAlert: {title: {locKey: "An adventure begins!"}, body: "Your party waits for you"}"#
+                ],
+                view: [
+                    #"title: "{/place}""#, #"subtitle: "{/eventDescription}""#, #"progress: /currentHealthLevel"#,
+                    #"image: shield"#,
                 ])
         ])
 

@@ -10,11 +10,6 @@ struct ExampleApp: Sendable {
     /// The Swift names of its types.
     var swiftNames: [String] { types.map(\.installed.name) }
 
-    /// The API's name of each type by its Swift name: what the app's backend calls them.
-    var names: [String: String] {
-        Dictionary(types.map { ($0.installed.name, $0.name) }, uniquingKeysWith: { first, _ in first })
-    }
-
     /// Writes the files that its configuration names, beside it.
     func writeContracts(into folder: URL) throws {
         for type in types {
@@ -36,6 +31,9 @@ struct ExampleApp: Sendable {
             lines.append("        policy:")
             lines.append("          startGrace: \(startGrace)")
             lines += type.policy.map { "          " + $0 }
+            guard !type.view.isEmpty else { continue }
+            lines.append("        view:")
+            lines += type.view.map { "          " + $0 }
         }
         return lines.joined(separator: "\n")
     }
@@ -53,6 +51,8 @@ struct ExampleType: Sendable {
     var keys: [String] = []
     /// Lines of YAML of its policy, without `startGrace`.
     var policy: [String] = []
+    /// Lines of YAML of how the console draws it.
+    var view: [String] = []
 
     /// The type as the app on a phone knows it, with the names that its server has for it.
     var onPhones: InstalledActivityType {

@@ -16,7 +16,8 @@ struct FocusTimerPlay: Play {
                 name: "FocusTimer", installed: InstalledActivityType(FocusTimerAttributes.self),
                 contract: FocusTimerAttributes.contract,
                 keys: ["activityIDAttribute: /sessionID"],
-                policy: [#"startAlert: {title: "Focus", body: "Your timer runs"}"#])
+                policy: [#"startAlert: {title: "Focus", body: "Your timer runs"}"#],
+                view: [#"title: "{/title}""#, #"subtitle: "Focus""#, #"image: timer"#])
         ])
 
     /// How long the pauses of the play are.
@@ -67,7 +68,7 @@ struct FocusTimerPlay: Play {
 
     /// The app starts the card on its own phone, and hands its token to the functions.
     private func startLocally(_ session: FocusSession, _ functions: FocusFunctions, _ stage: PlayStage) async throws {
-        let answer = try await stage.act(
+        try await stage.act(
             "startLocally", on: "anna",
             [
                 "attributesType": "FocusTimerAttributes",
@@ -77,9 +78,8 @@ struct FocusTimerPlay: Play {
                 "contentState": try JSONValue(encoding: session.state), "activity": "focus-1",
             ])
         try await stage.registers("anna")
-        let localID = answer.object?["localID"]?.string ?? ""
-        let tokens = try await stage.control.call(.GET, "/v1/phones/anna/tokens").object
-        guard let token = tokens?["update"]?.object?[localID]?.string else {
+        let tokens = try await stage.control.call(.GET, "/v1/phones/anna/tokens").object?["update"]?.object ?? [:]
+        guard let localID = tokens.keys.first, let token = tokens[localID]?.string else {
             throw DemoFailure("the card has no token")
         }
         try await functions.register(.init(device: "anna", localID: localID, token: token), of: "1", as: "anna")

@@ -17,7 +17,8 @@ struct NextUpPlay: Play {
             ExampleType(
                 name: "NextUp", installed: InstalledActivityType(NextUpAttributes.self),
                 contract: NextUpAttributes.contract,
-                policy: [#"startAlert: {title: "Next up", body: "Your focus for today"}"#])
+                policy: [#"startAlert: {title: "Next up", body: "Your focus for today"}"#],
+                view: [#"title: "{/title}""#, #"subtitle: "{/goal}, {/remaining} to go""#, #"image: star"#])
         ])
 
     private static let person = "anna"

@@ -17,7 +17,11 @@ struct OrderPlay: Play {
                 name: "OrderTracking", installed: InstalledActivityType(OrderTrackingAttributes.self),
                 contract: OrderTrackingAttributes.contract,
                 keys: ["activityIDAttribute: /orderId"],
-                policy: [#"startAlert: {title: "Your order", body: "Follow it here"}"#])
+                policy: [#"startAlert: {title: "Your order", body: "Follow it here"}"#],
+                view: [
+                    #"title: "{/restaurant}""#, #"subtitle: "{/status}, {/eta|a few} min""#, "progress: /progress",
+                    "image: bicycle",
+                ])
         ])
 
     private let order = Shop.Order(id: "1042", restaurant: "Da Mario", people: ["alice", "bob", "carol", "dave"])

@@ -21,7 +21,8 @@ struct PagerPlay: Play {
                 policy: [
                     #"startAlert: {title: "{/sender|Message}", body: "{/message}"}"#,
                     #"fallback: {title: "{/sender|Message}", body: "{/message}", sound: default}"#,
-                ])
+                ],
+                view: [#"title: "{/sender|Message}""#, #"subtitle: "{/message}""#, #"image: bell"#])
         ])
 
     /// Who has a phone that cannot show a card, what is special about it, and how the simulator makes it.

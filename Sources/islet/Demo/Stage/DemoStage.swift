@@ -12,6 +12,7 @@ final class DemoStage: Sendable {
     let isletAddress: String
     let key: String
     private let executable: URL
+    private let surroundings: Surroundings
     /// The one that runs now: a crash puts another in its place.
     private let server: Mutex<ChildProcess>
 
@@ -21,12 +22,23 @@ final class DemoStage: Sendable {
     private let app: ExampleApp
     private static let startLimit = Duration.seconds(20)
 
+    /// What a server finds around it that this process does not have.
+    struct Surroundings: Sendable {
+        /// A command that starts the one that follows it.
+        var command: [String] = []
+        var environment: [String: String] = [:]
+    }
+
     /// Starts both in a directory of their own. When something fails, none of them goes on.
-    init(directory: URL, startGrace: String, executable: URL, play: any Play = OrderPlay()) async throws {
+    init(
+        directory: URL, startGrace: String, executable: URL, play: any Play = OrderPlay(),
+        surroundings: Surroundings = Surroundings()
+    ) async throws {
         let system = type(of: play)
         app = system.app
         self.directory = directory
         self.executable = executable
+        self.surroundings = surroundings
         let port = try Self.freePort()
         isletAddress = "http://127.0.0.1:\(port)"
         let keyFile = directory.appendingPathComponent("api-key")
@@ -39,12 +51,12 @@ final class DemoStage: Sendable {
         self.simulator = simulator
         do {
             let ports = try JSONValue(parsing: try await simulator.firstLine(within: Self.startLimit)).object ?? [:]
-            let key = try await Self.makeKey(executable, directory, app: app.bundleID, keyFile)
+            let key = try await Self.makeKey(executable, directory, app: app.bundleID, keyFile, surroundings)
             control = JSONCaller(ports["control"]?.string ?? "")
             self.key = key
             islet = JSONCaller(isletAddress) { key }
             try await play.prepare(in: directory)
-            server = Mutex(try await Self.startServer(executable, directory, within: Self.startLimit))
+            server = Mutex(try await Self.startServer(executable, directory, surroundings, within: Self.startLimit))
         } catch {
             await simulator.stop()
             throw error
@@ -52,13 +64,14 @@ final class DemoStage: Sendable {
     }
 
     private static func makeKey(
-        _ executable: URL, _ directory: URL, app: String, _ file: URL
+        _ executable: URL, _ directory: URL, app: String, _ file: URL, _ surroundings: Surroundings
     ) async throws -> String {
         let config = directory.appendingPathComponent("islet.yaml").path
+        let command = surroundings.starting(
+            executable, ["keys", "create", "--config", config, "--app", app, "--scope", "backend"])
         let maker = try ChildProcess(
-            "key maker", executable: executable,
-            arguments: ["keys", "create", "--config", config, "--app", app, "--scope", "backend"],
-            log: directory.appendingPathComponent("keys.log"))
+            "key maker", executable: command.executable, arguments: command.arguments,
+            environment: surroundings.environment, log: directory.appendingPathComponent("keys.log"))
         let key = try await maker.firstLine(within: Self.startLimit)
         guard try await maker.exitCode(within: Self.startLimit) == 0 else { throw DemoFailure("no key was made") }
         guard
@@ -69,13 +82,15 @@ final class DemoStage: Sendable {
     }
 
     private static func startServer(
-        _ executable: URL, _ directory: URL, _ environment: [String: String] = [:],
+        _ executable: URL, _ directory: URL, _ surroundings: Surroundings, _ environment: [String: String] = [:],
         within limit: Duration
     ) async throws -> ChildProcess {
+        let command = surroundings.starting(
+            executable, ["serve", "--config", directory.appendingPathComponent("islet.yaml").path])
         let server = try ChildProcess(
-            "server", executable: executable,
-            arguments: ["serve", "--config", directory.appendingPathComponent("islet.yaml").path],
-            environment: environment, log: directory.appendingPathComponent("server.log"))
+            "server", executable: command.executable, arguments: command.arguments,
+            environment: surroundings.environment.merging(environment) { $1 },
+            log: directory.appendingPathComponent("server.log"))
         do {
             _ = try await server.firstLine(within: limit)
         } catch {
@@ -89,10 +104,15 @@ final class DemoStage: Sendable {
     ///
     /// - Parameter environment: What the new one finds in its environment besides.
     func crashServer(environment: [String: String] = [:]) async throws {
+        try await killServer()
+        try await startServer(environment, within: Self.startLimit)
+    }
+
+    /// Kills the server without a last word.
+    func killServer() async throws {
         let old = server.withLock(\.self)
         old.kill()
         _ = try await old.exitCode(within: Self.startLimit)
-        try await startServer(environment, within: Self.startLimit)
     }
 
     var isServerRunning: Bool { server.withLock(\.self).isRunning }
@@ -104,7 +124,7 @@ final class DemoStage: Sendable {
 
     /// Starts another server on the same database.
     func startServer(_ environment: [String: String] = [:], within limit: Duration) async throws {
-        let new = try await Self.startServer(executable, directory, environment, within: limit)
+        let new = try await Self.startServer(executable, directory, surroundings, environment, within: limit)
         server.withLock { $0 = new }
     }
 
@@ -164,5 +184,12 @@ final class DemoStage: Sendable {
     /// Every report of a phone has reached the server.
     func hasReported(_ phone: String) async throws -> Bool {
         try await lockScreen(of: phone)["waitingReports"]?.int == 0
+    }
+}
+
+extension DemoStage.Surroundings {
+    func starting(_ executable: URL, _ arguments: [String]) -> (executable: URL, arguments: [String]) {
+        guard let first = command.first else { return (executable, arguments) }
+        return (URL(fileURLWithPath: first), command.dropFirst() + [executable.path] + arguments)
     }
 }

@@ -6,6 +6,7 @@ struct SchemaWriter {
     private let root: Instance
     private var names: [Instance: String] = [:]
     private var taken: Set<String> = []
+    private var given: [String: String] = [:]
     private var waiting: [Instance] = []
 
     private init(_ source: ContractSource, _ root: Instance) {
@@ -24,6 +25,7 @@ struct SchemaWriter {
             guard let name = writer.names[next] else { continue }
             definitions[name] = writer.definition(of: next)
         }
+        for (type, name) in writer.given { definitions[name] = source.schemas[type] }
         if !definitions.isEmpty { top["$defs"] = .object(definitions) }
         return .object(top)
     }
@@ -37,6 +39,15 @@ struct SchemaWriter {
         names[instance] = name
         taken.insert(name)
         waiting.append(instance)
+        return ["$ref": .string("#/$defs/\(name)")]
+    }
+
+    private mutating func reference(toGiven type: String) -> JSONValue {
+        if let name = given[type] { return ["$ref": .string("#/$defs/\(name)")] }
+        let plain = Self.plain(type)
+        let name = taken.contains(plain) ? "\(plain)-given" : plain
+        given[type] = name
+        taken.insert(name)
         return ["$ref": .string("#/$defs/\(name)")]
     }
 
@@ -70,6 +81,7 @@ struct SchemaWriter {
         case .dictionary(let key, let value): "Dictionary-\(words(key))-\(words(value))"
         case .range(let name, let inner): "\(name)-\(words(inner))"
         case .sequence(let shapes): shapes.map(words).joined(separator: "-")
+        case .given(let name): name
         case .named(let instance):
             ([source.index.all[instance.declaration].name] + instance.arguments.map(words)).joined(separator: "-")
         }
@@ -135,6 +147,7 @@ struct SchemaWriter {
             for shape in shapes { items.append(schema(of: shape)) }
             return ["type": "array", "minItems": .number(JSONNumber(items.count)), "prefixItems": .array(items)]
         case .named(let instance): return reference(to: instance)
+        case .given(let name): return reference(toGiven: name)
         }
     }
 

@@ -13,6 +13,8 @@ indirect enum Shape: Hashable, Sendable {
     case sequence([Shape])
     /// A type of these files.
     case named(Instance)
+    /// A type from elsewhere, of which the caller says what it is decoded from.
+    case given(String)
 
     var isOptional: Bool {
         if case .optional = self { return true }

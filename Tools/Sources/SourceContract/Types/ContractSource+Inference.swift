@@ -129,7 +129,7 @@ extension ContractSource {
             guard let property = staticProperty(name, of: instance) else { return nil }
             if let type = property.typeAnnotation?.type { return try? resolve(type, self.scope(of: instance)) }
             return property.initializer.flatMap { infer($0.value, self.scope(of: instance)) }
-        case .array, .set, .dictionary, .range: return nil
+        case .array, .set, .dictionary, .range, .given: return nil
         }
     }
 

@@ -85,7 +85,13 @@ extension ContractSource {
             }
             return Resolved(shape)
         }
+        if let given = given(name) { return given }
         throw TypeProblem(node, StandardTypes.notCodable.contains(name) ? .notDecodable(name) : .unknownType(name))
+    }
+
+    /// A type from elsewhere, where the caller says what it takes.
+    private func given(_ name: String) -> Resolved? {
+        schemas[name].map { _ in Resolved(.given(name)) }
     }
 
     private func dictionary(_ shapes: [Shape], _ node: TypeSyntax) throws(TypeProblem) -> Resolved {
@@ -139,9 +145,11 @@ extension ContractSource {
         _ type: MemberTypeSyntax, _ arguments: [Resolved], _ scope: Scope
     ) throws(TypeProblem) -> Resolved {
         let name = type.name.plainText
+        if let given = given(type.trimmedDescription) { return given }
         let base = (index.top[type.baseType.trimmedDescription] ?? []).first { index.all[$0].kind == .foreign }
         let ids = base.flatMap { index.all[$0].children[name] } ?? index.top[name] ?? []
         guard let found = try choose(ids, name, type, scope) else {
+            if let given = given(name) { return given }
             throw TypeProblem(type, .unknownType(type.trimmedDescription))
         }
         return try use(found, arguments, TypeSyntax(type), scope)

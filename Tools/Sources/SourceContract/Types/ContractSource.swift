@@ -57,7 +57,7 @@ struct ContractSource {
 
     private func depth(_ shape: Shape) -> Int {
         switch shape {
-        case .scalar: 0
+        case .scalar, .given: 0
         case .optional(let inner), .array(let inner), .set(let inner), .range(_, let inner): 1 + depth(inner)
         case .dictionary(let key, let value): 1 + max(depth(key), depth(value))
         case .sequence(let shapes): 1 + (shapes.map(depth).max() ?? 0)
@@ -67,7 +67,7 @@ struct ContractSource {
 
     private func instances(in shape: Shape) -> [Instance] {
         switch shape {
-        case .scalar: []
+        case .scalar, .given: []
         case .optional(let inner), .array(let inner), .set(let inner), .range(_, let inner): instances(in: inner)
         case .dictionary(let key, let value): instances(in: key) + instances(in: value)
         case .sequence(let shapes): shapes.flatMap(instances)

@@ -1,0 +1,175 @@
+import APNSModel
+import NIOCore
+
+/// A header block that was decoded before, by its bytes: pure.
+///
+/// Answers of one kind differ in their `apns-id` at most, so the block is kept in two pieces around that value. Only a
+/// block is kept that neither looks into the dynamic table nor changes it: made of entries of the static table and of
+/// literals without indexing (RFC 7541 sections 6.1, 6.2.2, 6.2.3). Whatever came in between, it means the same again.
+/// Everything else, and every value that is not plainly an id, is left to the decoder.
+struct KnownAnswer {
+    /// The last entry of the static table (RFC 7541 appendix A).
+    private static let lastStaticIndex = 61
+
+    /// The bytes before the length of the id's value, or all of them.
+    private let head: ByteBuffer
+    /// The bytes behind the id's value; `nil` for a block without an id.
+    private let tail: ByteBuffer?
+    private let answer: AnswerHeaders
+
+    /// - Parameters:
+    ///   - block: What was decoded without an error.
+    ///   - idField: Which of its fields is `apns-id`, if there is one.
+    init?(_ block: ByteBuffer, _ answer: AnswerHeaders, idField: Int?) {
+        guard let value = Self.value(ofField: idField, in: block) else { return nil }
+        // Copies: a slice would keep what was read from the socket.
+        let bytes = block.readableBytesView
+        head = ByteBuffer(bytes: bytes[..<value.lowerBound])
+        tail = idField == nil ? nil : ByteBuffer(bytes: bytes[value.upperBound...])
+        self.answer = answer
+    }
+
+    /// What the block says, if it is this one but for the id.
+    func answer(for block: ByteBuffer) -> AnswerHeaders? {
+        guard let tail else { return block == head ? answer : nil }
+        let valueLength = block.readableBytes - head.readableBytes - tail.readableBytes
+        let start = block.readerIndex
+        guard valueLength > 1, block.getSlice(at: start, length: head.readableBytes) == head,
+            block.getSlice(at: start + head.readableBytes + valueLength, length: tail.readableBytes) == tail,
+            let id = block.withUnsafeReadableBytes({ bytes in
+                PushID(encoded: UnsafeRawBufferPointer(rebasing: bytes[head.readableBytes...].prefix(valueLength)))
+            })
+        else { return nil }
+        var answer = answer
+        answer.id = id
+        return answer
+    }
+
+    /// Where the value of a field lies, with its length, or the end of the block if none is asked for; `nil` when the
+    /// block depends on the dynamic table or changes it.
+    private static func value(ofField wanted: Int?, in block: ByteBuffer) -> Range<Int>? {
+        var block = block
+        var field = 0
+        var found: Range<Int>?
+        while let first = block.getInteger(at: block.readerIndex, as: UInt8.self) {
+            let isLiteral = first & 0xE0 == 0
+            guard isLiteral || first & 0x80 != 0,
+                let index = block.readHPACKInteger(prefix: isLiteral ? 4 : 7), index <= lastStaticIndex
+            else { return nil }
+            if isLiteral {
+                if index == 0 { guard block.skipHPACKString() else { return nil } }
+                let start = block.readerIndex
+                guard block.skipHPACKString() else { return nil }
+                if field == wanted { found = start..<block.readerIndex }
+            }
+            field += 1
+        }
+        return wanted == nil ? block.readerIndex..<block.readerIndex : found
+    }
+}
+
+extension ByteBuffer {
+    /// RFC 7541 section 5.1, as far as a header block of ours can need it.
+    fileprivate mutating func readHPACKInteger(prefix: Int) -> Int? {
+        guard let first = readInteger(as: UInt8.self) else { return nil }
+        let most = 1 << prefix - 1
+        var value = Int(first) & most
+        guard value == most else { return value }
+        for shift in stride(from: 0, through: 14, by: 7) {
+            guard let next = readInteger(as: UInt8.self) else { return nil }
+            value += Int(next & 127) << shift
+            if next & 128 == 0 { return value }
+        }
+        return nil
+    }
+
+    /// RFC 7541 section 5.2.
+    fileprivate mutating func skipHPACKString() -> Bool {
+        guard let length = readHPACKInteger(prefix: 7), length <= readableBytes else { return false }
+        moveReaderIndex(forwardBy: length)
+        return true
+    }
+}
+
+extension PushID {
+    /// The id in a string of HPACK, which begins with its length: plain or by Huffman's code (RFC 7541 section 5.2).
+    /// `nil` for every other string.
+    fileprivate init?(encoded bytes: UnsafeRawBufferPointer) {
+        guard let first = bytes.first, first & 127 < 127, Int(first & 127) == bytes.count - 1 else { return nil }
+        let value = UnsafeRawBufferPointer(rebasing: bytes[1...])
+        if first & 128 == 0 { self.init(ascii: value) } else { self.init(huffman: value) }
+    }
+
+    /// From the 36 characters of a UUID.
+    init?(ascii bytes: some Collection<UInt8>) {
+        var words: (UInt64, UInt64) = (0, 0)
+        var offset = 0
+        for byte in bytes {
+            defer { offset += 1 }
+            if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            let digit: UInt8
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            if offset < 18 { words.0 = words.0 << 4 | UInt64(digit) } else { words.1 = words.1 << 4 | UInt64(digit) }
+        }
+        guard offset == 36 else { return nil }
+        self.init(high: words.0, low: words.1)
+    }
+
+    private init?(huffman bytes: some Collection<UInt8>) {
+        let symbols = HuffmanDigits.symbols
+        var rest = bytes.makeIterator()
+        // The next bits are the lowest of the window; behind the end come ones, as RFC 7541 section 5.2 pads.
+        var (window, bits, beyond): (UInt64, Int, Int) = (0, 0, 0)
+        var words: (UInt64, UInt64) = (0, 0)
+        for offset in 0..<36 {
+            if bits < 7 {
+                let next = rest.next()
+                if next == nil { beyond += 8 }
+                window = window << 8 | UInt64(next ?? 0xFF)
+                bits += 8
+            }
+            let symbol = symbols[Int(truncatingIfNeeded: window >> UInt64(bits - 7)) & 127]
+            bits -= Int(symbol >> 5)
+            let digit = symbol & 31
+            let isHyphen = offset == 8 || offset == 13 || offset == 18 || offset == 23
+            guard symbol != 0, isHyphen == (digit == HuffmanDigits.hyphen) else { return nil }
+            if isHyphen { continue }
+            if offset < 18 { words.0 = words.0 << 4 | UInt64(digit) } else { words.1 = words.1 << 4 | UInt64(digit) }
+        }
+        let padding = bits - beyond
+        guard rest.next() == nil, (0..<8).contains(padding),
+            window & (1 << UInt64(bits) - 1) == 1 << UInt64(bits) - 1
+        else { return nil }
+        self.init(high: words.0, low: words.1)
+    }
+}
+
+/// The symbols of an id in RFC 7541 appendix B: none has more than 7 bits.
+private enum HuffmanDigits {
+    static let hyphen: UInt8 = 16
+
+    private static let codes: [(code: Int, length: Int, digit: UInt8)] = [
+        (0x0, 5, 0), (0x1, 5, 1), (0x2, 5, 2), (0x19, 6, 3), (0x1A, 6, 4), (0x1B, 6, 5), (0x1C, 6, 6), (0x1D, 6, 7),
+        (0x1E, 6, 8), (0x1F, 6, 9), (0x16, 6, hyphen),
+        (0x3, 5, 10), (0x23, 6, 11), (0x4, 5, 12), (0x24, 6, 13), (0x5, 5, 14), (0x25, 6, 15),
+        (0x21, 6, 10), (0x5D, 7, 11), (0x5E, 7, 12), (0x5F, 7, 13), (0x60, 7, 14), (0x61, 7, 15),
+    ]
+
+    /// By the next 7 bits: the length of the symbol in the upper 3 bits, the digit in the lower 5; 0 for any other.
+    static let symbols: [UInt8] = {
+        var symbols = [UInt8](repeating: 0, count: 128)
+        for (code, length, digit) in codes {
+            let first = code << (7 - length)
+            for index in first..<first + 1 << (7 - length) { symbols[index] = UInt8(length) << 5 | digit }
+        }
+        return symbols
+    }()
+}

@@ -1,0 +1,107 @@
+import APNSModel
+import JSONText
+
+/// Which activity a card is, and whether its phone has a part in it.
+extension CardIntake {
+    // MARK: - Whose card is it?
+
+    /// A phone's own word lets its person in on an activity only where they belong. What it says otherwise is kept for
+    /// a day, in case they are named, and nothing is done with it until then.
+    func admit(
+        _ instance: inout InstanceRecord, to activity: ActivityRecord, _ draft: inout Draft
+    ) throws(Refusal) {
+        let isKnown = draft.snapshot.instances[.init(activity.number, device.key)] != nil
+        guard !isKnown || instance.awaitsUntil != nil else { return }
+        if belongs(to: activity, draft) {
+            guard instance.awaitsUntil != nil else { return }
+            instance.awaitsUntil = nil
+            instance.isWanted = device.signedOutAt == nil
+            return
+        }
+        if !isKnown {
+            let waiting = draft.phones(on: device.key).count { key in
+                draft.snapshot.instances[key]?.awaitsUntil.map { now < $0 } ?? false
+            }
+            guard waiting < Self.maximumAwaiting else { throw .tooManyAwaiting(limit: Self.maximumAwaiting) }
+        }
+        instance.isWanted = false
+        instance.awaitsUntil = now + Self.awaiting
+    }
+
+    private func belongs(to activity: ActivityRecord, _ draft: Draft) -> Bool {
+        guard reporter != .backend else { return true }
+        if let type = app.types[activity.type] {
+            if type.policy.join == .open { return true }
+            if type.isProvided, activity.id == providedID(type) { return true }
+        }
+        return draft.snapshot.members[activity.number]?.contains(device.user) == true
+    }
+
+    // MARK: - Which activity is this card?
+
+    /// The one whose card this is known to be, or that it names; `nil`: neither is known, or the phone may not know of
+    /// it.
+    func knownActivity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord? {
+        let phones = draft.phones(on: device.key)
+        if let known = phones.first(where: { draft.snapshot.instances[$0]?.localID == report.localID }),
+            let activity = draft.snapshot.activities[known.activity]
+        {
+            return activity
+        }
+        guard let named = report.namedActivity else { return nil }
+        for spelling in ActivityTag.spellings(of: named) {
+            guard let known = draft.activity(app.bundleID, spelling) else { continue }
+            if known.type == report.type.name { return known }
+            guard belongs(to: known, draft) else { return nil }
+            throw .typeDiffers(named, is: known.type)
+        }
+        return nil
+    }
+
+    /// `nil`: one that the phone may not know of, so that nothing is said or kept.
+    func activity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord? {
+        if let known = try knownActivity(of: report, &draft) { return known }
+        if let named = report.namedActivity {
+            let isThere = ActivityTag.spellings(of: named).contains { draft.activity(app.bundleID, $0) != nil }
+            return isThere ? nil : announce(named, report, &draft)
+        }
+        let phones = draft.phones(on: device.key)
+        // Starts whose card nobody has reported yet, matched by what the card carries.
+        if let attributes = report.attributes {
+            let comparison = ReportComparison(report.type, build: device.build)
+            let digest = comparison.digest(ofAttributes: attributes)
+            let open = phones.filter { key in
+                draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
+                    && draft.snapshot.activities[key.activity]?.type == report.type.name
+                    && draft.snapshot.contents[key.activity].map(comparison.attributesDigest) == digest
+            }
+            if open.count == 1, let key = open.first, let activity = draft.snapshot.activities[key.activity] {
+                return activity
+            }
+        }
+        guard let provided = providedID(report.type) else { throw .activityNotNamed }
+        return draft.activity(app.bundleID, provided) ?? announce(provided, report, &draft)
+    }
+
+    /// The one activity that a provider-driven type has on this device.
+    func providedID(_ type: ActivityType) -> ActivityID? {
+        guard type.isProvided else { return nil }
+        return ProvidedActivity.id(type: type.name, user: device.userID, device: device.id)
+    }
+
+    /// A card of an activity that the backend has not spoken of yet: kept, so that its token is there when it does.
+    private func announce(_ id: ActivityID, _ report: CardReport, _ draft: inout Draft) -> ActivityRecord {
+        var activity = ActivityRecord(
+            number: draft.takeActivityNumber(), app: app.bundleID, id: id, type: report.type.name, at: now)
+        activity.phase = .announced
+        draft.put(activity)
+        // A person's phone does not say what the cards of others are to be started with.
+        guard reporter == .backend || id == providedID(report.type) else { return activity }
+        let attributes = report.attributes ?? [:]
+        draft.put(
+            ContentRecord(
+                activity: activity.number, revision: 0, state: .empty, digest: 0, attributes: EncodedObject(attributes),
+                attributesDigest: ContentDigest.of(attributes: attributes, report.type.contract)))
+        return activity
+    }
+}

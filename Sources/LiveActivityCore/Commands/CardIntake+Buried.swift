@@ -1,0 +1,96 @@
+import APNSModel
+
+// Reports of a card that counts as over.
+extension CardIntake {
+    /// Only APNs's word about a token spoke for its end, and the phone has the card with another token: iOS had
+    /// replaced the one, and the app had not come to say so.
+    func isAliveAfterAll(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
+        guard let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)],
+            instance.localID == report.localID
+        else { return isFoundAgain(report, tombstone, draft) }
+        // It was found alive before.
+        if instance.state.mayHaveCard { return true }
+        guard report.state.isRunning, tombstone.state != .dismissed, instance.state == tombstone.state,
+            instance.last?.reason.code == .tokenInactive, let token = report.token
+        else { return false }
+        return draft.snapshot.owners[TokenValue(token)]?.deadAt == nil
+    }
+
+    /// The person was taken in again meanwhile, and no card was started since: this one is it. Where we ended it, a
+    /// token that nobody has seen before says that the end went to another one.
+    func isFoundAgain(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
+        guard report.state.isRunning, tombstone.state != .dismissed, let token = report.token else { return false }
+        let owner = draft.snapshot.owners[TokenValue(token)]
+        guard tombstone.state == .gone ? owner?.deadAt == nil : owner == nil,
+            let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)]
+        else { return false }
+        return instance.state == .absent && instance.localID == nil && instance.isWanted
+    }
+
+    /// The phone shows a card that counts as over: its end got lost, or went to a token that iOS had replaced. It is
+    /// ended by the token that the phone names, before anything else is sent there: nobody would come back to it.
+    ///
+    /// Only an inventory tells: a card's report may be one that the network kept back until after the end.
+    func endStray(
+        _ report: CardReport, _ number: ActivityNumber, _ state: InstanceRecord.State, _ draft: inout Draft
+    ) {
+        let key = Snapshot.PhoneKey(number, device.key)
+        guard isInventory, report.state.isRunning, state != .dismissed, let token = report.token,
+            var instance = draft.snapshot.instances[key], instance.awaitsUntil == nil,
+            // While a renewal goes on, or an end, its card has the row to itself.
+            !instance.isRenewing, instance.state != .ending
+        else { return }
+        let value = TokenValue(token)
+        let known = draft.snapshot.owners[value]
+        guard known?.deadAt == nil, known.map({ ($0.activity, $0.device) == (number, device.key) }) ?? true else {
+            return
+        }
+        let start = draft.snapshot.deviceTokens[.init(device.key, .pushToStart, report.type.name)]
+        if var record = draft.snapshot.updateTokens[key] {
+            guard record.predecessor == nil, record.value != value else { return }
+            record.predecessor = value
+            draft.put(record)
+        } else {
+            let environment = device.environment ?? start?.environment ?? app.defaultEnvironment
+            draft.put(.placeholder(for: value, of: instance, environment, at: now))
+        }
+        if known == nil {
+            draft.put(
+                TokenOwnerRecord(
+                    value: value, kind: .update, device: device.key, activity: number, firstSeenAt: now))
+        }
+        // A card that takes the place of another is looked at until that one is ended.
+        instance.isRenewing = instance.state == .live
+        draft.put(instance)
+        Lanes.review(key, app.types[report.type.name], now: now, &draft)
+    }
+
+    /// The end of an earlier run's card was accepted, and the phone shows the card all the same: it is ended again. No
+    /// repeat of the end would come to it any more, since the row is the next run's by now.
+    func isEndLost(_ report: CardReport, _ instance: InstanceRecord) -> Bool {
+        isInventory && report.state.isRunning && instance.state == .ending && instance.localID == report.localID
+    }
+
+    /// The phone says itself what APNs's word about a token had made likely.
+    func confirmGone(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: inout Draft) {
+        let key = Snapshot.PhoneKey(tombstone.activity, device.key)
+        guard var instance = draft.snapshot.instances[key], instance.isGoneByTokenAlone,
+            instance.localID == report.localID
+        else { return }
+        if report.state == .dismissed { instance.state = .dismissed }
+        instance.localID = nil
+        draft.put(instance)
+        Lanes.review(key, app.types[report.type.name], now: now, &draft)
+    }
+}
+
+extension Draft {
+    /// The card is over, and its token with it; one that it took the place of is still to be ended.
+    mutating func dropUpdateToken(of instance: InstanceRecord, at now: UnixTime) {
+        let key = Snapshot.PhoneKey(instance.activity, instance.device)
+        guard let old = snapshot.updateTokens[key] else { return }
+        removeUpdateToken(key)
+        guard let predecessor = old.predecessor else { return }
+        put(.placeholder(for: predecessor, of: instance, old.environment, at: now))
+    }
+}

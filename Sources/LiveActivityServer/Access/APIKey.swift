@@ -1,0 +1,69 @@
+package import APNSModel
+package import LiveActivityStorage
+
+/// An API key in the clear: `islet_`, 12 characters by which it is found, `_`, 43 characters that prove it.
+///
+/// It is shown once, when it is made. Printing it shows its public half.
+package struct APIKey: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    package static let prefix = "islet_"
+    static let idLength = 12
+
+    /// The public half.
+    package let id: String
+    private let secret: CallerSecret
+
+    /// The key as its holder sends it. Never log it.
+    package var text: String { "\(Self.prefix)\(id)_\(secret.text)" }
+
+    /// A key from a text; `nil` when it does not have the form.
+    package init?(_ text: String) {
+        guard text.hasPrefix(Self.prefix) else { return nil }
+        let rest = text.dropFirst(Self.prefix.count)
+        let id = rest.prefix(Self.idLength)
+        let after = rest.dropFirst(Self.idLength)
+        guard id.utf8.count == Self.idLength, id.utf8.allSatisfy(Base62.alphabet.contains), after.hasPrefix("_"),
+            let secret = CallerSecret(after.dropFirst())
+        else { return nil }
+        self.id = String(id)
+        self.secret = secret
+    }
+
+    /// A new key from these dice; give `SystemRandomNumberGenerator` outside tests.
+    package init(using dice: inout some RandomNumberGenerator) {
+        id = String(
+            decoding: (0..<Self.idLength).map { _ in Base62.alphabet[Int.random(in: 0..<62, using: &dice)] },
+            as: UTF8.self)
+        secret = CallerSecret(using: &dice)
+    }
+
+    /// A new key and the record to keep of it; `key.text` is to be shown once and not kept.
+    package static func make(
+        app: BundleID, scope: APIKeyRecord.Scope, at now: UnixTime, using dice: inout some RandomNumberGenerator
+    ) -> (key: APIKey, record: APIKeyRecord) {
+        let key = APIKey(using: &dice)
+        return (key, APIKeyRecord(id: key.id, app: app, scope: scope, secretHash: key.secretHash, createdAt: now))
+    }
+
+    /// The SHA-256 of the secret half.
+    package var secretHash: [UInt8] { secret.hash }
+
+    /// Whether the secret is the one that the record was made of; takes as long for a wrong one, and for no record.
+    package func isProven(by record: APIKeyRecord?) -> Bool {
+        secret.proven(by: [record?.secretHash ?? []]) != nil
+    }
+
+    package var description: String { "\(Self.prefix)\(id)_…" }
+    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}
+
+extension APIKeyRecord.Scope {
+    /// Whether a key of this scope may make a call that needs `needed`: `backend` covers `device` and `read`.
+    package func covers(_ needed: Self) -> Bool {
+        switch self {
+        case .backend: needed == .backend || needed == .device || needed == .read
+        case .device: needed == .device
+        case .read: needed == .read
+        case .admin: needed == .admin
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import APNSModel
+import HTTPTypes
+import Hummingbird
+import LiveActivityCore
+import LiveActivityStorage
+import Logging
+
+extension Responder {
+    /// Who a request comes from (RFC 6750): the holder of a key, a person, or a phone.
+    ///
+    /// Of keys and credentials unknown, wrong and revoked look the same, in words and in time.
+    func authenticate(_ request: Request) async throws(Problem) -> Caller {
+        guard let header = request.headers[.authorization] else {
+            if let visitor = try await visitor(request) { return visitor }
+            throw Problem(
+                .keyMissing, "this call needs an API key",
+                fix: "send `Authorization: Bearer KEY`; `islet keys create` makes one",
+                headers: [.wwwAuthenticate: #"Bearer realm="islet""#])
+        }
+        let parts = header.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Self.invalidKey }
+        let text = String(parts[1])
+        if text.hasPrefix(PhoneCredential.prefix) { return try await phone(text) }
+        if text.hasPrefix(APIKey.prefix) { return try await holder(text) }
+        guard !services.people.isEmpty else { throw Self.invalidKey }
+        return try await person(text)
+    }
+
+    // MARK: - Keys
+
+    func holder(_ text: String) async throws(Problem) -> Caller {
+        guard let key = APIKey(text) else { throw Self.invalidKey }
+        let record = try await services.ask { () async throws(StorageError) in try await services.store.key(key.id) }
+        // Proven first, so that the time tells nothing about which keys there are.
+        guard key.isProven(by: record), let record else { throw Self.invalidKey }
+        let now = services.time.wall()
+        switch record.standing(at: now) {
+        case .revoked: throw Self.invalidKey
+        case .expired:
+            throw Self.unauthorized(
+                .keyExpired, "this key has expired", fix: "make another: `islet keys create`")
+        case .valid: break
+        }
+        services.keyUses.note(record, at: now)
+        return .key(record)
+    }
+
+    private static let invalidKey = unauthorized(.keyInvalid, "this key is unknown, wrong or revoked")
+
+    private static func unauthorized(_ code: Problem.Code, _ detail: String, fix: String? = nil) -> Problem {
+        Problem(
+            code, detail, fix: fix, headers: [.wwwAuthenticate: #"Bearer realm="islet", error="invalid_token""#])
+    }
+
+    // MARK: - People
+
+    private func person(_ text: String) async throws(Problem) -> Caller {
+        do throws(TokenRejection) {
+            let (app, user) = try await services.people.person(of: text, at: services.time.wall())
+            return .person(app: app, user: user)
+        } catch {
+            services.logger.debug("a person's token is not taken", metadata: ["why": "\(error.rawValue)"])
+            switch error {
+            case .expired:
+                throw Self.unauthorized(
+                    .tokenExpired, "this token has expired", fix: "sign in anew, and repeat the call")
+            case .keysUnavailable:
+                throw Problem(
+                    .keysUnavailable, "the keys that this token is verified with are being fetched",
+                    fix: "repeat the call", headers: [.retryAfter: "1"])
+            default: throw Self.unauthorized(.tokenInvalid, "this token is not one that an app of this server takes")
+            }
+        }
+    }
+
+    // MARK: - Phones
+
+    private func phone(_ text: String) async throws(Problem) -> Caller {
+        guard let (device, hash) = try await proven(text) else {
+            throw Self.unauthorized(
+                .credentialInvalid, "this device credential is unknown, wrong, revoked or was not used for long",
+                fix: "ask for another with the person's own token: `wantsCredential` of PUT /v1/devices/{device}")
+        }
+        return .phone(
+            app: device.app, PhoneCredentialHolder(device: device.key, user: device.userID, secretHash: hash))
+    }
+
+    /// The device of a credential, and the hash that it is kept by.
+    func proven(_ text: String) async throws(Problem) -> (device: DeviceRecord, hash: [UInt8])? {
+        guard let credential = PhoneCredential(text) else { return nil }
+        let device = try await services.ask { () async throws(StorageError) in
+            try await services.store.device(credential.device)
+        }
+        let hash = credential.proven(by: device, at: services.time.wall(), idleLimit: services.credentialIdleLimit)
+        guard let hash, let device, device.signedOutAt == nil else { return nil }
+        return (device, hash)
+    }
+
+    // MARK: - What they may do
+
+    /// The app of the caller, when it may make this call.
+    func authorize(_ caller: Caller, for route: Route) throws(Problem) -> AppSettings {
+        switch caller {
+        case .key(let key):
+            if !route.scopes.contains(where: key.scope.covers) { throw Self.missing(route, given: key.scope.rawValue) }
+        case .person, .phone:
+            if !route.isForPhones { throw Self.missing(route, given: nil) }
+        }
+        guard let app = services.apps[caller.app] else {
+            throw Problem(
+                .appNotConfigured, "this key is for the app \(caller.app), which this server is not configured for",
+                fix: "add the app to the configuration, or use a key of another app")
+        }
+        return app
+    }
+
+    private static func missing(_ route: Route, given: String?) -> Problem {
+        let scope = route.scopes.first?.rawValue ?? ""
+        return Problem(
+            .scopeMissing,
+            "this call needs a key of the scope `\(scope)`; "
+                + (given.map { "this one has `\($0)`" } ?? "people and phones may not make it"),
+            expected: scope, given: given, fix: "make one: islet keys create --app APP --scope \(scope)",
+            headers: [.wwwAuthenticate: #"Bearer realm="islet", error="insufficient_scope", scope="\#(scope)""#])
+    }
+}
+
+extension Caller {
+    /// On whose word a phone's call is taken.
+    var reporter: Reporter {
+        switch self {
+        case .key: .backend
+        case .person(_, let user): .person(user)
+        case .phone(_, let holder): .phone(holder.device, holder.user, secretHash: holder.secretHash)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import LiveActivityStorage
+
+/// What pushes carried, made anew from the timeline: what was sent is not kept, and what waits is never bytes.
+///
+/// The state and the alert are those of the revision, the timestamp is the push's own. Stale date and dismissal are
+/// worked out from the policy and may differ where they were renewed or given by the call.
+struct RebuiltPayloads {
+    private let type: ActivityType?
+    private let attributes: EncodedObject
+    private var changes: [Revision: (at: UnixTime, content: ChangeContent)] = [:]
+
+    /// - Parameter entries: In which the changes are; a push whose change is not among them has no payload.
+    init(_ state: ActivityState, _ entries: some Sequence<HistoryEntry>, type: ActivityType?) {
+        self.type = type
+        attributes = state.content?.attributes ?? .empty
+        for entry in entries where entry.device == nil {
+            if let content = ChangeContent(entry) { changes[entry.revision] = (entry.at, content) }
+        }
+    }
+
+    func payload(of entry: HistoryEntry) -> [UInt8]? {
+        guard entry.timestamp > 0, let (at, change) = changes[entry.revision] else { return nil }
+        let time = UnixTime(seconds: entry.timestamp)
+        let content = EncodedObject(change.state)
+        let alert = entry.carriesAlert ? change.alert : nil
+        let stale = type?.policy.staleAfter.map { at + $0 }.flatMap { $0 > time ? $0 : nil }
+        switch entry.kind {
+        case .start:
+            let own = type?.policy.startAlert?
+                .filled(state: change.state, attributes: attributes.object ?? [:]).alert
+            guard let type, let alert = alert ?? own else { return nil }
+            return try? StartPayload(
+                timestamp: time, attributesType: type.attributesType, attributes: attributes, contentState: content,
+                alert: alert, staleDate: stale ?? time + type.policy.startStaleAfter
+            ).bytes
+        case .update:
+            return try? UpdatePayload(timestamp: time, contentState: content, alert: alert, staleDate: stale).bytes
+        case .end:
+            let dismissal: Dismissal = type?.policy.dismissAfter.map { .at(at + $0) } ?? .systemDefault
+            return try? EndPayload(timestamp: time, contentState: content, dismissal: dismissal, alert: alert).bytes
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,193 @@
+// Activities: a list to search, and one of them with its phones and its timeline.
+
+import { add, ago, badge, empty, fill, h, heading, json, moment, number, panel, problem, table } from "./dom.js";
+import { activityTypes, get, may, pages, repeat } from "./server.js";
+import { card } from "./phone.js";
+
+const link = (id, text) => h("a", { href: `#/activities/${encodeURIComponent(id)}` }, text ?? id);
+export const phaseBadge = (phase) => badge(phase, { active: "good", announced: "warn" }[phase] ?? "calm");
+
+export async function activities(place, { rest, query, signal }) {
+  return rest[0] ? one(place, rest[0], query, signal) : list(place, query, signal);
+}
+
+// The list
+
+async function list(place, query, signal) {
+  const types = await activityTypes();
+  const choice = (id, label, name, options) => h("label", { for: id }, label,
+    h("select", { id, name }, h("option", { value: "" }, "all"),
+      options.map((option) => h("option", { value: option, selected: query.get(name) === option }, option))));
+  const search = h("form", { class: "filters panel", role: "search" },
+    h("label", { for: "find" }, "Activity", h("input", { id: "find", name: "find", type: "search",
+      value: query.get("find") ?? "", placeholder: "part of its id" })),
+    h("label", { for: "user" }, "Person", h("input", { id: "user", name: "user", type: "search",
+      value: query.get("user") ?? "", placeholder: "whole id" })),
+    choice("type", "Type", "type", [...types.keys()]), choice("phase", "Phase", "phase", ["announced", "active", "ended"]));
+  const result = h("div", { "aria-live": "polite" }, empty("…"));
+  add(place, [heading("Activities", may("backend") && h("a", { class: "button", href: "#/compose" }, "Compose")), search,
+    result]);
+
+  let asked = 0, shown = "";
+  async function look() {
+    const fields = Object.fromEntries(new FormData(search));
+    const parameters = new URLSearchParams({ limit: 1000 });
+    for (const name of ["type", "phase", "user"]) if (fields[name]) parameters.set(name, fields[name]);
+    const turn = ++asked;
+    try {
+      const found = await pages(`/v1/activities?${parameters}`, "activities");
+      if (turn !== asked || signal.aborted) return;
+      const rows = found.filter((row) => row.activity.toLowerCase().includes(fields.find.toLowerCase()))
+        .sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+      // What has not changed is left as it is: somebody may be reading or selecting it.
+      const news = JSON.stringify(rows);
+      if (news === shown) return;
+      shown = news;
+      fill(result, rows.length ? panel(`${number.format(rows.length)}${found.length >= 2000 ? " of the first 2,000" : ""}`,
+        table(["Activity", "Type", "Phase", "Revision", "Phones", "Changed"], rows.slice(0, 200).map((row) => [
+          link(row.activity), row.type, phaseBadge(row.phase), row.revision, row.phones ?? "–", ago(row.updatedAt)]),
+        "Activities"), rows.length > 200 && h("p", { class: "note" }, "The 200 newest are listed: narrow the search."))
+        : empty("No activity fits."));
+    } catch (error) {
+      if (error.name !== "AbortError") fill(result, problem(error));
+    }
+  }
+  let timer;
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const fields = new URLSearchParams([...new FormData(search)].filter(([, value]) => value));
+      history.replaceState(null, "", `#/activities${fields.size ? `?${fields}` : ""}`);
+      look();
+    }, 200);
+  });
+  search.addEventListener("submit", (event) => event.preventDefault());
+  repeat(4000, signal, look);
+}
+
+// One activity
+
+const kinds = {
+  "state-set": ["State", "change"], reopened: ["New run", "change"], ended: ["Ended", "change"],
+  "audience-changed": ["Audience", "change"], reported: ["Report", "phone"], "token-reported": ["Token", "phone"],
+  start: ["Start", "push"], update: ["Update", "push"], end: ["End", "push"], fallback: ["Notification", "push"],
+  rescued: ["Rescued", "push"],
+};
+
+const confirmations = {
+  held: ["confirmed", "good", "The phone reported that it holds it"],
+  accepted: ["accepted", "calm", "APNs took it; the phone has not reported since, which is normal"],
+  contradicted: ["contradicted", "bad", "The phone reported an older one after it was sent"],
+  unknown: ["unknown", "", "Nothing is known"],
+};
+
+/** The fields of a state that differ from the one before. */
+function differences(before, after) {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after)])];
+  const text = (value) => value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value);
+  const changed = names.filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after[name]));
+  return h("dl", { class: "changes" }, changed.map((name) => [h("dt", {}, name),
+    h("dd", {}, before && [h("s", {}, text(before[name])), " → "], h("b", {}, text(after[name])))]));
+}
+
+function pushBadges(entry) {
+  return [
+    entry.priority && badge(`priority ${entry.priority}`, entry.priority === 10 ? "warn" : "calm",
+      entry.priority === 10 ? "At once, from the phone's budget" : "When it suits the phone"),
+    entry.alert && badge("alert", "warn"),
+    entry.bytes && badge(`${number.format(entry.bytes)} B`, "", "Of 4,096 that a push may have"),
+    entry.status && badge(entry.status, entry.status === 200 ? "good" : "bad", "APNs's answer"),
+  ];
+}
+
+function item(entry, before, openID) {
+  const [title, kind] = kinds[entry.kind] ?? [entry.kind, "change"];
+  const details = entry.payload && h("details", { open: openID }, h("summary", {}, "Payload"),
+    h("p", { class: "note" }, "Made anew from the timeline; the token is not part of it. ",
+      entry.apnsID && ["apns-id ", h("code", {}, entry.apnsID)]), json(entry.payload));
+  return h("li", { class: `entry ${kind} ${entry.status && entry.status !== 200 ? "refused" : ""}` },
+    h("div", { class: "when" }, moment(entry.at)),
+    h("div", { class: "what" },
+      h("div", { class: "line" }, h("b", {}, title), entry.revision > 0 && h("span", { class: "revision" }, `revision ${entry.revision}`),
+        entry.device && h("span", { class: "device" }, entry.device), pushBadges(entry)),
+      h("p", {}, entry.text), entry.state && differences(before, entry.state), details));
+}
+
+/** The timeline as it is, from the first entry. */
+export const timeline = (id) => pages(`/v1/activities/${encodeURIComponent(id)}/timeline?payloads=true&limit=1000`,
+  "entries", 5000);
+
+async function one(place, id, query, signal) {
+  const types = await activityTypes();
+  const head = h("div", {}), summary = h("div", {}), phones = h("div", {}), entries = h("ol", { class: "timeline" });
+  const whose = h("select", { id: "whose" }, h("option", { value: "" }, "all phones"));
+  const what = h("select", { id: "what" }, [["", "everything"], ["change", "changes"], ["push", "pushes"],
+    ["phone", "reports"]].map(([value, text]) => h("option", { value }, text)));
+  add(place, [head, h("div", { class: "aside" }, summary, phones), h("section", { class: "panel" },
+    h("div", { class: "heading" }, h("h2", {}, "Timeline"), h("div", { class: "beside" },
+      h("label", { for: "whose", class: "inline" }, "Phone ", whose), h("label", { for: "what", class: "inline" }, "Show ",
+        what))), entries)]);
+  let all = [], seen = "", known = "";
+
+  function drawTimeline() {
+    const opened = new Set([...entries.querySelectorAll("details[open]")].map((one) => one.closest("li").dataset.key));
+    let state;
+    const rows = all.map((entry, index) => {
+      const before = state;
+      if (entry.state) state = entry.state;
+      const key = `${index}`;
+      const row = item(entry, before, opened.has(key));
+      row.dataset.key = key;
+      row.dataset.device = entry.device ?? "";
+      row.dataset.kind = kinds[entry.kind]?.[1] ?? "change";
+      return row;
+    });
+    const shown = rows.filter((row) => (!whose.value || !row.dataset.device || row.dataset.device === whose.value)
+      && (!what.value || row.dataset.kind === what.value));
+    fill(entries, shown.length ? shown.reverse().slice(0, 500) : h("li", { class: "empty" }, "Nothing of that kind."));
+  }
+  whose.addEventListener("change", drawTimeline);
+  what.addEventListener("change", drawTimeline);
+
+  async function look() {
+    const view = await get(`/v1/activities/${encodeURIComponent(id)}?limit=200`, signal);
+    all = await timeline(id);
+    const news = JSON.stringify(view);
+    if (news !== seen) {
+      seen = news;
+      fill(head, heading(h("span", { class: "id" }, view.activity), phaseBadge(view.phase),
+        h("a", { class: "button quiet", href: `#/phones/${encodeURIComponent(id)}` }, "Phones through time"),
+        may("backend") && h("a", { class: "button quiet", href: `#/compose/${encodeURIComponent(id)}` }, "Change")));
+      const counts = Object.entries(view.counts).map(([state, count]) => badge(`${number.format(count)} ${state}`,
+        { live: "good", unconfirmed: "warn", gone: "bad" }[state] ?? "calm"));
+      fill(summary, panel("What should be shown", card({ type: types.get(view.type), state: view.state,
+        attributes: view.attributes, look: view.phase === "ended" ? "ended" : "active" }), h("dl", { class: "facts" },
+        h("dt", {}, "Type"), h("dd", {}, view.type), h("dt", {}, "Revision"), h("dd", {}, view.revision),
+        h("dt", {}, "Run"), h("dd", {}, view.run), h("dt", {}, "Changed"), h("dd", {}, moment(view.updatedAt)),
+        h("dt", {}, "Phones"), h("dd", {}, counts.length ? counts : "none")),
+      view.reason && h("p", { class: "note" }, view.reason.text),
+      h("details", {}, h("summary", {}, "State and attributes"), json({ state: view.state, attributes: view.attributes }))));
+      fill(phones, panel("What phones show", view.devices.length ? table(
+        ["Phone", "Card", "Revision", "Confirmation", "Last push", "Why"], view.devices.map((device) => [
+          h("span", {}, h("a", { href: `#/diagnose/${encodeURIComponent(device.device)}?activity=${encodeURIComponent(id)}`,
+            title: "Diagnose" }, device.device), h("small", {}, device.user)), device.state,
+          h("span", { class: device.revision < view.revision ? "behind" : "" }, `${device.revision} of ${view.revision}`),
+          badge(...confirmations[device.confirmation] ?? [device.confirmation]),
+          device.lastDelivery ? h("span", {}, device.lastDelivery.kind, " ", ago(device.lastDelivery.at),
+            device.lastDelivery.reason && h("small", {}, device.lastDelivery.reason)) : "–", device.reason.text]),
+        "Phones of this activity") : empty("No phone: nobody of its audience has one that is known."),
+      view.next && h("p", { class: "note" }, "The first 200 are listed.")));
+      const devices = view.devices.map((device) => device.device);
+      const old = whose.value || query.get("device") || "";
+      fill(whose, h("option", { value: "" }, "all phones"), devices.map((device) =>
+        h("option", { value: device, selected: device === old }, device)));
+    }
+    const length = `${all.length} ${all.at(-1)?.at}`;
+    if (length !== known) {
+      known = length;
+      drawTimeline();
+    }
+  }
+  await look();
+  repeat(2000, signal, look);
+}

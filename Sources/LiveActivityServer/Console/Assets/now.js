@@ -1,0 +1,146 @@
+// How the server does, live.
+
+import { add, ago, badge, duration, empty, fill, h, heading, moment, number, panel, table } from "./dom.js";
+import { get, repeat } from "./server.js";
+import { plot } from "./plot.js";
+
+const KEPT = 450;
+/** Seconds over which latency is taken. */
+const WINDOW = 60;
+
+/** The value below which a share of what was counted between two samples lies, by straight lines within ranges. */
+export function quantile(share, bounds, counts) {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (!total) return null;
+  let rank = share * total, index = 0;
+  while (index < counts.length - 1 && rank > counts[index]) rank -= counts[index++];
+  if (index >= bounds.length) return bounds.at(-1);
+  const low = index ? bounds[index - 1] : 0;
+  return low + (bounds[index] - low) * (counts[index] ? rank / counts[index] : 1);
+}
+
+const sum = (counts) => Object.values(counts).reduce((all, count) => all + count, 0);
+
+/** What was counted between two samples; a process that began anew counts from 0. */
+function between(before, after) {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return Object.fromEntries([...keys].map((key) =>
+    [key, Math.max(0, (after[key] ?? 0) - (before[key] ?? 0))]));
+}
+
+function tile(title) {
+  const value = h("b", {}, "–"), note = h("span", {});
+  return { element: h("div", { class: "tile" }, h("h2", {}, title), value, note),
+    show: (text, about, kind) => { value.textContent = text; value.className = kind ?? ""; fill(note, about); } };
+}
+
+const seconds = (value) => value === null ? "–" : duration(value);
+
+export async function now(place, { signal }) {
+  let samples = [], routes = [], overview = null;
+  const tiles = { rate: tile("Pushes"), success: tile("Accepted"), lag: tile("Change to APNs, p95"), queue: tile("Queue") };
+  const plots = {
+    rate: plot("Pushes", "per second", "/s", [{ name: "accepted", kind: "one" }, { name: "not accepted", kind: "bad" }]),
+    lag: plot("From a change to APNs's answer", "seconds", "s",
+      [{ name: "p50", kind: "one" }, { name: "p95", kind: "two" }, { name: "p99", kind: "three" }]),
+    queue: plot("Earliest due work waits", "seconds", "s", [{ name: "age", kind: "one" }]),
+    flight: plot("On their way", "pushes", "",
+      [{ name: "without an answer", kind: "one" }, { name: "waiting to leave", kind: "two" }]),
+  };
+  const state = h("div", { class: "beside" });
+  const alerts = h("div", {}), errors = h("div", {}), ways = h("div", {}), running = h("div", {}, empty("…"));
+  add(place, [heading("Now", state), alerts,
+    h("div", { class: "tiles" }, Object.values(tiles).map((tile) => tile.element)),
+    h("div", { class: "plots" }, Object.values(plots).map((plot) => plot.element)),
+    h("div", { class: "halves" }, panel("Not accepted, by reason", errors), panel("Ways to APNs", ways)),
+    panel("Running now", running)]);
+
+  function draw() {
+    if (!samples.length) return;
+    const last = samples.at(-1);
+    const points = samples.map((sample, index) => {
+      const at = new Date(sample.at);
+      const before = samples[Math.max(0, index - 5)];
+      const past = samples.findLast((one, place) => place <= index && at - new Date(one.at) >= WINDOW * 1000) ?? samples[0];
+      const time = (at - new Date(before.at)) / 1000;
+      const pushes = between(before.pushes, sample.pushes);
+      const lag = sample.lag.counts.map((count, range) => Math.max(0, count - past.lag.counts[range]));
+      const good = pushes.accepted ?? 0;
+      return {
+        at, pushes, lag,
+        rate: time > 0 ? [good / time, (sum(pushes) - good) / time] : [null, null],
+        quantiles: [0.5, 0.95, 0.99].map((share) => quantile(share, sample.lag.bounds, lag)),
+      };
+    });
+    plots.rate.draw(points.map((point) => ({ at: point.at, values: point.rate })));
+    plots.lag.draw(points.map((point) => ({ at: point.at, values: point.quantiles })));
+    plots.queue.draw(samples.map((one) => ({ at: new Date(one.at), values: [one.queueAge ?? null] })));
+    plots.flight.draw(samples.map((one) => ({ at: new Date(one.at), values: [one.inFlight, one.queued] })));
+
+    const span = between(samples[0].pushes, last.pushes);
+    const all = sum(span), good = span.accepted ?? 0;
+    const minutes = Math.max(1, Math.round((new Date(last.at) - new Date(samples[0].at)) / 60000));
+    const newest = points.at(-1);
+    tiles.rate.show(newest.rate[0] === null ? "–" : `${+(newest.rate[0] + newest.rate[1]).toFixed(1)} /s`,
+      `${number.format(all)} in ${minutes} min`);
+    tiles.success.show(all ? `${+(100 * good / all).toFixed(1)} %` : "–", all ? `${number.format(all - good)} were not`
+      : "nothing was sent yet", all && good / all < 0.95 ? "bad" : "");
+    const quantiles = newest.quantiles.some((value) => value !== null) ? newest.quantiles
+      : points.findLast((point) => point.quantiles[0] !== null)?.quantiles ?? [null, null, null];
+    tiles.lag.show(seconds(quantiles[1]), `p50 ${seconds(quantiles[0])}, p99 ${seconds(quantiles[2])}`,
+      quantiles[2] > 10 ? "bad" : "");
+    tiles.queue.show(last.queueAge === undefined ? "–" : duration(last.queueAge), last.queueAge === undefined
+      ? "the database did not answer" : `${number.format(last.waiting ?? 0)} writes wait`, last.queueAge > 30 ? "bad" : "");
+
+    const reasons = Object.entries(between(samples[0].reasons, last.reasons)).filter(([, count]) => count)
+      .sort((a, b) => b[1] - a[1]);
+    fill(errors, reasons.length ? h("ul", { class: "bars" }, reasons.slice(0, 8).map(([reason, count]) =>
+      h("li", {}, h("span", {}, reason), h("i", { wide: `${Math.max(2, 100 * count / reasons[0][1])}%` }),
+        h("b", {}, number.format(count))))) : empty(`None in ${minutes} min.`));
+    fill(ways, h("dl", { class: "facts" },
+      h("dt", {}, "Connections"), h("dd", {}, last.connections),
+      h("dt", {}, "Streams in use"), h("dd", {}, `${last.streams} of ${number.format(last.streamLimit)}`),
+      h("dt", {}, "Circuit"), h("dd", {}, routes.length
+        ? routes.map((route) => badge(route.state === "halted" ? "halted" : "open", "bad", route.text))
+        : badge("closed: pushes leave", "good")),
+      h("dt", {}, "Memory"), h("dd", {}, last.memory ? `${number.format(Math.round(last.memory / 1e6))} MB` : "–"),
+      h("dt", {}, "Server"), h("dd", {}, `${overview.version}, since `, moment(overview.startedAt))));
+    const firing = [
+      ...routes.map((route) => [`Pushes to ${route.environment} ${route.state === "halted" ? "are halted" : "wait"}`,
+        route.text, ` next attempt `, moment(route.nextAttemptAt)]),
+      last.queueAge > 30 && ["Work is not taken up", `the earliest has waited ${duration(last.queueAge)}`],
+      newest.quantiles[2] > 10 && ["States reach APNs late", `p99 is ${duration(newest.quantiles[2])}`],
+      all >= 20 && good / all < 0.95 && ["Pushes are not accepted", `${number.format(all - good)} of ${number.format(all)}`],
+    ].filter(Boolean);
+    fill(alerts, firing.map(([title, ...text]) => h("div", { class: "problem", role: "alert" },
+      h("strong", {}, title), " ", text)));
+  }
+
+  function take(answer) {
+    overview = answer;
+    routes = answer.routes;
+    const newest = samples.at(-1)?.at;
+    samples.push(...answer.samples.filter((one) => !newest || one.at > newest));
+    samples = samples.slice(-KEPT);
+    draw();
+  }
+
+  const live = (text, kind) => fill(state, badge(text, kind));
+  take(await get("/v1/overview", signal));
+  if (signal.aborted) return;
+  live("connecting", "");
+  const source = new EventSource("/console/live");
+  source.addEventListener("overview", (event) => { live("live", "good"); take(JSON.parse(event.data)); });
+  source.addEventListener("error", () => live("not connected, trying again", "warn"));
+  signal.addEventListener("abort", () => source.close());
+
+  repeat(3000, signal, async () => {
+    const list = await get("/v1/activities?phase=active&limit=1000", signal);
+    const newest = list.activities.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+    fill(running, newest.length ? [h("p", { class: "note" }, `${number.format(newest.length)}${list.next ? " and more" : ""}`
+      + ` running on ${number.format(newest.reduce((all, row) => all + (row.phones ?? 0), 0))} phones`),
+    table(["Activity", "Type", "Revision", "Phones", "Changed"], newest.slice(0, 8).map((row) => [
+      h("a", { href: `#/activities/${encodeURIComponent(row.activity)}` }, row.activity), row.type, row.revision,
+      row.phones ?? "–", ago(row.updatedAt)]), "Running activities")] : empty("No activity is running."));
+  });
+}

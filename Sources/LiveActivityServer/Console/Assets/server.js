@@ -1,0 +1,112 @@
+// The session, and the calls that are made with it. They are the API's own: what the key may, the page may.
+
+/** An answer that is a problem document (RFC 9457). */
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body.detail ?? `HTTP ${status}`);
+    Object.assign(this, body, { status });
+  }
+}
+
+/** Who is signed in: `app`, `scope`, `token`, `simulator`; null for nobody. */
+export let visitor = null;
+
+let onSignedOut = () => {};
+/** Calls this when the session is over. */
+export const whenSignedOut = (callback) => { onSignedOut = callback; };
+
+/** Calls the API. Throws a `Problem` for anything but success. */
+export async function call(method, path, body, signal) {
+  const headers = {};
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (method !== "GET" && visitor) headers["Islet-Console-Token"] = visitor.token;
+  let response;
+  try {
+    response = await fetch(path, {
+      method, headers, signal, credentials: "same-origin", cache: "no-store", redirect: "error",
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, { title: "The server does not answer", detail: "It may be restarting; the page tries again." });
+  }
+  const text = await response.text();
+  let value = {};
+  try { value = text ? JSON.parse(text) : {}; } catch { /* not JSON: the status has to say it */ }
+  if (response.ok) return value;
+  if (response.status === 401 && visitor && !path.startsWith("/console/session")) {
+    visitor = null;
+    onSignedOut();
+  }
+  throw new Problem(response.status, value);
+}
+
+export const get = (path, signal) => call("GET", path, undefined, signal);
+
+/** Takes up the session that the browser has; false for none. */
+export async function resume() {
+  // Asked only where there may be one: a page that nobody is signed in on makes no call that fails.
+  if (!localStorage.getItem("islet-signed-in")) return false;
+  try {
+    visitor = await get("/console/session");
+    return true;
+  } catch (error) {
+    if (error.status === 401) localStorage.removeItem("islet-signed-in");
+    return false;
+  }
+}
+
+export async function signIn(key) {
+  visitor = await call("POST", "/console/session", { key });
+  // That there is a session, not the session: that is in a cookie which no script can read.
+  localStorage.setItem("islet-signed-in", "yes");
+}
+
+export async function signOut() {
+  try { await call("DELETE", "/console/session"); } finally {
+    visitor = null;
+    localStorage.removeItem("islet-signed-in");
+    onSignedOut();
+  }
+}
+
+/** Whether the key may make calls of this scope. */
+export const may = (scope) => visitor?.scope === scope
+  || (visitor?.scope === "backend" && ["read", "device"].includes(scope));
+
+/** A path with ids in it. */
+export const path = (parts, ...ids) => parts.reduce((all, part, index) =>
+  all + part + (index < ids.length ? encodeURIComponent(ids[index]) : ""), "");
+
+let types;
+/** The app's activity types, by name; asked once. */
+export async function activityTypes() {
+  types ??= get("/v1/types").then((answer) => new Map(answer.types.map((type) => [type.type, type])));
+  try { return await types; } catch (error) { types = undefined; throw error; }
+}
+
+/** All pages of a list. `most` limits how many rows are read. */
+export async function pages(path, member, most = 2000) {
+  const all = [];
+  let next;
+  do {
+    const answer = await get(path + (next ? `&after=${encodeURIComponent(next)}` : ""));
+    all.push(...answer[member]);
+    next = answer.next;
+  } while (next && all.length < most);
+  return all;
+}
+
+/** Does something now and again and again, until the signal says stop; waits while the page is hidden. */
+export function repeat(milliseconds, signal, work) {
+  let timer;
+  const step = async () => {
+    if (signal.aborted) return;
+    if (!document.hidden) {
+      try { await work(); } catch (error) { if (error.name !== "AbortError" && !error.status) console.warn(error); }
+    }
+    if (!signal.aborted) timer = setTimeout(step, milliseconds);
+  };
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  step();
+}

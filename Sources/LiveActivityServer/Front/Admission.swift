@@ -1,0 +1,55 @@
+import APNSModel
+import HTTPTypes
+import LiveActivityStorage
+import Synchronization
+
+/// Whether there is room for a request: in all, and of its caller.
+struct Admission: Sendable {
+    /// Backends have few keys; people and devices are many.
+    private static let keyPlaces = 4096
+    private static let devicePlaces = 65_536
+
+    let places: StreamPlaces
+    private let keys: RateLimiter?
+    private let devices: RateLimiter?
+
+    init(_ limits: LiveActivityServer.Limits) {
+        places = StreamPlaces(maximum: limits.openRequests)
+        keys = limits.requestsPerSecond.map { RateLimiter(perSecond: $0, places: Self.keyPlaces) }
+        devices = limits.requestsPerSecondPerDevice.map { RateLimiter(perSecond: $0, places: Self.devicePlaces) }
+    }
+
+    /// Room for one request more, until it is dropped.
+    func enter() throws(Problem) -> StreamPlaces.Place {
+        guard let place = places.take() else {
+            throw Problem(
+                .overloaded, "\(places.maximum) requests are being answered already; nothing was changed",
+                fix: "repeat the call later", headers: [.retryAfter: "1"])
+        }
+        return place
+    }
+
+    /// Counts a call of this caller; about a device it counts for that device too.
+    ///
+    /// - Throws: `rate_limited`.
+    func count(_ caller: Caller, device: String?, at now: MonotonicTime) throws(Problem) {
+        let limiter = caller.kind == .key ? keys : devices
+        try Self.count(limiter, caller.label, at: now)
+        guard let device, caller.kind == .key else { return }
+        try Self.count(devices, "\(caller.app.text) \(device)", at: now)
+    }
+
+    private static func count(_ limiter: RateLimiter?, _ label: String, at now: MonotonicTime) throws(Problem) {
+        guard let limiter, let wait = limiter.take(label, at: now) else { return }
+        let seconds = "\(max((wait.wholeMilliseconds + 999) / 1000, 1))"
+        var headers: HTTPFields = [.retryAfter: seconds]
+        let facts = [("Limit", "\(limiter.perSecond)"), ("Remaining", "0"), ("Reset", seconds)]
+        for (name, value) in facts {
+            if let field = HTTPField.Name("RateLimit-\(name)") { headers[field] = value }
+        }
+        throw Problem(
+            .rateLimited, "more than \(limiter.perSecond) calls a second; nothing was changed",
+            expected: "at most \(limiter.perSecond) calls a second", fix: "wait as long as `Retry-After` says",
+            headers: headers)
+    }
+}

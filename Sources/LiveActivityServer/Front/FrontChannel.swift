@@ -1,0 +1,90 @@
+import APNSModel
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// What a connection speaks: HTTP/1.1 in the clear, or, with certificates, HTTP/2 or HTTP/1.1 over TLS.
+///
+/// HTTP/2's own limits are swift-nio-http2's: 100 streams, header lists of 16 KiB, 5 continuation frames in a row, 200
+/// control frames and 200 resets within 30 s; beyond, the connection ends with ENHANCE_YOUR_CALM.
+struct FrontChannel: Sendable {
+    enum Connection: Sendable {
+        case http1(HTTP1Channel.Value)
+        case http2(HTTP2Channel.Value)
+    }
+
+    let certificates: Certificates?
+    private let http1: HTTP1Channel
+    private let http2: HTTP2Channel
+    private let limits: LiveActivityServer.Limits
+    private let logger: Logger
+
+    init(
+        certificates: Certificates?, limits: LiveActivityServer.Limits, logger: Logger,
+        responder: @escaping HTTPChannelHandler.Responder
+    ) {
+        self.certificates = certificates
+        self.limits = limits
+        self.logger = logger
+        let requests = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestGuard(limits: limits)],
+            idleTimeout: .nanoseconds(limits.idleTimeout.wholeNanoseconds),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
+                maxHeaderFieldCount: limits.headerFields))
+        http1 = HTTP1Channel(responder: responder, configuration: requests)
+        http2 = HTTP2Channel(
+            responder: responder,
+            configuration: .init(
+                idleTimeout: limits.idleTimeout, gracefulCloseTimeout: limits.stopTimeout,
+                streamConfiguration: requests))
+    }
+
+    func setUp(_ channel: any Channel) -> EventLoopFuture<EventLoopFuture<Connection>> {
+        channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            guard let certificates else {
+                try pipeline.addHandler(ConnectionGuard(limits: limits, isEncrypted: false))
+                return speakHTTP1(channel)
+            }
+            try pipeline.addHandler(NIOSSLServerHandler(context: certificates.context))
+            try pipeline.addHandler(ConnectionGuard(limits: limits, isEncrypted: true))
+            let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Connection> { result, channel in
+                switch result {
+                case .negotiated(Certificates.http2):
+                    let connection = http2.setup(channel: channel, logger: logger).map(Connection.http2)
+                    return connection.flatMapThrowing { connection in
+                        try channel.pipeline.syncOperations.addHandler(Farewell.Reader())
+                        ConnectionGuard.of(channel)?.negotiated(isHTTP2: true)
+                        return connection
+                    }
+                case .negotiated, .fallback:
+                    ConnectionGuard.of(channel)?.negotiated(isHTTP2: false)
+                    return speakHTTP1(channel)
+                }
+            }
+            try pipeline.addHandler(negotiation)
+            return negotiation.protocolNegotiationResult
+        }
+    }
+
+    private func speakHTTP1(_ channel: any Channel) -> EventLoopFuture<Connection> {
+        http1.setup(channel: channel, logger: logger).map(Connection.http1)
+    }
+
+    func handle(_ connection: EventLoopFuture<Connection>) async {
+        do {
+            switch try await connection.get() {
+            case .http1(let value): await http1.handle(value: value, logger: logger)
+            case .http2(let value): await http2.handle(value: value, logger: logger)
+            }
+        } catch {
+            logger.debug("a connection was not set up", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,60 @@
+extension LiveActivityServer {
+    /// What the server takes at most. The defaults fit one small machine.
+    public struct Limits: Sendable, Hashable {
+        /// The most bytes of a request's body; beyond, the call answers 413.
+        public var bodyBytes = 64 * 1024
+        /// The most bytes of an inventory, which lists every card of a phone, and of a page of an audience.
+        public var inventoryBytes = 256 * 1024
+        /// The most arrays and objects inside one another in a body.
+        public var jsonDepth = 32
+        /// The most values in a body.
+        public var jsonValues = 20_000
+        /// The most phones whose outlook one answer works out one by one.
+        public var countedPhones = 2_000
+        /// Of more phones so many are looked at, and the others taken to be like them.
+        public var sampledPhones = 500
+        /// The most phones that a dry run counts.
+        public var previewedPhones = 10_000
+        /// The most bytes of one line of a batch; a longer one is answered with 413.
+        public var lineBytes = 64 * 1024
+        /// The most lines of a batch.
+        public var lines = 1_000_000
+        /// The most lines of a batch that are worked on at the same time.
+        public var openLines = 256
+        /// The most bytes of answers that wait for their reader; while there are as many, no further line is read.
+        public var unreadBytes = 16 * 1024 * 1024
+        /// The most batches and streamed audiences at the same time; a further one is answered with 503.
+        public var streams = 8
+        /// The most requests that are worked on at the same time; a further one is answered with 503.
+        public var openRequests = 2_000
+        /// The most calls of one API key in a second, and twice as many at once; `nil`: any number.
+        public var requestsPerSecond: Int? = 10_000
+        /// The same of one person or phone that calls by itself, and about one device.
+        public var requestsPerSecondPerDevice: Int? = 20
+        /// The most connections at the same time; further ones wait to be accepted.
+        public var connections = 10_000
+        /// How long a connection may be silent before it is closed.
+        public var idleTimeout = Duration.seconds(60)
+        /// The most bytes of a request's header; of HTTP/2's at most 16 KiB.
+        public var headerBytes = 32 * 1024
+        /// The most fields of a request's header.
+        public var headerFields = 100
+        /// How long a handshake, and a header from its first byte on, may take.
+        public var headTimeout = Duration.seconds(10)
+        /// How long a body may take; lines that are answered while they come have only to go on.
+        public var bodyTimeout = Duration.seconds(30)
+        /// How long answers may wait for a client that does not read them, while more than 64 KiB of them do.
+        public var writeTimeout = Duration.seconds(30)
+        /// The most bytes that are still read of a body that was refused.
+        public var unreadBody = 1024 * 1024
+        /// How long a connection stays open after its last answer for the client to close it.
+        public var closeGrace = Duration.seconds(1)
+        /// How long idle connections are kept when the server stops, for a request that is on its way.
+        public var stopGrace = Duration.seconds(1)
+        /// How long the server takes to stop at most: what is not answered by then is cut off.
+        public var stopTimeout = Duration.seconds(25)
+
+        /// The standard limits.
+        public init() {}
+    }
+}

@@ -1,0 +1,63 @@
+import HTTPTypes
+import JSONText
+import LiveActivityCore
+
+extension OpenAPIDocument {
+    /// Of the path, the query and the headers.
+    static func parameters(_ route: Route, _ operation: Operation) -> [JSONValue] {
+        var all = route.path.parameters.map { name in
+            parameter(
+                name, in: "path", isRequired: true, .text(1...256), about: pathMeanings[name] ?? "",
+                example: operation.path[name])
+        }
+        all += route.query.sorted().map { name in
+            let (schema, about) = query(name, of: route)
+            return parameter(name, in: "query", schema, about: about)
+        }
+        if route.takesIfMatch {
+            all.append(
+                parameter(
+                    "If-Match", in: "header", .text(pattern: #"^("[0-9]+"|\*)$"#),
+                    about: "Taken only while the activity is at this revision; several may be given."))
+        }
+        if route.method != .get, !route.readsLines {
+            all.append(
+                parameter(
+                    "Idempotency-Key", in: "header", .text(pattern: "^[!-~]{1,255}$"),
+                    about: "For 24 hours the same call with the same key changes nothing and is answered the same."))
+        }
+        return all
+    }
+
+    private static let pathMeanings = [
+        "activity": "The activity's id, chosen by the backend.", "device": "The app's own id of this installation.",
+        "user": "The person's id.", "type": "An activity type, as configured.",
+        "localID": "ActivityKit's `Activity.id`.",
+    ]
+
+    private static func query(_ name: String, of route: Route) -> (Schema, String) {
+        switch name {
+        case "limit": (.integer(1...1000), "How many to answer; default: 100.")
+        case "after": (.text(), "The `next` of an earlier answer.")
+        case "payloads": (.flag, "Answers with each push what it carried, made anew.")
+        case "dryRun": (.flag, "Decides on what stands now, and changes nothing.")
+        case "sequence": (.integer(0...Int.max), "As in a body.")
+        case "phase": (.choice(ActivityRecord.Phase.allCases.map(\.rawValue)), "Only those of this phase.")
+        case "type": (.text(), "Only those of this type.")
+        case "user": (.text(1...256), "Only those with this person in the audience.")
+        default: (.text(1...256), "Only this one.")
+        }
+    }
+
+    private static func parameter(
+        _ name: String, in place: String, isRequired: Bool = false, _ schema: Schema, about: String,
+        example: String? = nil
+    ) -> JSONValue {
+        var object: JSONObject = [
+            "name": .string(name), "in": .string(place), "required": .bool(isRequired),
+            "description": .string(about), "schema": .object(schema.json),
+        ]
+        object["example"] = example.map(JSONValue.string)
+        return .object(object)
+    }
+}

@@ -1,0 +1,179 @@
+import HTTPTypes
+package import JSONText
+import LiveActivityStorage
+
+/// The description of the HTTP API (OpenAPI 3.1), made of the table of routes, so that neither can have a call that the
+/// other lacks.
+package enum OpenAPIDocument {
+    /// It is the same as long as the process lives.
+    package static let bytes: [UInt8] = JSONValue.object(object).bytes
+
+    package static let object: JSONObject = [
+        "openapi": "3.1.1",
+        "info": [
+            "title": "Islet", "version": "1",
+            "description":
+                "Backends say what Live Activities should show; phones report what they hold. See docs/api.md.",
+        ],
+        "servers": [["url": "/"]],
+        "tags": .array(Operation.Tag.allCases.map { ["name": .string($0.rawValue)] }),
+        "paths": .object(paths),
+        "components": [
+            "securitySchemes": .object(securitySchemes), "schemas": .object(schemas),
+            "headers": .object(headers),
+        ],
+    ]
+
+    private static var schemas: JSONObject {
+        var all = JSONObject()
+        for name in Schema.Name.allCases { all[name.rawValue] = .object(name.schema.json) }
+        return all
+    }
+
+    private static let securitySchemes: JSONObject = [
+        "apiKey": [
+            "type": "http", "scheme": "bearer", "bearerFormat": "islet_<id>_<secret>",
+            "description":
+                "A key of one app and one scope: `backend` (covers `device` and `read`), `device`, `read`, `admin`.",
+        ],
+        "person": [
+            "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+            "description": "A person's token of the app's identity provider, where the app has one configured.",
+        ],
+        "phone": [
+            "type": "http", "scheme": "bearer",
+            "description": "The credential that a phone was handed at its first contact.",
+        ],
+    ]
+
+    /// Any one of them; a key of any one of the scopes.
+    private static func security(_ route: Route) -> [JSONValue] {
+        let keys: [JSONValue] = route.scopes.map { ["apiKey": [.string($0.rawValue)]] }
+        return keys + (route.isForPhones ? [["person": []], ["phone": []]] : [])
+    }
+
+    private static let headers: JSONObject = [
+        "ETag": ["description": "The revision, for `If-Match`.", "schema": ["type": "string"]],
+        "Idempotency-Replayed": [
+            "description": "`true` when an earlier call with the same key was answered so.",
+            "schema": ["type": "string", "enum": ["true"]],
+        ],
+        "Retry-After": ["description": "In so many seconds.", "schema": ["type": "string", "pattern": "^[0-9]+$"]],
+        "WWW-Authenticate": ["description": "RFC 6750.", "schema": ["type": "string"]],
+    ]
+
+    private static var paths: JSONObject {
+        var paths = JSONObject()
+        for route in Route.all {
+            let path = route.path.description
+            var item = paths[path]?.object ?? [:]
+            item[route.method.rawValue.lowercased()] = .object(operation(route))
+            paths[path] = .object(item)
+        }
+        return paths
+    }
+
+    private static func operation(_ route: Route) -> JSONObject {
+        guard let operation = route.operation else { return [:] }
+        var object: JSONObject = [
+            "operationId": .string(operation.id), "summary": .string(operation.summary),
+            "tags": [.string(operation.tag.rawValue)],
+        ]
+        object["security"] = .array(security(route))
+        let parameters = parameters(route, operation)
+        if !parameters.isEmpty { object["parameters"] = .array(parameters) }
+        object["requestBody"] = operation.request.map { .object(requestBody($0, route)) }
+        object["responses"] = .object(responses(route, operation))
+        return object
+    }
+
+    // MARK: - Bodies
+
+    private static func requestBody(_ body: Operation.Body, _ route: Route) -> JSONObject {
+        var content = JSONObject()
+        if route.readsLines {
+            content["application/x-ndjson"] = .object(lines(body))
+        } else {
+            content["application/json"] = .object(media(body))
+            if route.takesPages { content["application/x-ndjson"] = .object(lines(body)) }
+        }
+        return ["required": .bool(body.isRequired), "content": .object(content)]
+    }
+
+    private static func media(_ body: Operation.Body) -> JSONObject {
+        var media: JSONObject = ["schema": .object(Schema.named(body.schema).json)]
+        media["example"] = try? JSONValue(parsing: body.example)
+        return media
+    }
+
+    /// Lines have no form of their own in OpenAPI 3.1: each is a JSON text of the named schema.
+    private static func lines(_ body: Operation.Body) -> JSONObject {
+        let line = (try? JSONValue(parsing: body.example))?.text ?? ""
+        return [
+            "schema": [
+                "type": "string", "description": .string("Lines of JSON, each a `\(body.schema.rawValue)`."),
+            ],
+            "example": .string(line + "\n"),
+        ]
+    }
+
+    // MARK: - Answers
+
+    private static func responses(_ route: Route, _ operation: Operation) -> JSONObject {
+        var responses: JSONObject = ["200": .object(success(route, operation))]
+        let byStatus = Dictionary(grouping: route.problems, by: \.status)
+        for (status, codes) in byStatus.sorted(by: { $0.key < $1.key }) {
+            responses[String(status)] = .object(refusal(status, codes.map(\.rawValue).sorted()))
+        }
+        return responses
+    }
+
+    private static func success(_ route: Route, _ operation: Operation) -> JSONObject {
+        var content = JSONObject()
+        if let answer = operation.answer {
+            if route.readsLines || route.takesPages {
+                let line = route.readsLines ? answer : Operation.Body(.lineAnswer, #"{"line": 1, "status": 200}"#)
+                content["application/x-ndjson"] = .object(lines(line))
+            }
+            if !route.readsLines { content["application/json"] = .object(media(answer)) }
+        } else {
+            content["text/plain"] = ["schema": ["type": "string"]]
+        }
+        var response: JSONObject = ["description": "Done, and durable.", "content": .object(content)]
+        if route.scopes.isEmpty { response["description"] = "The answer." }
+        var headers = JSONObject()
+        if route.takesIfMatch { headers["ETag"] = ["$ref": "#/components/headers/ETag"] }
+        if route.method != .get, !route.readsLines {
+            headers["Idempotency-Replayed"] = ["$ref": "#/components/headers/Idempotency-Replayed"]
+        }
+        if !headers.isEmpty { response["headers"] = .object(headers) }
+        return response
+    }
+
+    private static func refusal(_ status: Int, _ codes: [String]) -> JSONObject {
+        let schema: JSONValue = [
+            "allOf": [
+                .object(Schema.named(.problem).json),
+                ["properties": ["code": ["enum": .array(codes.map(JSONValue.string))]]],
+            ]
+        ]
+        let list = codes.map { "`\($0)`" }.joined(separator: ", ")
+        var response: JSONObject = [
+            "description": .string(list), "content": ["application/problem+json": ["schema": schema]],
+        ]
+        switch status {
+        case 401, 403: response["headers"] = ["WWW-Authenticate": ["$ref": "#/components/headers/WWW-Authenticate"]]
+        case 429, 503: response["headers"] = ["Retry-After": ["$ref": "#/components/headers/Retry-After"]]
+        default: break
+        }
+        return response
+    }
+}
+
+extension Route {
+    /// Lines are all that it takes.
+    var readsLines: Bool {
+        if case .lines = access { return true }
+        return false
+    }
+}

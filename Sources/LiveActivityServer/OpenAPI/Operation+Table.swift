@@ -1,0 +1,234 @@
+// The table of all calls, as the API's description has them.
+import LiveActivityAPI
+
+extension Operation {
+    /// By method and path; one for each route.
+    package static let all: [String: Operation] = activities.merging(people) { first, _ in first }
+        .merging(phones) { first, _ in first }.merging(server) { first, _ in first }
+
+    private static let order = ["activity": "order-12345"]
+    private static let phone = ["device": "phone-1"]
+
+    private static let changed = #"""
+        {"revision": 3, "changed": true, "phase": "active",
+         "phones": {"start": 0, "update": 1, "pending": 1, "none": 0},
+         "reasons": [{"reason": "start-unconfirmed", "count": 1}],
+         "summary": "will update 1 of 2; 1 started and not confirmed"}
+        """#
+
+    private static let desired = #"""
+        {"activities": [
+          {"activity": "order-12345", "type": "OrderTracking", "state": {"status": "delivering", "eta": 5},
+           "attributes": {"shop": "Roma", "islet": {"activity": "order-12345"}}, "revision": 3, "phase": "active",
+           "localID": "7E0C2F1A", "staleAt": "2026-11-21T15:00:00Z", "lastTimestamp": "2026-11-21T14:45:01Z"}]}
+        """#
+
+    private static let content: [Problem.Code] = [.contractViolation, .payloadTooLarge, .ignoredByIOS, .unknownType]
+
+    private static let activities: [String: Operation] = [
+        "PUT /v1/activities/{activity}": Operation(
+            "setActivity", .activities, "Set what should be shown", path: order,
+            request: Body(
+                .activityRequest,
+                #"""
+                {"type": "OrderTracking", "state": {"status": "delivering", "eta": 5}, "attributes": {"shop": "Roma"},
+                 "audience": {"users": ["ada"]}, "alert": {"title": "On its way", "body": "5 minutes"},
+                 "staleAfter": "15m"}
+                """#), answer: Body(.activityAnswer, changed),
+            problems: content + [
+                .activityEnded, .typeDiffers, .attributesDiffer, .activityIDConflict, .audienceTooLarge,
+                .typeMisconfigured,
+            ]),
+        "PATCH /v1/activities/{activity}": Operation(
+            "patchActivity", .activities, "Change parts of it", path: order,
+            request: Body(.patchRequest, #"{"state": {"eta": 4}}"#), answer: Body(.activityAnswer, changed),
+            problems: content + [.unknownActivity, .activityEnded, .noStateYet, .typeMisconfigured]),
+        "POST /v1/activities/{activity}/end": Operation(
+            "endActivity", .activities, "End it", path: order,
+            request: Body(
+                .endRequest, #"{"state": {"status": "delivered", "eta": 0}, "dismissAfter": "10m"}"#,
+                isRequired: false),
+            answer: Body(.activityAnswer, changed.replacing("active", with: "ended")),
+            problems: content + [.unknownActivity, .noStateYet, .typeMisconfigured]),
+        "DELETE /v1/activities/{activity}": Operation(
+            "deleteActivity", .activities, "End it now", path: order,
+            answer: Body(.activityAnswer, changed.replacing("active", with: "ended")),
+            problems: content + [.unknownActivity, .noStateYet, .typeMisconfigured]),
+        "POST /v1/activities/{activity}/audience": Operation(
+            "changeAudience", .activities, "Change who should see it", path: order,
+            request: Body(.audienceRequest, #"{"add": ["bob"]}"#),
+            answer: Body(
+                .audienceAnswer,
+                #"""
+                {"added": 1, "removed": 0, "unchanged": 0, "members": 2, "revision": 3, "phase": "active",
+                 "phones": {"start": 0, "update": 1, "pending": 0, "none": 0}, "reasons": [],
+                 "summary": "will update 1 of 1"}
+                """#),
+            problems: [
+                .unknownActivity, .activityEnded, .noStateYet, .sessionReplaced, .sessionClosed, .audienceTooLarge,
+            ]),
+        "GET /v1/activities": Operation(
+            "listActivities", .activities, "Which activities there are",
+            answer: Body(
+                .activityList,
+                #"""
+                {"activities": [{"activity": "order-12345", "type": "OrderTracking", "phase": "active", "run": 1,
+                  "revision": 3, "createdAt": "2026-11-21T14:40:00Z", "updatedAt": "2026-11-21T14:45:00Z",
+                  "phones": 2}], "next": "3f"}
+                """#), problems: [.unknownType]),
+        "GET /v1/activities/{activity}": Operation(
+            "viewActivity", .activities, "What should be shown, and what is", path: order,
+            answer: Body(
+                .activityView,
+                #"""
+                {"activity": "order-12345", "type": "OrderTracking", "phase": "active", "run": 1, "revision": 3,
+                 "state": {"status": "delivering", "eta": 5}, "attributes": {"shop": "Roma"},
+                 "createdAt": "2026-11-21T14:40:00Z", "updatedAt": "2026-11-21T14:45:00Z", "counts": {"live": 1},
+                 "devices": [{"device": "phone-1", "user": "ada", "localID": "7E0C2F1A", "state": "live",
+                  "revision": 3, "shownRevision": 2, "confirmation": "accepted",
+                  "lastDelivery": {"kind": "update", "at": "2026-11-21T14:45:01Z", "status": 200,
+                   "verdict": "accepted"},
+                  "reason": {"code": "up-to-date", "text": "the phone holds the newest state"}}]}
+                """#), problems: [.unknownActivity, .noStateYet]),
+        "GET /v1/activities/{activity}/timeline": Operation(
+            "viewTimeline", .activities, "What happened", path: order,
+            answer: Body(
+                .timeline,
+                #"""
+                {"entries": [{"at": "2026-11-21T14:45:01Z", "kind": "update", "device": "phone-1", "revision": 3,
+                  "code": "accepted", "text": "APNs accepted it", "status": 200,
+                  "apnsID": "EC1BF194-B3B2-424A-89C9-5A918A6E6B5D", "priority": 10, "alert": true,
+                  "timestamp": 1795272301}], "next": "17.3"}
+                """#), problems: [.unknownActivity]),
+    ]
+
+    private static let asked = Body(.refreshAsked, #"{"asked": 1}"#)
+
+    private static let people: [String: Operation] = [
+        "POST /v1/users/{user}/notifications": Operation(
+            "notifyUser", .people, "Tell somebody something", path: ["user": "ada"],
+            request: Body(
+                .notificationRequest,
+                #"{"id": "note-7", "alert": {"title": "Dr. Who", "body": "Ring me back", "sound": "default"}}"#),
+            answer: Body(
+                .notificationAnswer,
+                #"{"devices": 1, "others": 1, "reasons": [{"reason": "no-device-token", "count": 1}]}"#),
+            problems: [.payloadTooLarge, .ignoredByIOS]),
+        "POST /v1/users/{user}/refresh": Operation(
+            "askRefresh", .people, "Compute anew what a person should see", path: ["user": "ada"],
+            request: Body(.refreshRequest, #"{"type": "NextUp"}"#, isRequired: false), answer: asked,
+            problems: [.unknownType, .noProvider]),
+        "GET /v1/users/{user}/refresh": Operation(
+            "viewRefresh", .people, "What was asked and computed", path: ["user": "ada"],
+            answer: Body(
+                .refreshView,
+                #"""
+                {"refreshes": [{"type": "NextUp", "asked": 2, "done": 1, "running": true,
+                  "finishedAt": "2026-11-21T14:40:00Z", "tries": 0}]}
+                """#)),
+        "POST /v1/refreshes": Operation(
+            "askRefreshes", .people, "The same for many", request: Body(.refreshesRequest, #"{"users": ["ada"]}"#),
+            answer: asked, problems: [.unknownType, .noProvider]),
+    ]
+
+    private static let phones: [String: Operation] = [
+        "PUT /v1/devices/{device}": Operation(
+            "registerDevice", .phones, "Whose phone it is, and what it can do", path: phone,
+            request: Body(
+                .deviceRequest,
+                #"{"user": "ada", "osVersion": "18.1", "environment": "sandbox", "activitiesEnabled": true}"#),
+            answer: Body(.desiredStates, desired.replacing("]}", with: #"], "credential": "islet_device_…"}"#)),
+            problems: [.deadToken, .deviceTaken]),
+        "PUT /v1/devices/{device}/push-to-start-tokens/{type}": Operation(
+            "reportPushToStartToken", .phones, "The token that starts a type",
+            path: ["device": "phone-1", "type": "OrderTracking"],
+            request: Body(
+                .tokenRequest, #"{"token": "80f2c0a4d1e64c3f9b7a55d0c8e1f2a3b4c5d6e7f8091a2b3c4d5e6f70819203"}"#),
+            answer: Body(.desiredStates, desired), problems: [.unknownDevice, .unknownType, .deadToken]),
+        "PUT /v1/devices/{device}/instances/{localID}": Operation(
+            "reportCard", .phones, "One card", path: ["device": "phone-1", "localID": "7E0C2F1A"],
+            request: Body(
+                .instanceRequest,
+                #"""
+                {"type": "OrderTracking", "activity": "order-12345", "state": "active",
+                 "token": "80f2c0a4d1e64c3f9b7a55d0c8e1f2a3b4c5d6e7f8091a2b3c4d5e6f70819204"}
+                """#), answer: Body(.desiredStates, desired),
+            problems: [.unknownDevice, .unknownType, .typeDiffers, .activityNotNamed, .tooManyAwaiting]),
+        "PUT /v1/devices/{device}/instances": Operation(
+            "reportInventory", .phones, "All cards", path: phone,
+            request: Body(
+                .inventoryRequest,
+                #"""
+                {"sequence": 8, "instances": [{"localID": "7E0C2F1A", "type": "OrderTracking",
+                  "activity": "order-12345", "state": "active"}]}
+                """#), answer: Body(.desiredStates, desired),
+            problems: [.unknownDevice, .unknownType, .tooManyAwaiting]),
+        "DELETE /v1/devices/{device}": Operation(
+            "signOutDevice", .phones, "Signed out", path: phone, answer: Body(.desiredStates, #"{"activities": []}"#),
+            problems: [.unknownDevice]),
+        "DELETE /v1/devices/{device}/credential": Operation(
+            "revokeCredentials", .phones, "The phone's own credentials are not taken any more", path: phone,
+            answer: Body(.credentialsRevoked, #"{"revoked": 1}"#), problems: [.unknownDevice]),
+        "GET /v1/devices/{device}/diagnosis": Operation(
+            "diagnoseDevice", .phones, "Why did it not arrive?", path: phone,
+            answer: Body(
+                .diagnosis,
+                #"""
+                {"device": "phone-1", "user": "ada", "at": "2026-11-21T14:32:00Z", "verdict": "waiting",
+                 "findings": [{"id": "start-unconfirmed", "severity": "waiting", "activity": "order-12345",
+                  "text": "APNs accepted the start, but the phone has not reported the card",
+                  "fix": "the person taps Allow on the lock screen, or opens the app",
+                  "evidence": {"state": "unconfirmed", "wanted": 1, "sent": 1, "shown": 0}}]}
+                """#)),
+    ]
+
+    private static let server: [String: Operation] = [
+        "POST /v1/batch": Operation(
+            "batch", .server, "Many writes, line by line",
+            request: Body(
+                .batchLine,
+                #"""
+                {"method": "PUT", "path": "/v1/activities/order-1",
+                 "body": {"type": "OrderTracking", "state": {"status": "baking", "eta": 20}}}
+                """#),
+            answer: Body(
+                .lineAnswer,
+                #"{"line": 1, "status": 200, "body": {"revision": 1, "changed": true, "phase": "active"}}"#)),
+        "GET /v1/types": Operation(
+            "listTypes", .server, "The app's activity types",
+            answer: Body(
+                .typeList,
+                #"""
+                {"types": [{"type": "OrderTracking", "attributesType": "OrderTrackingAttributes",
+                  "activityIDAttribute": "/orderId", "isProvided": false, "policy": {"startGrace": "15s"},
+                  "view": {"title": "{/restaurant}", "progress": "/progress"}}]}
+                """#)),
+        "GET /v1/keys": Operation(
+            "listKeys", .server, "The app's API keys",
+            answer: Body(
+                .keyList,
+                #"""
+                {"keys": [{"id": "k3JQ0c9ZtY1a", "scope": "backend", "standing": "valid",
+                  "createdAt": "2026-11-21T14:40:00Z"}]}
+                """#)),
+        "GET /v1/overview": Operation(
+            "overview", .server, "How the server does",
+            answer: Body(
+                .overview,
+                #"""
+                {"startedAt": "2026-11-21T14:40:00Z", "version": "0.1.0", "interval": 2, "samples": [
+                  {"at": "2026-11-21T14:45:00Z", "pushes": {"accepted": 12}, "reasons": {},
+                   "lag": {"bounds": [0.05, 0.1], "counts": [9, 2, 1]}, "queueAge": 0, "inFlight": 1, "queued": 0,
+                   "waiting": 0, "connections": 1, "streams": 1, "streamLimit": 1000}], "routes": []}
+                """#)),
+        "GET /healthz": Operation(
+            "alive", .server, "Whether the process runs", answer: Body(.health, #"{"status": "ok"}"#)),
+        "GET /readyz": Operation(
+            "ready", .server, "Whether the database answers",
+            answer: Body(.readiness, #"{"status": "ready", "routes": []}"#), problems: [.notReady]),
+        "GET /metrics": Operation(
+            "metrics", .server, "The numbers of docs/metrics.md", answer: nil, problems: [.notFound]),
+        "GET /openapi.json": Operation(
+            "describe", .server, "This description", answer: Body(.description, #"{"openapi": "3.1.1"}"#)),
+    ]
+}

@@ -1,0 +1,98 @@
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+import LiveActivityStorage
+
+extension Schema.Name {
+    /// What is configured, and how the server does.
+    var settingsSchema: Schema {
+        switch self {
+        case .typeList: Self.types
+        case .keyList: Self.keys
+        default: Self.figures
+        }
+    }
+
+    private static let number = Schema(["type": "number", "minimum": 0])
+    private static let counts = Schema([
+        "type": "object", "additionalProperties": ["type": "integer", "minimum": 0],
+    ])
+
+    private static let types = Schema.answer(
+        "The app's activity types, as they are configured.",
+        [
+            Schema.needed(
+                "types",
+                .list(
+                    .answer(
+                        "One type.",
+                        [
+                            Schema.needed("type", .text()), Schema.needed("attributesType", .text()),
+                            Schema.field("activityIDAttribute", .text(), "A JSON Pointer."),
+                            Schema.needed("isProvided", .flag, "A provider computes what it shows."),
+                            Schema.field("contract", .anything, "As docs/contracts.md has it."),
+                            Schema.needed("policy", .anything, "In the words of the configuration."),
+                            Schema.field(
+                                "view",
+                                .answer(
+                                    "Which field is what where a card is drawn.",
+                                    ["title", "subtitle", "progress", "countdown", "image"].map {
+                                        Schema.field($0, .text())
+                                    })),
+                        ])))
+        ])
+
+    private static let keys = Schema.answer(
+        "The app's API keys, without what proves them.",
+        [
+            Schema.needed(
+                "keys",
+                .list(
+                    .answer(
+                        "One key.",
+                        [
+                            Schema.needed("id", .text()),
+                            Schema.needed("scope", .choice(APIKeyRecord.Scope.allCases.map(\.rawValue))),
+                            Schema.field("name", .text()),
+                            Schema.needed("standing", .choice(APIKeyRecord.Standing.allCases.map(\.rawValue))),
+                            Schema.needed("createdAt", moment), Schema.field("expiresAt", moment),
+                            Schema.field("usedAt", moment),
+                        ])))
+        ])
+
+    private static let sample = Schema.answer(
+        "One reading; counters begin at 0 with the process.",
+        [
+            Schema.needed("at", moment), Schema.needed("pushes", counts, "By verdict."),
+            Schema.needed("reasons", counts, "Those that were not accepted, by reason."),
+            Schema.needed(
+                "lag",
+                .answer(
+                    "Seconds from the commit of a state to APNs's acceptance.",
+                    [
+                        Schema.needed("bounds", .list(number)), Schema.needed("counts", .list(.count)),
+                    ])),
+            Schema.field("queueAge", number), Schema.needed("inFlight", .count), Schema.needed("queued", .count),
+            Schema.field("waiting", .count), Schema.needed("connections", .count), Schema.needed("streams", .count),
+            Schema.needed("streamLimit", .count), Schema.field("memory", .count),
+        ])
+
+    private static let figures = Schema.answer(
+        "How the server does.",
+        [
+            Schema.needed("startedAt", moment), Schema.needed("version", .text()),
+            Schema.needed("interval", .count, "Seconds between two samples."),
+            Schema.needed("samples", .list(sample)),
+            Schema.needed(
+                "routes",
+                .list(
+                    .answer(
+                        "A way to APNs that is not well.",
+                        [
+                            Schema.needed("environment", .choice(["sandbox", "production"])),
+                            Schema.needed("state", .choice(["halted", "inTrouble"])), Schema.needed("code", .text()),
+                            Schema.needed("text", .text()), Schema.needed("since", moment),
+                            Schema.needed("nextAttemptAt", moment),
+                        ]))),
+        ])
+}

@@ -1,0 +1,50 @@
+import APNSModel
+import LiveActivityCore
+
+extension Draft {
+    /// Seals the devices' tokens that a group changed, and writes them.
+    func writeDeviceTokens(_ sql: Statements) throws {
+        let records = changes.deviceTokens.sorted().compactMap { snapshot.deviceTokens[$0] }
+        guard !records.isEmpty else { return }
+        let apps = try apps(of: Set(records.map(\.device)), sql)
+        try sql.write(
+            records.map { try DeviceTokenRow(sealing: $0, app: apps[$0.device] ?? "", sql.sealing) })
+    }
+
+    /// The same of the cards' tokens.
+    func writeUpdateTokens(_ sql: Statements) throws {
+        let records = changes.updateTokens.sorted().compactMap { snapshot.updateTokens[$0] }
+        guard !records.isEmpty else { return }
+        let apps = try apps(of: Set(records.map(\.device)), sql)
+        try sql.write(
+            records.map { try UpdateTokenRow(sealing: $0, app: apps[$0.device] ?? "", sql.sealing) })
+    }
+
+    /// Writes who owns which tokens. While the look-up key is changed a value may still have a row under the earlier
+    /// key: that goes.
+    func writeOwners(_ sql: Statements) throws {
+        let records = changes.owners.compactMap { snapshot.owners[$0] }
+        guard !records.isEmpty else { return }
+        let earlier = try sql.sealing.earlierHashes(of: records.map(\.value))
+        try sql.delete(
+            "DELETE FROM token_owner WHERE hash IN (SELECT value FROM json_each(?))", jsonTexts(earlier),
+            count: earlier.count)
+        try sql.write(
+            try records.map { try TokenOwnerRow(sealing: $0, sql.sealing) }.sorted { $0.hash < $1.hash })
+    }
+
+    /// Of most devices it is known; what remains is asked for.
+    private func apps(of devices: Set<DeviceKey>, _ sql: Statements) throws -> [DeviceKey: String] {
+        var apps: [DeviceKey: String] = [:]
+        var unknown: [DeviceKey] = []
+        for device in devices {
+            if let record = snapshot.devices[device] { apps[device] = record.app.text } else { unknown.append(device) }
+        }
+        guard !unknown.isEmpty else { return apps }
+        try sql.query(
+            "SELECT dk, app FROM device WHERE dk IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(unknown.sorted()))]
+        ) { row in apps[row.int()] = row.text() }
+        return apps
+    }
+}

@@ -1,0 +1,77 @@
+import APNSModel
+import ArgumentParser
+import JSONText
+import LiveActivityStorage
+
+/// What is said of API keys: for people, and as JSON. Never a secret, but where one was just made.
+enum KeyReport {
+    static let idHelp: ArgumentHelp =
+        "The key's id: what stands between its two underscores, and first in `islet keys list`."
+    /// Then a valid key counts as one that expires soon.
+    static let soon = Duration.seconds(14 * 86_400)
+
+    // MARK: - For people
+
+    static func table(_ keys: [APIKeyRecord], at now: UnixTime) -> String {
+        guard !keys.isEmpty else { return "no keys; `islet keys create` makes one\n" }
+        let head = ["ID", "SCOPE", "APP", "NAME", "CREATED", "LAST USED", "STANDING"]
+        let rows = [head] + keys.map { cells($0, now) }
+        let widths = head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
+            }
+            return cells.joined(separator: "  ") + "\n"
+        }.joined()
+    }
+
+    static func lines(_ key: APIKeyRecord, at now: UnixTime) -> String {
+        let names = ["id", "scope", "app", "name", "created", "last used", "standing"]
+        return zip(names, cells(key, now)).map { name, cell in
+            "\(name)\(String(repeating: " ", count: 11 - name.count))\(cell)\n"
+        }.joined()
+    }
+
+    private static func cells(_ key: APIKeyRecord, _ now: UnixTime) -> [String] {
+        [
+            key.id, key.scope.rawValue, key.app.text, key.name ?? "-", day(key.createdAt),
+            key.usedAt?.description ?? "never", standing(key, now),
+        ]
+    }
+
+    static func standing(_ key: APIKeyRecord, _ now: UnixTime) -> String {
+        if let revoked = key.revokedAt { return "revoked \(revoked)" }
+        guard let end = key.expiresAt else { return "valid" }
+        if end <= now { return "expired \(end)" }
+        return isSoon(key, now) ? "valid, expires in \(Wording.duration(end - now))" : "valid until \(day(end))"
+    }
+
+    private static func isSoon(_ key: APIKeyRecord, _ now: UnixTime) -> Bool {
+        key.standing(at: now) == .valid && key.expiresAt.map { $0 < now + soon } ?? false
+    }
+
+    private static func day(_ time: UnixTime) -> String { String(time.description.prefix(10)) }
+
+    // MARK: - As JSON
+
+    static func json(_ keys: [APIKeyRecord], at now: UnixTime) -> String {
+        JSONValue.array(keys.map { .object(object($0, now)) }).text
+    }
+
+    /// - Parameter text: The key itself, which is shown once.
+    static func json(_ key: APIKeyRecord, at now: UnixTime, key text: String? = nil) -> String {
+        var object = object(key, now)
+        if let text { object["key"] = .string(text) }
+        return JSONValue.object(object).text
+    }
+
+    private static func object(_ key: APIKeyRecord, _ now: UnixTime) -> JSONObject {
+        func time(_ time: UnixTime?) -> JSONValue { time.map { .string($0.description) } ?? .null }
+        return [
+            "id": .string(key.id), "app": .string(key.app.text), "scope": .string(key.scope.rawValue),
+            "name": key.name.map(JSONValue.string) ?? .null, "createdAt": time(key.createdAt),
+            "expiresAt": time(key.expiresAt), "lastUsedAt": time(key.usedAt), "revokedAt": time(key.revokedAt),
+            "standing": .string(key.standing(at: now).rawValue), "expiresSoon": .bool(isSoon(key, now)),
+        ]
+    }
+}

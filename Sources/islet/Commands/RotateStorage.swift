@@ -1,0 +1,109 @@
+import ArgumentParser
+import LiveActivityStorage
+import StorageSQLite
+
+extension Keys {
+    /// `islet keys rotate-storage`: other keys for the push tokens in the database.
+    struct RotateStorage: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Puts new keys in use that seal push tokens, and re-seals every token under them.",
+            discussion: """
+                May be run while the server runs: it uses the new keys from the next change on. The new keys are \
+                added to the ring; the earlier ones stay there until --retire. Killed at any moment, the next run \
+                goes on where it was. Keep a copy of the ring as it is now: a backup of the database needs the keys \
+                that were in use when it was made.
+                """)
+
+        @OptionGroup var file: ConfigurationOption
+        @Flag(help: "Says what each key is still needed for, and changes nothing.") var status = false
+        @Flag(help: "Takes the keys that no row of the database needs out of the ring. Its backups may need them!")
+        var retire = false
+
+        func validate() throws {
+            if status, retire { throw ValidationError("--status or --retire, not both") }
+        }
+
+        func run() async throws {
+            let settings = try file.settings()
+            let store = try SQLiteStore(
+                path: settings.databasePath, access: .administration, tokenKeys: settings.tokenKeys,
+                faultPoints: try FaultInjection.points())
+            defer { store.close() }
+            let rotation = try TokenRotation(store)
+            if status {
+                try await printStatus(rotation)
+            } else if retire {
+                try await retire(rotation, settings)
+            } else {
+                try await rotate(rotation)
+            }
+        }
+
+        private func rotate(_ rotation: TokenRotation) async throws {
+            // As long as it writes it leaves the server alone: half of the writer's time at most.
+            let summary = try await rotation.rotate { spent in
+                try await Task.sleep(for: max(spent, .milliseconds(2)))
+            }
+            if summary.isResumed { Output.line("went on with a rotation that had not come to its end") }
+            Output.line("in use: \(summary.inUse.joined(separator: ", "))")
+            for (table, rows) in summary.resealed.sorted(by: { $0.key < $1.key }) {
+                Output.line("re-sealed \(Wording.count(rows, "row")) of \(table)")
+            }
+            for (table, rows) in summary.damaged.sorted(by: { $0.key < $1.key }) {
+                Output.line("left \(Wording.count(rows, "row")) of \(table) that cannot be opened: they are damaged")
+            }
+            Output.line("keep a copy of the ring as it is now; the earlier keys stay in it until --retire")
+        }
+
+        private func printStatus(_ rotation: TokenRotation) async throws {
+            for key in try await rotation.uses() {
+                let use = key.isSealing ? "seals" : "looks up"
+                Output.line(
+                    "\(key.id)  \(use)  \(key.isInUse ? "in use" : "earlier")  \(Wording.count(key.rows, "row"))")
+            }
+        }
+
+        private func retire(_ rotation: TokenRotation, _ settings: Settings) async throws {
+            let retirement = try await rotation.retire()
+            for key in retirement.retired { Output.line("retired \(key): no row of the database needs it") }
+            if retirement.retired.isEmpty {
+                Output.line("no key is there that no row needs")
+            } else {
+                Output.line(advice(settings))
+            }
+            for key in retirement.kept {
+                Output.line("kept \(key.id): \(Wording.count(key.rows, "row")) still need it; run the rotation first")
+            }
+            if !retirement.kept.isEmpty { throw ExitCode.failure }
+        }
+
+        private func advice(_ settings: Settings) -> String {
+            let backups = "a backup that was made before may need it: keep a copy of the ring with it"
+            if case .given(_, let name) = settings.tokenKeys {
+                return "take it out of the variable \(name); \(backups)"
+            }
+            return backups
+        }
+    }
+
+    /// `islet keys new-ring`: a ring to begin with.
+    struct NewRing: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "new-ring",
+            abstract: "Prints a new ring of the keys that seal push tokens, secrets included, on standard output.",
+            discussion: "For `tokenKeys` of the configuration: `umask 077; islet keys new-ring > token-keys.json`.")
+
+        @OptionGroup var file: ConfigurationOption
+        @Flag(help: "The configured ring with new keys in front: for a ring that is in a variable.")
+        var renewed = false
+
+        func run() throws {
+            guard renewed else { return Output.text(TokenKeyRing.fresh().text) }
+            switch try file.settings().tokenKeys {
+            case .given(let ring, _): Output.text(ring.renewed().text)
+            case .file(let path, _):
+                throw CommandError("the ring is the file \(path): `islet keys rotate-storage` adds keys to it")
+            }
+        }
+    }
+}

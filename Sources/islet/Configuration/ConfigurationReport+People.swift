@@ -1,0 +1,22 @@
+import EmbeddedIslet
+import JSONText
+import LiveActivityServer
+
+extension ConfigurationReport {
+    /// Whether people's own tokens are taken, and which.
+    static func words(_ people: ServerParts.AppPeople?) -> [String] {
+        guard let people else { return ["  people: their own tokens are not taken; phones need a key's holder"] }
+        let keys =
+            switch people.keys {
+            case .fixed(let keys):
+                keys.count == 1 ? "a key for \(keys[0].algorithm.rawValue)" : "one of \(keys.count) keys"
+            case .set(let url, _, let allowPrivate):
+                "a key of the set at \(url)" + (allowPrivate ? ", which may lead inside a network" : "")
+            }
+        return [
+            "  people: tokens of \(people.issuers.joined(separator: " or ")) for `\(people.audience)`, "
+                + "signed with \(keys)",
+            "    \(people.user) names the person; clocks may differ by \(Wording.duration(people.leeway))",
+        ]
+    }
+}

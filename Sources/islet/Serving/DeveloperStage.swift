@@ -1,0 +1,100 @@
+import APNSModel
+import APNSSimulator
+import AsyncHTTPClient
+import EmbeddedIslet
+import Foundation
+import JSONText
+import LiveActivityServer
+import LiveActivityStorage
+import Logging
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+import StorageSQLite
+
+/// A simulator in this process, with phones of one of the examples' apps, and what a server needs to use it.
+struct DeveloperStage {
+    let folder: URL
+    let example: ExampleApp
+    /// `host:port` that the server is to listen on.
+    let listen: String
+
+    private static let answerBytes = 16 << 20
+    private static let timeLimit = TimeAmount.seconds(10)
+
+    /// Runs the simulator, and beside it what is done once it listens; ends when that does.
+    func run(_ body: @escaping @Sendable (Settings, SimulatorControl, String) async throws -> Void) async throws {
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let (key, p8) = ProviderKey.fresh(environments: [.sandbox])
+        var configuration = APNSSimulator.Configuration()
+        configuration.ports = [.sandbox: 0]
+        configuration.controlPort = 0
+        configuration.keys = [key]
+        configuration.activityTypes = example.types.map(\.onPhones)
+        let keyFile = folder.appendingPathComponent("api-key").path
+        let backend = HTTPPhoneBackend(
+            islet: JSONCaller("http://\(listen)") {
+                FileManager.default.contents(atPath: keyFile).map { String(decoding: $0, as: UTF8.self) }
+            })
+        let simulator = try APNSSimulator(configuration, backend: backend, logger: Output.logger("apns-simulator"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await simulator.run() }
+            let addresses = try await simulator.started
+            try SimulatorFiles(example: example, listen: listen, startGrace: "2s")
+                .write(addresses, key: key, p8: p8, into: folder)
+            let settings = try ConfigurationLoader.load(folder.appendingPathComponent("islet.yaml").path)
+            let apiKey = try await makeKey(settings, keyFile)
+            let control = "http://\(addresses.host):\(addresses.controlPort ?? 0)"
+            try await addPhones(JSONCaller(control))
+            group.addTask { try await body(settings, Self.control(control), apiKey) }
+            // Whichever ends first, by a signal or by a fault, ends the other.
+            _ = try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// A key for the phones and for whoever opens the console.
+    private func makeKey(_ settings: Settings, _ file: String) async throws -> String {
+        guard let app = BundleID(example.bundleID) else { throw CommandError("\(example.bundleID) is no bundle id") }
+        let store = try SQLiteStore(path: settings.databasePath, tokenKeys: settings.tokenKeys)
+        defer { store.close() }
+        var dice = SystemRandomNumberGenerator()
+        let now = UnixTime(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let (key, record) = APIKey.make(app: app, scope: .backend, at: now, using: &dice)
+        try await store.insertKey(record)
+        guard
+            FileManager.default.createFile(
+                atPath: file, contents: Data(key.text.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw CommandError("\(file) cannot be written") }
+        return key.text
+    }
+
+    private func addPhones(_ control: JSONCaller) async throws {
+        for (name, more) in [("ada", ["appState": "foreground"]), ("bob", [:])] as [(String, JSONObject)] {
+            var body: JSONObject = [
+                "id": .string(name), "user": .string(name), "bundleID": .string(example.bundleID),
+                "activityTypes": .array(example.swiftNames.map(JSONValue.string)),
+            ]
+            for (member, value) in more { body[member] = value }
+            try await control.call(.POST, "/v1/phones", .object(body))
+        }
+    }
+
+    private static func control(_ base: String) -> SimulatorControl {
+        SimulatorControl { method, path, body in
+            var request = HTTPClientRequest(url: base + path)
+            request.method = .init(rawValue: method)
+            if !body.isEmpty {
+                request.headers.add(name: "content-type", value: "application/json")
+                request.body = .bytes(ByteBuffer(bytes: body))
+            }
+            let response = try await HTTPClient.shared.execute(request, timeout: timeLimit)
+            let answer = try await response.body.collect(upTo: answerBytes)
+            return (
+                Int(response.status.code), response.headers.first(name: "content-type") ?? "application/json",
+                Array(answer.readableBytesView)
+            )
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import APNSModel
+import APNSSimulator
+import Foundation
+
+/// What a server needs to use a simulator in place of Apple.
+struct SimulatorFiles {
+    let example: ExampleApp
+    /// `host:port` of the server.
+    let listen: String
+    /// In place of the example's bundle id.
+    var app: String?
+    var startGrace = "15s"
+
+    /// Writes the certificate, the provider key, the contracts and an `islet.yaml`.
+    func write(_ addresses: APNSSimulator.Addresses, key: ProviderKey, p8: String, into folder: URL) throws {
+        func put(_ name: String, _ text: String, secret: Bool = false) throws {
+            let url = folder.appendingPathComponent(name)
+            try Data(text.utf8).write(to: url)
+            if secret {
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
+            }
+        }
+        try put("simulator-ca.pem", addresses.caPEM)
+        try put("AuthKey_\(key.keyID).p8", p8, secret: true)
+        try example.writeContracts(into: folder)
+        let port = addresses.ports[.sandbox] ?? 0
+        try put(
+            "islet.yaml",
+            """
+            # Made by `islet simulate`: a server with this configuration pushes to the simulator in place of Apple.
+            listen: "\(listen)"
+            storage: sqlite:islet.db
+            apps:
+              - bundleID: \(app ?? example.bundleID)
+                apns:
+                  sandbox:
+                    keyFile: AuthKey_\(key.keyID).p8
+                    keyID: "\(key.keyID)"
+                    teamID: "\(key.teamID)"
+                    endpoint: https://\(addresses.host):\(port)
+                    trustRoots: simulator-ca.pem
+            \(example.configuration(startGrace: startGrace))
+
+            """)
+    }
+}

@@ -1,0 +1,102 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import JSONText
+import Logging
+import NIOCore
+
+/// An identity provider on the loopback: it publishes its key set, and signs its people in.
+struct IdentityProvider: Sendable {
+    static let issuer = "https://id.example.com"
+    static let audience = "pizza"
+    private static let keyID = "k1"
+
+    private let key: P256.Signing.PrivateKey
+    /// Where the key set is.
+    let url: String
+
+    /// Runs one, for as long as the work lasts.
+    static func run(_ work: @escaping @Sendable (IdentityProvider) async throws -> Void) async throws {
+        let (ports, found) = AsyncStream.makeStream(of: Int.self)
+        let published = P256.Signing.PrivateKey()
+        let set = keySet(published.publicKey)
+        let responder = CallbackResponder<BasicRequestContext> { request, _ in
+            guard request.uri.path == "/jwks.json" else { return Response(status: .notFound) }
+            return Response(status: .ok, body: .init(byteBuffer: ByteBuffer(bytes: set)))
+        }
+        let application = Application(
+            responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { found.yield($0.localAddress?.port ?? 0) },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            defer { group.cancelAll() }
+            guard let port = await ports.first(where: { _ in true }) else { return }
+            try await work(IdentityProvider(published, url: "http://127.0.0.1:\(port)/jwks.json"))
+        }
+    }
+
+    private init(_ key: P256.Signing.PrivateKey, url: String) {
+        self.key = key
+        self.url = url
+    }
+
+    private static func keySet(_ key: P256.Signing.PublicKey) -> [UInt8] {
+        let raw = Array(key.rawRepresentation)
+        return JSONValue.object([
+            "keys": [
+                [
+                    "kty": "EC", "crv": "P-256", "kid": .string(keyID), "use": "sig", "x": .string(base64(raw[..<32])),
+                    "y": .string(base64(raw[32...])),
+                ]
+            ]
+        ]).bytes
+    }
+
+    /// The lines of an app's configuration that have its people believed.
+    var configuration: String {
+        """
+            people:
+              issuers: ["\(Self.issuer)"]
+              audience: \(Self.audience)
+              jwks: {url: "\(url)", allowPrivate: true}
+
+        """
+    }
+
+    /// A person's token.
+    ///
+    /// - Parameters:
+    ///   - seconds: From now to its end.
+    ///   - forger: Another key that it is signed with, under the name of the published one.
+    func token(
+        _ user: String, endsIn seconds: Int = 3600, audience: String = audience, forger: P256.Signing.PrivateKey? = nil
+    ) throws -> String {
+        let end = Int(Date().timeIntervalSince1970) + seconds
+        let header: JSONValue = ["alg": "ES256", "kid": .string(Self.keyID), "typ": "JWT"]
+        let claims: JSONValue = [
+            "iss": .string(Self.issuer), "aud": .string(audience), "sub": .string(user),
+            "exp": .number(JSONNumber(end)),
+        ]
+        let signed = "\(Self.base64(header.bytes)).\(Self.base64(claims.bytes))"
+        let signature = try (forger ?? key).signature(for: Array(signed.utf8))
+        return "\(signed).\(Self.base64(signature.rawRepresentation))"
+    }
+
+    private static func base64(_ bytes: some Sequence<UInt8>) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}
+
+extension String {
+    /// A configuration whose first app has these lines too.
+    func withPeople(_ lines: String) -> String {
+        var text = self
+        guard let app = text.firstRange(of: "bundleID:"),
+            let end = text[app.upperBound...].firstIndex(of: "\n")
+        else { return self }
+        text.insert(contentsOf: lines, at: text.index(after: end))
+        return text
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import JSONText
+import LiveActivityAPI
+import TestSupport
+import Testing
+
+@testable import islet
+
+/// A disk without room: a small file system of memory, in a mount namespace of its own.
+@Suite(.serialized, .enabled("this system lets nobody make a mount namespace") { try await SmallDisk.isPossible() })
+struct DiskFullTests {
+    @Test func `on a full disk changes are refused and nothing is lost; with room again everything goes on`()
+        async throws
+    {
+        let disk = try await SmallDisk(megabytes: 4)
+        defer { disk.remove() }
+        try await withStage(disk.surroundings) { stage in
+            try await stage.addKilledPhone()
+            var last = try await stage.setOrder("ready")
+            try await stage.shows("ready")
+
+            try disk.fill()
+            let refused = try await refusal {
+                // What is left of SQLite's log is used up first.
+                for number in 0..<200 { last = try await stage.setOrder(["preparing", "picked_up"][number % 2]) }
+            }
+            #expect(refused?.status == 503, "\(String(describing: refused))")
+            #expect(refused?.detail.contains("nothing was changed") == true, "\(String(describing: refused))")
+            let view = try await stage.viewOrder()
+            #expect(view.revision == last, "reads go on, and what was refused was not done")
+            #expect(stage.isServerRunning)
+            // Whoever starts on a full disk learns it, and does no harm.
+            try await stage.crashServer()
+            #expect(try await stage.viewOrder().revision == view.revision, "what was answered is there")
+            _ = try await refusal { _ = try await stage.setOrder("preparing") }
+
+            try disk.makeRoom()
+            try await stage.setOrder("delivering")
+            try await stage.shows("delivering")
+        }
+    }
+}
+
+/// A file system of a few megabytes that processes of ours can be started in.
+struct SmallDisk {
+    private let directory: URL
+    private let holder: ChildProcess
+
+    static func isPossible() async throws -> Bool {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let trial = try ChildProcess(
+            "trial", executable: URL(fileURLWithPath: "/usr/bin/unshare"), arguments: ["-rm", "true"],
+            log: folder.appendingPathComponent("trial.log"))
+        return try await trial.exitCode(within: .seconds(20)) == 0
+    }
+
+    init(megabytes: Int) async throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-disk-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        holder = try ChildProcess(
+            "disk", executable: URL(fileURLWithPath: "/usr/bin/unshare"),
+            arguments: [
+                "-rm", "sh", "-c", #"mount -t tmpfs -o size="$0"m none "$1" && echo ready && exec sleep 1000"#,
+                String(megabytes), directory.path,
+            ], log: directory.deletingLastPathComponent().appendingPathComponent("\(directory.lastPathComponent).log"))
+        _ = try await holder.firstLine(within: .seconds(20))
+    }
+
+    /// Starts processes where the disk can be seen, and the server with its database on it.
+    var surroundings: DemoStage.Surroundings {
+        DemoStage.Surroundings(
+            command: [
+                "/usr/bin/nsenter", "--target", String(holder.identifier), "--user", "--mount",
+                "--preserve-credentials", "--",
+            ],
+            environment: ["ISLET_STORAGE": "sqlite:\(directory.path)/islet.db"])
+    }
+
+    /// The disk as those outside can reach it.
+    private var seenFromOutside: String { "/proc/\(holder.identifier)/root\(directory.path)" }
+
+    /// Leaves no byte of it.
+    func fill() throws {
+        let file = open("\(seenFromOutside)/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw DemoFailure("the disk cannot be reached") }
+        defer { close(file) }
+        var size = 1 << 16
+        while size > 0 {
+            let written = Array(repeating: UInt8(0), count: size).withUnsafeBytes { write(file, $0.baseAddress, size) }
+            if written < size { size /= 2 }
+        }
+    }
+
+    func makeRoom() throws {
+        guard unlink("\(seenFromOutside)/filler") == 0 else { throw DemoFailure("the disk cannot be reached") }
+    }
+
+    func remove() {
+        holder.kill()
+        let parent = directory.deletingLastPathComponent()
+        for suffix in ["", ".log", ".out"] {
+            try? FileManager.default.removeItem(
+                at: parent.appendingPathComponent(directory.lastPathComponent + suffix))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import JSONText
+import LiveActivityAPI
+import TestSupport
+
+@testable import islet
+
+/// One order, as tests of damaged surroundings need it.
+extension DemoStage {
+    /// - Returns: The revision that it became.
+    @discardableResult
+    func setOrder(_ status: String, _ people: [String] = ["alice"]) async throws -> Int {
+        try await islet.callOnAnyConnection(
+            .PUT, "/v1/activities/order-1",
+            [
+                "type": "OrderTracking", "state": ["status": .string(status), "progress": 0.5],
+                "attributes": ["orderId": "order-1", "restaurant": "Da Mario"],
+                "audience": ["users": .array(people.map(JSONValue.string))],
+            ]
+        ).decode(ActivityAnswer.self).revision
+    }
+
+    func viewOrder() async throws -> ActivityView {
+        try await islet.callOnAnyConnection(.GET, "/v1/activities/order-1").decode(ActivityView.self)
+    }
+
+    /// A phone whose app is not running, known to the server.
+    func addKilledPhone(_ name: String = "alice") async throws {
+        try await addPhone(name, ["appState": "killed"])
+        try await Waiting.until("\(name) is registered", within: .seconds(60)) { try await self.hasReported(name) }
+    }
+
+    func shows(_ status: String, on phone: String = "alice") async throws {
+        try await Waiting.until("\(phone) shows \(status), once", within: .seconds(90)) {
+            let cards = try await self.cards(on: phone)
+            return cards.count == 1 && cards[0]["contentState"]?.object?["status"]?.string == status
+        }
+    }
+
+    /// Another command of the program, beside the server or without one.
+    func command(_ words: String...) async throws -> (code: Int32, output: String, errors: String) {
+        let log = directory.appendingPathComponent("\(words[0])-\(UUID().uuidString).log")
+        let config = directory.appendingPathComponent("islet.yaml").path
+        let child = try ChildProcess(
+            words[0], executable: Executable.islet, arguments: words + ["--config", config], log: log)
+        let code = try await child.exitCode(within: .seconds(60))
+        let output = log.deletingPathExtension().appendingPathExtension("out")
+        return (code, try String(contentsOf: output, encoding: .utf8), try String(contentsOf: log, encoding: .utf8))
+    }
+}
+
+/// What a call was refused with; `nil` when it was not.
+func refusal(of call: () async throws -> Void) async throws -> JSONCaller.Refusal? {
+    do {
+        try await call()
+        return nil
+    } catch let refusal as JSONCaller.Refusal {
+        return refusal
+    }
+}

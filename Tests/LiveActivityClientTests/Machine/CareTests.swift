@@ -1,0 +1,100 @@
+import JSONText
+import LiveActivityAPI
+import LiveActivityRegistration
+import Testing
+
+/// What is easily forgotten.
+struct CareTests {
+    @Test func `the device token stays known when something else of the phone changes`() throws {
+        var bench = PhoneBench.ready()
+        bench.run { $0.see(PhoneBench.facts { $0.deviceToken = PhoneBench.token(9) }, $1) }
+        bench.settle()
+        bench.run { $0.see(PhoneBench.facts { $0.timeZone = "Europe/Rome" }, $1) }
+        #expect(PhoneBench.body(bench.sent.last)["deviceToken"]?.string == PhoneBench.token(9).text)
+    }
+
+    @Test func `a network that is back, and a new token, end a pause`() {
+        for news in [true, false] {
+            var bench = PhoneBench.ready()
+            for _ in 0..<6 {
+                bench.loseAnswer()
+                bench.wait(max(0, (bench.machine.nextWake ?? 0) - bench.now.steady))
+            }
+            bench.loseAnswer()
+            let calls = bench.sent.count
+            if news {
+                bench.run { $0.see(startToken: PhoneBench.token(1), for: "order", $1) }
+            } else {
+                bench.run { $0.retryNow($1) }
+            }
+            #expect(bench.sent.count == calls + 1)
+        }
+    }
+
+    @Test func `after the clock was set the server's second is not known until it is told again`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle(date: 1_795_271_520)
+        bench.now.wall += 3_600_000
+        bench.run { machine, _ in machine.clockChanged() }
+        _ = bench.run { $0.update("c", content: ["step": 2], $1) }
+        guard case .update(_, _, _, _, nil)? = bench.cardActions.last else {
+            return #expect(Bool(false), "\(bench.cardActions)")
+        }
+    }
+
+    @Test func `a card of the app's own was started by the server's clock`() {
+        var bench = PhoneBench.ready()
+        bench.now.wall += 3_600_000
+        bench.settle(date: 1_795_271_520)
+        let order = bench.run { $0.start(PhoneBench.order(), $1) }
+        bench.answer(200, date: 1_795_271_520)
+        bench.run { $0.started(order ?? 0, PhoneBench.card("mine", token: 1), $1) }
+        #expect(PhoneBench.body(bench.sent.last)["startedAt"]?.string?.hasPrefix("2026-11-21T14:32:00") == true)
+    }
+
+    @Test func `the stale date of a card that no push reaches is moved by the answer`() {
+        for token in [nil, 1] {
+            var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: token)])
+            let wish = PhoneBench.wish(step: 1, revision: 1).replacing(
+                #""revision""#, with: #""staleAt":"2026-11-21T15:00:00Z","revision""#)
+            bench.settle(wish)
+            let dates = bench.cardActions.compactMap { action -> Instant? in
+                if case .update(_, "c", _, let staleAt, _) = action { staleAt } else { nil }
+            }
+            #expect(dates.map(\.description) == (token == nil ? ["2026-11-21T15:00:00Z"] : []))
+        }
+    }
+
+    @Test func `who has no part in it any more sees the card go at once, others see its last state`() {
+        for (state, isImmediate) in [(#"{}"#, true), (#"{"step":9}"#, false)] {
+            var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+            bench.settle(
+                """
+                {"activities":[{"activity":"a","type":"order","state":\(state),"revision":2,"phase":"ended"}]}
+                """)
+            guard case .end("c", let content, let atOnce, _)? = bench.cardActions.last else {
+                return #expect(Bool(false), "\(bench.cardActions)")
+            }
+            #expect(atOnce == (isImmediate ? .immediate : .systemDefault) && (content == nil) == isImmediate)
+        }
+    }
+
+    @Test func `an ended card leaves the lock screen when the backend said, a date in the past at once`() throws {
+        let cases: [(String, CardDismissal)] = [
+            ("2026-11-21T14:59:59Z", .immediate),
+            ("2026-11-21T15:30:00Z", .at(try #require(Instant("2026-11-21T15:30:00Z")))),
+        ]
+        for (date, expected) in cases {
+            var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+            bench.settle(
+                """
+                {"activities":[{"activity":"a","type":"order","state":{"step":9},"revision":2,"phase":"ended",
+                 "dismissAt":"\(date)"}]}
+                """, date: 1_795_273_200)
+            guard case .end("c", _, let dismissal, _)? = bench.cardActions.last else {
+                return #expect(Bool(false), "\(bench.cardActions)")
+            }
+            #expect(dismissal == expected)
+        }
+    }
+}

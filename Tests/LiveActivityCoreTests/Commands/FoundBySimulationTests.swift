@@ -1,0 +1,85 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// Faults that histories of `script/simulate` have shown, each in the fewest words.
+struct FoundBySimulationTests {
+    @Test func `a push of the same second as the app's own update is sent again when the phone has ignored it`() throws
+    {
+        var scene = try Scene.live()
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        let first = try #require(try scene.deliver().first)
+        try scene.report(token: "u1") { report in
+            report.basedOn = 1
+            report.lastTimestamp = first.timestamp
+            report.contentState = Sample.state(-2)
+        }
+        let again = try scene.deliver()
+        #expect(again.map(\.plan.kind) == [.update])
+        #expect(again.allSatisfy { $0.timestamp > first.timestamp && $0.plan.priority == .low })
+    }
+
+    @Test(arguments: [APNSReason.Known.tooManyRequests, .serviceUnavailable])
+    func `an end that is repeated in vain is not tried every second`(reason: APNSReason.Known) throws {
+        var scene = try Scene.live()
+        try scene.end()
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        scene.wait(.seconds(16 * 60))
+        let flight = try scene.onlyFlight()
+        // A fault of the whole flight would be the lane's: as a straggler's it is the phone's own.
+        try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
+        try scene.settle(flight) { _ in .answered(.success(.refusal(reason))) }
+        let due = try #require(try scene.instance().dueAt)
+        #expect(due >= scene.now + .seconds(25))
+    }
+
+    @Test func `a start token that is named again stays where APNs said it belongs`() throws {
+        var scene = Scene()
+        try scene.register(environment: nil)
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(20))
+        let first = try scene.onlyFlight()
+        #expect(first.seats.first?.phone.pushToStartToken?.environment == .production)
+        try scene.settle(first) { _ in .answered(.success(.refusal(.badDeviceToken))) }
+        try scene.registerStart("phone", "p2s")
+        scene.wait(.seconds(20))
+        let second = try scene.onlyFlight()
+        #expect(second.seats.first?.phone.pushToStartToken?.environment == .sandbox)
+        try scene.settle(second) { _ in .answered(.success(PushAnswer(status: 200))) }
+        #expect(try scene.instance().state == .unconfirmed)
+    }
+
+    @Test func `a dead token alone starts no card anew, and an inventory without it does`() throws {
+        var scene = try Scene.live(Sample.type { $0.restart = .always })
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        let flight = try scene.onlyFlight()
+        let now = scene.now
+        try scene.settle(flight) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: now))) }
+        #expect(try scene.instance().state == .gone)
+        scene.wait(.seconds(120))
+        #expect(try scene.deliver().isEmpty)
+        _ = try scene.inventory(sequence: 1)
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
+    @Test func `a late unknown outcome does not hide why a card counts as gone`() throws {
+        var scene = try Scene.live()
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        let first = try scene.onlyFlight()
+        let until = scene.now + .seconds(13)
+        try scene.settle(first) { _ in .awaited(until: until) }
+        scene.wait(.seconds(20))
+        let second = try scene.onlyFlight()
+        let now = scene.now
+        try scene.settle(second) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: now))) }
+        try scene.settle(first) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer in time"))) }
+        // The phone has the card with another token.
+        try scene.report(token: "u2")
+        #expect(try scene.instance().state == .live)
+    }
+}

@@ -1,0 +1,153 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// A card that counts as over, and that an inventory shows all the same: its end got lost, or went to a token that iOS
+/// had replaced. It is ended by the token that the phone names.
+struct StrayCardTests {
+    private func card(_ local: String, _ token: String, _ scene: Scene) -> CardReport {
+        var report = CardReport(localID: Sample.local(local), type: scene.type, state: .active)
+        report.activity = Sample.activityID("a")
+        report.token = Sample.token(token)
+        report.startedAt = Sample.now + .seconds(20)
+        return report
+    }
+
+    /// The end of `card` was accepted and never came; the activity has begun anew.
+    private func reopened(
+        _ type: ActivityType = Sample.type(), environment: APNSEnvironment? = .production
+    ) throws
+        -> Scene
+    {
+        var scene = Scene(type)
+        try scene.register(environment: environment)
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(20))
+        try scene.deliver()
+        try scene.report(token: "u1")
+        scene.wait(.seconds(2))
+        try scene.end()
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        scene.wait(.seconds(60))
+        try scene.put("a", 2) { $0.reopen = true }
+        return scene
+    }
+
+    private func tokens(_ seats: [Flight.Seat]) -> [TokenValue?] { seats.map { $0.phone.token(of: $0.plan) } }
+    private let first = TokenValue(Sample.token("u1", as: UpdateTokenKind.self))
+
+    @Test func `beside the card of the next run it is ended, and that one stays`() throws {
+        var scene = try reopened()
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        let began = scene.now
+        try scene.report(local: "second", token: "u2") { $0.startedAt = began }
+        scene.wait(.seconds(2))
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene), card2(scene)])
+        let sent = try scene.deliver()
+        #expect(sent.first?.plan.kind == .end)
+        #expect(tokens(sent.filter { $0.plan.kind == .end }) == [first])
+        let instance = try scene.instance()
+        #expect(instance.state == .live && instance.localID == Sample.local("second") && !instance.isRenewing)
+        try scene.put("a", 3)
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+    }
+
+    private func card2(_ scene: Scene) -> CardReport {
+        var report = card("second", "u2", scene)
+        report.startedAt = scene.now
+        return report
+    }
+
+    @Test func `before the token of the next card is known it is ended as well, and again if it is still there`() throws
+    {
+        var scene = try reopened()
+        try scene.deliver()
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        #expect(tokens(try scene.deliver()) == [first])
+        #expect(try scene.instance().state == .unconfirmed)
+        _ = try scene.inventory(sequence: 2, [card("card", "u1", scene), card2(scene)])
+        let sent = try scene.deliver()
+        #expect(sent.first?.plan.kind == .end)
+        #expect(tokens(sent.filter { $0.plan.kind == .end }) == [first])
+        #expect(try scene.instance().localID == Sample.local("second"))
+    }
+
+    @Test func `one that a next run has not begun beside is ended before that begins`() throws {
+        var scene = try reopened()
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        // A phone that was heard of may be starting the card itself.
+        scene.wait(Reconciler.recentContact)
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
+    @Test func `one whose end was accepted is ended again where no next card is to come`() throws {
+        var scene = try reopened()
+        try scene.put("a", 3, users: ["bob"])
+        for sequence in 1...2 as ClosedRange<Int64> {
+            _ = try scene.inventory(sequence: sequence, [card("card", "u1", scene)])
+            let sent = try scene.deliver()
+            #expect(sent.map(\.plan.kind) == [.end] && tokens(sent) == [first])
+        }
+        _ = try scene.inventory(sequence: 3)
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test func `whose person has left the phone by then sees it end`() throws {
+        var scene = try reopened()
+        try scene.deliver()
+        try scene.register(user: "bob")
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        #expect(tokens(try scene.deliver()) == [first])
+    }
+
+    @Test func `of a phone in the other environment it is ended there`() throws {
+        var scene = try reopened(environment: nil)
+        try scene.deliver()
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        var tried: [APNSEnvironment] = []
+        for _ in 0..<2 {
+            let flight = try scene.onlyFlight()
+            tried += flight.seats.map { $0.phone.environment(of: $0.plan.kind) }
+            let answer: PushAnswer = tried.count == 1 ? .refusal(.badDeviceToken) : PushAnswer(status: 200)
+            try scene.settle(flight) { _ in .answered(.success(answer)) }
+        }
+        #expect(tried == [.production, .sandbox])
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test func `a renewed card whose successor was swiped away is ended before another starts`() throws {
+        var scene = try Scene.live(
+            Sample.type {
+                $0.renewal = true; $0.restart = .always
+            })
+        scene.wait(Reconciler.renewalAge)
+        #expect(try scene.deliver().map(\.plan.part) == [.successor])
+        try scene.report(local: "second", token: "u2")
+        // The end of the first is on its way for ever.
+        let flight = try scene.onlyFlight()
+        #expect(flight.seats.map(\.plan.part) == [.predecessor])
+        try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer"))) }
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end, .start])
+    }
+
+    @Test func `a report alone, one without a token, and one with a dead token end nothing`() throws {
+        var scene = try reopened()
+        try scene.deliver()
+        try scene.report(token: "u1") { $0.startedAt = Sample.now + .seconds(20) }
+        #expect(try scene.deliver().isEmpty)
+        var bare = card("card", "u1", scene)
+        bare.token = nil
+        _ = try scene.inventory(sequence: 1, [bare])
+        #expect(try scene.deliver().isEmpty)
+        _ = try scene.inventory(sequence: 2, [card("card", "u1", scene)])
+        let now = scene.now
+        #expect(try scene.deliver(.refusal(.expiredToken, inactiveSince: now)).count == 1)
+        _ = try scene.inventory(sequence: 3, [card("card", "u1", scene)])
+        #expect(try scene.deliver().isEmpty)
+    }
+}

@@ -1,0 +1,53 @@
+import APNSModel
+import Testing
+
+@testable import LiveActivityCore
+
+struct ClockCorrectionTests {
+    private static let noon = UnixTime(seconds: 1_790_000_000)
+
+    private func at(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
+    private func noon(_ seconds: Int64) -> UnixTime { Self.noon + .seconds(seconds) }
+
+    @Test func `before APNs has answered, the machine's clock is the time`() {
+        #expect(ClockCorrection().time(local: noon(7200), at: at(0)) == noon(7200))
+    }
+
+    @Test(arguments: [-10, -1, 0, 1, 10])
+    func `a clock that agrees within ten seconds is left alone`(_ seconds: Int64) {
+        var clock = ClockCorrection()
+        clock.learn(noon(0), at: at(100))
+        #expect(clock.time(local: noon(30 + seconds), at: at(130)) == noon(30 + seconds))
+    }
+
+    @Test(arguments: [-90_000, -7200, -11, 11, 7200, 90_000])
+    func `a clock that is further off, or jumps, is corrected by APNs's date and the time since`(_ seconds: Int64) {
+        var clock = ClockCorrection()
+        clock.learn(noon(0), at: at(100))
+        #expect(clock.time(local: noon(seconds), at: at(100)) == noon(0))
+        #expect(clock.time(local: noon(86_400 + seconds), at: at(86_500)) == noon(86_400), "a day without answers")
+        #expect(clock.time(local: noon(86_400), at: at(86_500)) == noon(86_400), "set right again")
+    }
+
+    @Test func `an answer that came late, or in another order, takes nothing back`() {
+        var clock = ClockCorrection()
+        clock.learn(noon(0), at: at(100))
+        // Written at noon, read 50 s later; the span in which it comes is the same, and the next.
+        clock.learn(noon(0), at: at(150))
+        #expect(clock.time(local: noon(7200), at: at(150)) == noon(50))
+        clock.learn(noon(55), at: at(205))
+        #expect(clock.time(local: noon(7200), at: at(205)) == noon(105))
+        // A later date is believed at once.
+        clock.learn(noon(130), at: at(210))
+        #expect(clock.time(local: noon(7200), at: at(210)) == noon(130))
+    }
+
+    @Test func `a clock of APNs that steps back is followed after two spans`() {
+        var clock = ClockCorrection()
+        clock.learn(noon(3600), at: at(0))
+        clock.learn(noon(60), at: at(60))
+        #expect(clock.time(local: noon(61), at: at(61)) == noon(3661))
+        clock.learn(noon(120), at: at(120))
+        #expect(clock.time(local: noon(121), at: at(121)) == noon(121))
+    }
+}

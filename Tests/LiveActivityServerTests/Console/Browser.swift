@@ -1,0 +1,45 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JSONText
+import LiveActivityStorage
+import NIOCore
+import Testing
+
+@testable import LiveActivityServer
+
+/// A browser with the console open: it keeps the cookie, and says where its requests come from.
+struct Browser {
+    let fixture: Fixture
+    var cookie: String?
+    var token: String?
+    var origin = "http://localhost"
+    var site: String? = "same-origin"
+
+    /// Signs in with a key of this scope.
+    static func signedIn(_ fixture: Fixture, as scope: APIKeyRecord.Scope) async throws -> Browser {
+        var browser = Browser(fixture: fixture)
+        let key = try #require(fixture.keys[scope])
+        let reply = try await browser.signIn(key.text)
+        #expect(reply.status == 200)
+        return browser
+    }
+
+    mutating func signIn(_ key: String) async throws -> Reply {
+        let reply = try await call(.post, "/console/session", #"{"key":"\#(key)"}"#)
+        cookie = reply.headers[.setCookie].map { String($0.prefix { $0 != ";" }) }
+        token = reply["/token"]?.string
+        return reply
+    }
+
+    func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Reply {
+        var headers: HTTPFields = [:]
+        headers[.cookie] = cookie.map { "theme=dark; \($0); other=1" }
+        if method != .get { headers[.origin] = origin }
+        if let name = HTTPField.Name("Sec-Fetch-Site") { headers[name] = site }
+        if let name = HTTPField.Name("Islet-Console-Token") { headers[name] = token }
+        return Reply(
+            try await fixture.client.executeRequest(
+                uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) }))
+    }
+}

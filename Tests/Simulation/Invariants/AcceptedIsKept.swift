@@ -1,0 +1,91 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+
+/// **Accepted is kept.** What was answered 2xx survives `kill -9` and power loss.
+///
+/// A process dies before and after each of its commits; what its caller was told stands afterwards, a call that is made
+/// again with its key is the same call, and a late one changes nothing. That a commit is on disk is the engine's part,
+/// which is tested with real processes.
+final class AcceptedIsKept: Invariant {
+    /// What callers were told, or what stands without their knowing.
+    private var stood: [Int: Backend.Stand] = [:]
+    private var told: [Scenery.Subject: Revision] = [:]
+    private var sequences: [Scenery.Subject: [Int: Int64]] = [:]
+
+    func see(_ event: Observation, in world: World) {
+        switch event {
+        case .called(.stands(let call, let stand)): take(call, stand, world)
+        case .called(.answered(let call, let stand)):
+            told[call.subject] = max(told[call.subject] ?? 0, stand.revision)
+        case .called(.notified(let call, let devices, let isReplayed)):
+            if isReplayed != (stood[call.number] != nil) {
+                world.violate(.acceptedIsKept, "\(call.words) is made twice")
+            }
+            stood[call.number] = Backend.Stand(
+                run: 0, revision: Revision(devices), changed: true, isReplayed: isReplayed)
+        case .died, .claimCommitted: check(world)
+        case .atRest:
+            check(world)
+            atRest(world)
+        default: break
+        }
+    }
+
+    private func take(_ call: Backend.Call, _ stand: Backend.Stand, _ world: World) {
+        if let first = stood[call.number], call.hasKey {
+            guard stand.isReplayed else {
+                return world.violate(.acceptedIsKept, "\(call.words) stands twice, though its key is the same")
+            }
+            if stand.revision != first.revision {
+                world.violate(
+                    .acceptedIsKept, "\(call.words) is answered r\(stand.revision), and was r\(first.revision)")
+            }
+            return
+        }
+        if let sequence = sequence(of: call) {
+            let taken = sequences[call.subject]?[stand.run] ?? 0
+            if sequence <= taken, !stand.isSuperseded, !stand.isReplayed {
+                world.violate(.acceptedIsKept, "\(call.words) is late, after sequence \(taken), and changes something")
+            }
+            if !stand.isReplayed { sequences[call.subject, default: [:]][stand.run] = max(sequence, taken) }
+        }
+        if stood[call.number] == nil { stood[call.number] = stand }
+    }
+
+    private func sequence(of call: Backend.Call) -> Int64? {
+        switch call.what {
+        case .put(_, _, let sequence), .end(_, let sequence): sequence
+        case .audience, .replaceAudience, .notify: nil
+        }
+    }
+
+    private func check(_ world: World) {
+        for (subject, revision) in told {
+            let stands = world.activity(subject)?.revision ?? 0
+            if stands < revision {
+                world.violate(.acceptedIsKept, "r\(revision) of \(subject.id) was answered, and r\(stands) stands")
+            }
+        }
+    }
+
+    private func atRest(_ world: World) {
+        for subject in world.scenery.subjects {
+            guard let wish = world.backend.wishes[subject], let activity = world.activity(subject) else { continue }
+            if world.step(of: subject) != wish.step || (activity.phase == .ended) != wish.isEnded {
+                world.violate(
+                    .acceptedIsKept,
+                    "\(subject.id) is step \(world.step(of: subject)) and \(activity.phase), "
+                        + "though step \(wish.step)\(wish.isEnded ? " and its end" : "") was set last")
+            }
+            let members = world.store.rows.members[activity.number] ?? []
+            let names = Scenery.people.filter { name in
+                world.store.rows.users[.init(subject.app, UserID(stored: name))].map(members.contains) ?? false
+            }
+            if Set(names) != wish.people {
+                world.violate(
+                    .acceptedIsKept, "the audience of \(subject.id) is \(names), not \(wish.people.sorted())")
+            }
+        }
+    }
+}

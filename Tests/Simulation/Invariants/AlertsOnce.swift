@@ -1,0 +1,145 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+
+/// **Alerts once.** An alert (it has an id) reaches a phone at most once and never before its state; a later state
+/// carries one still unsent only if `keep: true`, a later alert replaces it, it expires (10 min), one who joins later
+/// does not get it; after an unknown outcome it is dropped (default) or repeated (`onUnknown`). Ordinary notifications
+/// are at least once, with the same `apns-id` and collapse id on repeat.
+///
+/// And never both: no notification in place of a card beside a card that shows the same state.
+final class AlertsOnce: Invariant {
+    private struct Alert: Hashable {
+        var place: Place
+        var run: Int
+        var revision: Revision
+    }
+
+    private struct Copy: Hashable {
+        var notification: NotificationNumber
+        var device: DeviceKey
+    }
+
+    private struct Envelope: Equatable {
+        var id: PushID
+        var collapse: CollapseID?
+        var payload: [UInt8]
+    }
+
+    private var rung: [Alert: PushID] = [:]
+    private var envelopes: [Copy: Envelope] = [:]
+    private var taken: Set<Copy> = []
+    private var addressees: [Copy: NotificationRecord] = [:]
+    /// What was claimed in place of a card.
+    private var told: [Alert: Bool] = [:]
+
+    func see(_ event: Observation, in world: World) {
+        switch event {
+        case .claimed(let flight, _):
+            for seat in flight.seats { claim(flight, seat, world) }
+        case .claimedNotifications(let flight, _):
+            for seat in flight.seats { claim(seat, world) }
+        case .settledNotifications(let settlement, let before):
+            for entry in settlement.entries { settle(entry) }
+            look(before, world)
+        case .claimCommitted(_, let before): look(before, world)
+        case .accepted(let sent):
+            if case .notification(let seat) = sent.what {
+                taken.insert(Copy(notification: seat.notification.number, device: seat.device.key))
+            }
+        case .arrived(let sent, let phone, let effect): arrive(sent, phone, effect, world)
+        case .left(let sent, _, let push):
+            guard case .notification(let seat) = sent.what else { return }
+            let copy = Copy(notification: seat.notification.number, device: seat.device.key)
+            let envelope = Envelope(
+                id: push.request.id, collapse: push.request.collapseID, payload: push.request.payload)
+            if let first = envelopes[copy], first != envelope {
+                world.violate(.alertsOnce, "a notification to \(seat.device.id) is repeated as another")
+            }
+            envelopes[copy] = envelope
+        case .atRest: look(nil, world)
+        default: break
+        }
+    }
+
+    private func claim(_ flight: Flight, _ seat: Flight.Seat, _ world: World) {
+        let activity = flight.desired.activity
+        if seat.plan.kind == .start, seat.plan.part == .card {
+            let place = Place(activity.number, seat.phone.device.key)
+            if told[Alert(place: place, run: activity.run, revision: seat.plan.revision)] == true {
+                world.violate(
+                    .alertsOnce, "a card of \(activity.id) r\(seat.plan.revision) is started after it was told")
+            }
+        }
+        guard seat.plan.carriesAlert else { return }
+        guard let alert = activity.alert, alert.revision == seat.plan.alertRevision else {
+            return world.violate(.alertsOnce, "an alert is claimed that \(activity.id) does not have")
+        }
+        if seat.plan.alertRevision > seat.plan.revision {
+            world.violate(.alertsOnce, "an alert goes before its state")
+        }
+        if flight.record.claimedAt >= alert.expiresAt {
+            world.violate(.alertsOnce, "an alert of \(activity.id) has expired")
+        }
+        if !alert.keep, alert.revision != activity.revision, seat.plan.kind != .start {
+            world.violate(
+                .alertsOnce, "r\(activity.revision) of \(activity.id) carries the alert of r\(alert.revision)")
+        }
+    }
+
+    private func claim(_ seat: NotificationFlight.Seat, _ world: World) {
+        let copy = Copy(notification: seat.notification.number, device: seat.device.key)
+        addressees[copy] = seat.notification
+        guard let fallback = seat.notification.fallback else { return }
+        told[Alert(place: Place(fallback.activity, seat.device.key), run: fallback.run, revision: fallback.revision)] =
+            true
+    }
+
+    /// Where the device token was dead nothing was told after all.
+    private func settle(_ entry: SettleNotifications.Entry) {
+        guard let fallback = entry.seat.notification.fallback, case .success(let answer) = entry.outcome,
+            case .tokenDead = answer.verdict
+        else { return }
+        let place = Place(fallback.activity, entry.seat.device.key)
+        told[Alert(place: place, run: fallback.run, revision: fallback.revision)] = nil
+    }
+
+    private func arrive(_ sent: SentPush, _ phone: Phone, _ effect: Phone.Effect, _ world: World) {
+        guard let (flight, seat) = sent.card, seat.plan.carriesAlert else { return }
+        // A card that is over is silent; so is one that ignores what is older.
+        switch effect {
+        case .appeared, .applied, .ended: break
+        case .older, .nothing, .notified: return
+        }
+        world.count { $0.alerts += 1 }
+        let alert = Alert(
+            place: Place(flight.desired.activity.number, seat.phone.device.key), run: flight.desired.activity.run,
+            revision: seat.plan.alertRevision)
+        let repeats = flight.desired.activity.alert?.onUnknown == .repeat
+        if rung[alert] != nil, !repeats {
+            world.violate(
+                .alertsOnce,
+                "the alert of r\(alert.revision) of \(flight.desired.activity.id) comes to \(phone.name) twice")
+        }
+        rung[alert] = sent.id
+    }
+
+    /// A row that is gone was sent, or could not be.
+    private func look(_ before: Snapshot?, _ world: World) {
+        for (copy, notification) in addressees.sorted(by: {
+            ($0.key.notification, $0.key.device) < ($1.key.notification, $1.key.device)
+        }) {
+            let key = AddresseeKey(copy.notification, copy.device)
+            guard world.store.rows.addressees[key] == nil else { continue }
+            addressees[copy] = nil
+            guard !taken.contains(copy), world.serverTime < notification.expiresAt else { continue }
+            let device = world.store.rows.devices[copy.device]
+            let token = world.store.rows.deviceTokens[.init(copy.device, .device, "")]
+            let row = before?.addressees[key]
+            if device?.signedOutAt == nil, device?.userID == row?.user, row != nil, token?.deadAt == nil {
+                world.violate(
+                    .alertsOnce, "a notification to \(device?.id.text ?? "?") is forgotten before it was taken")
+            }
+        }
+    }
+}

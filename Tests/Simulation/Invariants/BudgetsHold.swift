@@ -1,0 +1,73 @@
+import APNSModel
+import LiveActivityCore
+
+/// **Our budgets hold.** Our configured estimate of high-priority pushes and starts is never exceeded in any sliding
+/// window; over it, updates and ends go at low priority and starts wait.
+///
+/// In the server's own time, since by that it counts. And of one card: not more than one high-priority update or end in
+/// the interval of its type that APNs has accepted.
+final class BudgetsHold: Invariant {
+    private struct Spent: Hashable {
+        var device: DeviceKey
+        var isStart: Bool
+    }
+
+    private struct Card: Hashable {
+        var place: Place
+        var local: LocalID?
+    }
+
+    private var claims: [Spent: [UnixTime]] = [:]
+    private var accepted: [Card: UnixTime] = [:]
+
+    func see(_ event: Observation, in world: World) {
+        switch event {
+        case .claimed(let flight, _):
+            for seat in flight.seats where seat.plan.priority == .high {
+                spend(flight, seat, flight.record.claimedAt, world)
+            }
+        case .settled(let settlement, let before):
+            for entry in settlement.entries { settle(settlement, entry, before) }
+        default: break
+        }
+    }
+
+    private func spend(_ flight: Flight, _ seat: Flight.Seat, _ now: UnixTime, _ world: World) {
+        let isStart = seat.plan.kind == .start
+        let device = seat.phone.device
+        let key = Spent(device: device.key, isStart: isStart)
+        claims[key, default: []].append(now)
+        let budgets = flight.desired.type.policy.budgets
+        let limit = isStart ? budgets.start : budgets.high(device)
+        for (window, most) in [(Duration.seconds(3600), limit.perHour), (.seconds(86_400), limit.perDay)] {
+            let count = claims[key, default: []].count { $0 <= now && $0 > now - window }
+            if count > most {
+                world.violate(
+                    .budgetsHold,
+                    "\(count) \(isStart ? "starts" : "high pushes") to \(device.id) in \(window), \(most) are estimated"
+                )
+            }
+        }
+        guard !isStart else { return }
+        let card = Card(
+            place: Place(flight.desired.activity.number, device.key), local: seat.phone.instance.localID)
+        let interval = flight.desired.type.policy.highPriorityInterval
+        if let last = accepted[card], now >= last, now < last + interval {
+            world.violate(
+                .budgetsHold, "a high push of \(flight.desired.activity.id) to \(device.id) \(now - last) after another"
+            )
+        }
+    }
+
+    private func settle(_ settlement: SettleFlight, _ entry: SettleFlight.Entry, _ before: Snapshot) {
+        guard entry.seat.plan.priority == .high, entry.seat.plan.kind != .start, entry.seat.plan.part == .card,
+            case .answered(.success(let answer)) = entry.outcome, answer.status == 200
+        else { return }
+        let key = Snapshot.PhoneKey(settlement.lane.activity, entry.seat.phone.device.key)
+        // What a newer push has overtaken is not counted.
+        guard let old = before.instances[key], old.run == entry.seat.phone.instance.run,
+            old.timestamp <= entry.seat.timestamp, old.state == .live || old.state == .ending
+        else { return }
+        accepted[Card(place: Place(key.activity, key.device), local: old.localID)] = settlement.flight.claimedAt
+    }
+}

@@ -1,0 +1,42 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+
+/// The lane is the unit of exclusion, order and fencing: **one open flight per lane**. Settling is guarded by the
+/// fence, else per phone by compare-and-set. (The storage model, under "The way of a change".)
+///
+/// Also what the reference store itself can tell: that lanes cover all phones, and that their counts are true.
+final class LaneRules: Invariant {
+    func see(_ event: Observation, in world: World) {
+        switch event {
+        case .settled(let settlement, let before):
+            guard let old = before.lane(settlement.lane), old.flight != nil, old.fence != settlement.fence else {
+                return
+            }
+            if world.store.rows.lane(settlement.lane)?.flight == nil {
+                world.violate(.lanes, "a settlement under fence \(settlement.fence) closes the flight of \(old.fence)")
+            }
+        case .claimed(let flight, _):
+            let lane = world.store.rows.lane(flight.lane)
+            if lane?.fence != flight.fence || lane?.flight?.seed != flight.record.seed {
+                world.violate(.lanes, "a flight is claimed that its lane does not hold")
+            }
+        case .claimCommitted(let reply, let before):
+            for flight in reply.flights {
+                guard let open = before.lane(flight.lane)?.flight else { continue }
+                world.violate(.lanes, "a flight is claimed beside another, of node \(open.node)")
+            }
+        case .died: check(world)
+        case .atRest:
+            check(world)
+            if world.store.rows.lanes.values.joined().contains(where: { $0.flight != nil }) {
+                world.violate(.lanes, "a flight stays open")
+            }
+        default: break
+        }
+    }
+
+    private func check(_ world: World) {
+        for fault in world.store.rows.laneFaults { world.violate(.lanes, fault) }
+    }
+}

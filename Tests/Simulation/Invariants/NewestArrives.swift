@@ -1,0 +1,158 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+
+/// **The newest state arrives.** Once changes stop and APNs answers healthily for 15 minutes plus the policy's window,
+/// every live instance with a valid token was sent the newest revision; one whose contact shows an older state is sent
+/// it again (low priority, no alert, at most three times a revision). Parked, halted and dead-token instances are
+/// outside, and visible as such.
+///
+/// And on the way there: no card ever goes back to an older revision, no timestamp stands for two states, and no phone
+/// is told the same again and again.
+final class NewestArrives: Invariant {
+    private struct Stamp: Hashable {
+        var token: String
+        var timestamp: Int64
+    }
+
+    private struct Told: Hashable {
+        var token: String
+        var revision: Revision
+    }
+
+    private var stamps: [Stamp: Revision] = [:]
+    private var tellings: [Told: [Int64]] = [:]
+
+    func see(_ event: Observation, in world: World) {
+        switch event {
+        case .left(let sent, _, let push): tell(sent, push, world)
+        case .accepted(let sent): stamp(sent, world)
+        case .arrived(let sent, let phone, .applied(let card, let before)):
+            world.count { $0.applied += 1 }
+            // A state of the app's own has no revision.
+            if card.step > 0, card.revision < before {
+                world.violate(.newestArrives, "\(phone.name) goes back from r\(before) to \(sent.words)")
+            }
+        case .atRest: atRest(world)
+        default: break
+        }
+    }
+
+    private func stamp(_ sent: SentPush, _ world: World) {
+        guard let (_, seat) = sent.card, seat.plan.kind != .start, let token = seat.phone.token(of: seat.plan) else {
+            return
+        }
+        let stamp = Stamp(token: token.hex, timestamp: seat.timestamp)
+        if let other = stamps[stamp], other != seat.plan.revision {
+            world.violate(.newestArrives, "one timestamp for r\(other) and for \(sent.words)")
+        }
+        stamps[stamp] = seat.plan.revision
+    }
+
+    private func tell(_ sent: SentPush, _ push: Push, _ world: World) {
+        guard let (_, seat) = sent.card, seat.plan.kind != .start else { return }
+        let told = Told(token: push.request.destination.hex, revision: seat.plan.revision)
+        tellings[told, default: []].append(world.now)
+        let recent = tellings[told, default: []].count { $0 > world.now - 60_000 }
+        if recent > Self.most { world.violate(.newestArrives, "\(recent) times in a minute: \(sent.words)") }
+    }
+
+    /// One push that gets no answer, or a bad one, is repeated some times a minute, in longer and longer waits.
+    private static let most = 12
+
+    // MARK: - At rest
+
+    private func atRest(_ world: World) {
+        if let due = world.store.nextWakeAt, due <= world.serverTime - .seconds(60) {
+            world.violate(.newestArrives, "work that was due at \(due) is not done")
+        }
+        for subject in world.scenery.subjects {
+            guard let activity = world.activity(subject), activity.phase != .announced else { continue }
+            for phone in world.phones where phone.app.bundleID == subject.app {
+                check(subject, activity, phone, world)
+            }
+        }
+    }
+
+    private func check(_ subject: Scenery.Subject, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {
+        let open = phone.cards.filter { $0.activity == subject.id && !$0.isOver }
+        guard let instance = world.store.rows.instances[.init(activity.number, phone.key)] else {
+            if let card = open.first, card.run > 0 {
+                world.violate(.newestArrives, "\(phone.name) shows \(card.local), of which nothing is known")
+            }
+            return
+        }
+        let words = "\(subject.id) on \(phone.name): \(Self.words(instance))"
+        let token = world.store.rows.updateTokens[.init(activity.number, phone.key)]
+        let reaches = token.map { $0.deadAt == nil } ?? false
+        guard activity.phase == .active, instance.isWanted else {
+            for card in open where reaches || instance.state == .live || instance.state.isTombstone {
+                world.violate(.newestArrives, "\(card.local) should be over: \(words)")
+            }
+            return
+        }
+        guard instance.run == activity.run else {
+            if !open.isEmpty { world.violate(.newestArrives, "a card of an earlier run is still there: \(words)") }
+            return
+        }
+        if instance.state == .live, reaches, instance.heldRevision < activity.revision {
+            world.violate(.newestArrives, "r\(activity.revision) was not sent: \(words)")
+        }
+        let newest = world.step(of: subject)
+        for card in open where card.step != newest {
+            // A state that the person's phone keeps going back to is sent three times.
+            if instance.contradictions >= Reconciler.maximumContradictions { continue }
+            // Of a type that is renewed, a card that another took the place of is ended once, and then by iOS.
+            if world.scenery.type(of: subject).policy.renewal, card.local != instance.localID?.text { continue }
+            world.violate(.newestArrives, "\(card.local) shows step \(card.step) instead of \(newest): \(words)")
+        }
+        if open.isEmpty { missing(subject, instance, phone, words, world) }
+    }
+
+    /// No card is there: either it was there and is over, or something is in its way that the server names.
+    private func missing(
+        _ subject: Scenery.Subject, _ instance: InstanceRecord, _ phone: Phone, _ words: String, _ world: World
+    ) {
+        switch instance.state {
+        case .live, .ending: world.violate(.newestArrives, "no card is there: \(words)")
+        case .starting: world.violate(.newestArrives, "its start is never settled: \(words)")
+        case .dismissed, .ended, .gone, .requesting: break
+        case .unconfirmed:
+            // A start that was sent within its window is not judged yet.
+            if let expires = instance.startExpiresAt, expires + .seconds(1200) < world.serverTime {
+                world.violate(.newestArrives, "a start that failed is not noticed: \(words)")
+            }
+        case .absent:
+            guard let decision = world.decision(subject, phone) else { return }
+            if case .send = decision {
+                world.violate(.newestArrives, "a start is due and is not sent: \(words)")
+            }
+            if case .nothing(let reason) = decision, !Self.good.contains(reason.code) {
+                world.violate(.newestArrives, "no card, for \(reason.code.rawValue): \(words)")
+            }
+        }
+    }
+
+    /// What may keep a card from a phone that is reachable and whose person is to see it.
+    private static let good: Set<Reason.Code> = [.otherDeviceActive, .fellBack, .startNever, .appOnly]
+
+    private static func words(_ instance: InstanceRecord) -> String {
+        "\(instance.state.name) run \(instance.run) sent r\(instance.sentRevision) shown r\(instance.shownRevision) "
+            + "ts \(instance.timestamp) wanted \(instance.isWanted) "
+            + "card \(instance.localID?.text ?? "-") last \(instance.last?.reason.code.rawValue ?? "-")"
+            + " lookAt \(instance.lookAt?.description ?? "-") dueAt \(instance.dueAt?.description ?? "-")"
+    }
+}
+
+extension World {
+    /// What the reconciler says of a phone now.
+    func decision(_ subject: Scenery.Subject, _ phone: Phone) -> Decision? {
+        guard let activity = activity(subject), let content = store.rows.contents[activity.number] else { return nil }
+        let part = store.load([.phones(activity.number, devices: [phone.key])])
+        guard let situation = Draft(part).phone(.init(activity.number, phone.key), type: activity.type) else {
+            return nil
+        }
+        return Reconciler.decide(
+            DesiredSituation(activity, scenery.type(of: subject), content), situation, now: serverTime)
+    }
+}

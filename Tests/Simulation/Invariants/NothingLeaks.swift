@@ -1,0 +1,52 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+
+/// **Nothing leaks.** No token, key or secret appears in a log, error, metric, event, page or backup listing beyond its
+/// first 8 characters.
+///
+/// Of a history: in no line that a process logs, at whatever level, and in nothing that timelines keep.
+final class NothingLeaks: Invariant {
+    func see(_ event: Observation, in world: World) {
+        switch event {
+        case .logged(let line): check(line, "the log", world)
+        case .atRest:
+            for record in world.store.history {
+                for entry in record.entries {
+                    for reason in [entry.reason, entry.outcome] where reason != nil {
+                        check(reason?.text ?? "", "a timeline", world)
+                    }
+                    // The state that a change set is kept here, for whoever may read it.
+                    check(entry.detail, "a timeline", world, mayHoldContent: true)
+                }
+            }
+        default: break
+        }
+    }
+
+    private func check(_ text: String, _ place: String, _ world: World, mayHoldContent: Bool = false) {
+        let bytes = Array(text.utf8)
+        if !mayHoldContent, Self.holds(bytes, Array(Scenery.secret.utf8)) {
+            world.violate(.nothingLeaks, "\(place) holds a content state")
+        }
+        // Nine digits in a row that are those of a token.
+        var run = 0
+        for (index, byte) in bytes.enumerated() {
+            let isDigit = (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
+            run = isDigit ? run + 1 : 0
+            guard run == 9 else { continue }
+            let start = String(decoding: bytes[(index - 8)...index], as: UTF8.self)
+            if world.apns.tokens.keys.contains(where: { $0.hasPrefix(start) }) {
+                world.violate(.nothingLeaks, "\(place) holds more than 8 characters of a token")
+            }
+        }
+    }
+
+    private static func holds(_ bytes: [UInt8], _ word: [UInt8]) -> Bool {
+        guard let first = word.first, bytes.count >= word.count else { return false }
+        for index in 0...(bytes.count - word.count) where bytes[index] == first {
+            if bytes[index..<(index + word.count)].elementsEqual(word) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,181 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import TestSupport
+
+/// What the app tells the server: each call on its way by itself, one after another, lost now and then, or twice.
+extension Phone {
+    ///
+    /// - Parameter mayComeTwice: Of those that name a device's tokens nothing tells a late one from a new one.
+    private func send(
+        _ what: String, mayComeTwice: Bool = false, in world: World, _ perform: @escaping () -> Void
+    ) {
+        let delay: Int64 = world.isCalm ? 1 : world.pick([1, 10, 40, 400, 2500])
+        callsUntil = max(callsUntil, world.now + delay)
+        let arrives = callsUntil - world.now
+        // The network brings a call a second time, long after the app has had its answer or given up.
+        let again: Int64? =
+            mayComeTwice && world.chance(30, in: 1000) ? arrives + world.pick([1000, 20_000, 120_000]) : nil
+        func arrive() {
+            guard isOnline else { return world.note(name, "does not get through: \(what)") }
+            world.note(name, what)
+            perform()
+        }
+        world.after(arrives, arrive)
+        if let again {
+            world.after(again) { [self] in
+                world.note(name, "(a second time)")
+                world.count(.callLate)
+                arrive()
+            }
+        }
+    }
+
+    /// Whether the app has heard that it was taken.
+    @discardableResult
+    private func call<C: Command>(_ command: C, _ what: Report.What, _ device: String, in world: World) -> Bool {
+        let now = world.serverTime
+        let answer = world.call(command) { [self] _ in
+            world.see(.reported(Report(phone: self, device: device, what: what, now: now)))
+        }
+        switch answer {
+        case .answered(.success):
+            knownClock = world.faults.serverClock
+            return true
+        case .answered(.failure(let refusal)): world.note(name, "  refused: \(refusal)")
+        case .lost: world.note(name, "  no answer")
+        }
+        return false
+    }
+
+    // MARK: - Calls
+
+    /// The app starts, or comes to the foreground: it says who it is and what it holds.
+    func launch(in world: World) {
+        isKilled = false
+        guard isSignedIn else { return }
+        register(in: world)
+        inventory(in: world)
+    }
+
+    func register(in world: World) {
+        let (device, user) = (device, user)
+        let (start, own) = (startToken, deviceToken)
+        send("registers for \(user)", in: world) { [self] in
+            var body = RegisterDevice.Body(user: Sample.user(user))
+            body.osVersion = OSVersion(18, 0)
+            body.activitiesEnabled = true
+            body.frequentPushesEnabled = allowsFrequent
+            body.notificationAuthorization = "authorized"
+            body.environment = namesEnvironment ? environment : nil
+            body.deviceToken = try? DeviceToken(hex: own)
+            call(
+                RegisterDevice(
+                    app: app, id: Sample.device(device), body: body, now: world.serverTime, freshKey: Self.key(device)),
+                .registered(user: user, deviceToken: own), device, in: world)
+        }
+        for type in Set(world.scenery.subjects.filter { $0.app == app.bundleID }.map(\.type)).sorted() {
+            send("names its start token for \(type)", in: world) { [self] in
+                guard let token = try? PushToStartToken(hex: start) else { return }
+                call(
+                    RegisterPushToStartToken(
+                        app: app, id: Sample.device(device), type: type, token: token, now: world.serverTime),
+                    .startToken(start, type: type), device, in: world)
+            }
+        }
+    }
+
+    func signOut(in world: World) {
+        let device = device
+        isSignedIn = false
+        send("signs out", in: world) { [self] in
+            call(
+                SignOutDevice(app: app.bundleID, id: Sample.device(device), now: world.serverTime), .signedOut, device,
+                in: world)
+        }
+    }
+
+    func report(_ index: Int, _ state: CardReport.State = .active, in world: World) {
+        let (device, card) = (device, cards[index])
+        guard let report = wording(card, state) else { return }
+        let token = report.token?.hex
+        send(
+            "reports \(card.local) \(state.rawValue), step \(card.step), token \(token?.prefix(6) ?? "-")",
+            mayComeTwice: true, in: world
+        ) {
+            [self] in
+            call(
+                ReportCard(app: app, device: Sample.device(device), report: report, now: world.serverTime),
+                .card(local: card.local, activity: card.activity, state: state, token: token), device, in: world)
+        }
+    }
+
+    func inventory(in world: World) {
+        sequence += 1
+        let (device, sequence, shown) = (device, sequence, cards.filter { !$0.isOver })
+        let reports = shown.compactMap { wording($0, .active) }
+        send("inventory \(sequence): \(shown.map(\.local))", mayComeTwice: true, in: world) { [self] in
+            // One that was sent before another that was taken says nothing.
+            let isOld = sequence <= (world.store.rows.devices[Self.key(device)]?.inventorySequence ?? 0)
+            let what: Report.What = isOld ? .superseded : .inventory(shown.map { ($0.local, $0.activity, $0.token) })
+            call(
+                ReportInventory(
+                    app: app, device: Sample.device(device), sequence: sequence, reports: reports,
+                    now: world.serverTime), what, device, in: world)
+        }
+    }
+
+    private func wording(_ card: Card, _ state: CardReport.State) -> CardReport? {
+        guard let type = app.types[card.type] else { return nil }
+        var report = CardReport(localID: Sample.local(card.local), type: type, state: state)
+        report.activity = Sample.activityID(card.activity)
+        report.token = state == .active ? card.token.flatMap { try? UpdateToken(hex: $0) } : nil
+        report.startedAt = card.saysStartedAt
+        report.lastTimestamp = card.ownTimestamp
+        if state == .active {
+            report.contentState = Scenery.state(card.step)
+            if card.step < 0 { report.basedOn = card.revision }
+        }
+        return report
+    }
+
+    // MARK: - The app's own cards
+
+    /// The app says that it starts a card, and does so once it has heard that nobody else does.
+    func startItself(_ subject: Scenery.Subject, in world: World) {
+        guard let type = app.types[subject.type] else { return }
+        let device = device
+        var word = CardReport(localID: Sample.local("\(device)-soon\(cardsMade)"), type: type, state: .requesting)
+        word.activity = Sample.activityID(subject.id)
+        send("is about to start \(subject.id)", in: world) { [self] in
+            let isAnswered = call(
+                ReportCard(app: app, device: Sample.device(device), report: word, now: world.serverTime),
+                .card(local: word.localID.text, activity: subject.id, state: .requesting, token: nil), device, in: world
+            )
+            guard isAnswered, device == self.device, let row = world.instance(of: subject, on: self),
+                row.instance.state == .requesting,
+                !cards.contains(where: { $0.activity == subject.id && !$0.isOver })
+            else { return }
+            var card = newCard(
+                subject.id, subject.type, step: world.step(of: subject), run: row.activity.run, in: world)
+            card.isApps = true
+            card.saysStartedAt = time(in: world)
+            card.revision = row.activity.revision
+            cards.append(card)
+            giveToken(cards.count - 1, in: world)
+            world.note(name, "starts \(card.local) of \(subject.id) itself")
+            report(cards.count - 1, in: world)
+        }
+    }
+
+    /// The app changes what a card shows, without the server.
+    func changeItself(_ index: Int, in world: World) {
+        let timestamp = max((cards[index].ownTimestamp ?? 0) + 1, time(in: world).seconds)
+        guard timestamp > cards[index].timestamp else { return }
+        cards[index].timestamp = timestamp
+        cards[index].ownTimestamp = timestamp
+        cards[index].step = -abs(cards[index].step) - 1
+        world.note(name, "changes \(cards[index].local) itself, ts \(cards[index].timestamp)")
+        report(index, in: world)
+    }
+}

@@ -1,0 +1,59 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import TestSupport
+
+extension Phone {
+    /// What iOS does with a push: it reads the bytes, and nothing but the bytes.
+    func take(
+        _ request: PushRequest, _ kind: VirtualAPNS.Destination.Kind, _ sent: SentPush, in world: World
+    ) -> Effect {
+        guard let body = (try? JSONValue(parsing: request.payload))?.object else { return .nothing("cannot be read") }
+        let aps = body["aps"]?.object
+        switch kind {
+        case .device: return .notified
+        case .start: return start(aps ?? [:], sent, in: world)
+        case .card(let local):
+            guard let index = cards.firstIndex(where: { $0.local == local }) else { return .nothing("no such card") }
+            return change(index, aps ?? [:], sent, in: world)
+        }
+    }
+
+    private func start(_ aps: JSONObject, _ sent: SentPush, in world: World) -> Effect {
+        guard aps["event"]?.string == "start", let step = Scenery.step(of: aps["content-state"]?.object),
+            let attributes = aps["attributes"]?.object, let timestamp = aps["timestamp"]?.int
+        else { return .nothing("is no start") }
+        let named = attributes["rideID"]?.string ?? attributes["islet"]?.object?["activity"]?.string
+        let type = app.types.values.first { $0.attributesType == aps["attributes-type"]?.string }
+        guard let named, let type else { return .nothing("names no activity") }
+        let run = sent.card?.flight.desired.activity.run ?? 0
+        var card = newCard(named, type.name, step: step, run: run, in: world)
+        card.timestamp = Int64(timestamp)
+        card.revision = sent.card?.seat.plan.revision ?? 0
+        card.isSuccessor = sent.card?.seat.plan.part == .successor
+        cards.append(card)
+        let index = cards.count - 1
+        // The update token comes at once where the person has allowed it before.
+        if world.isCalm || world.dice.chance(50) { giveToken(index, in: world) }
+        if !isKilled, world.isCalm || world.dice.chance(75) { report(index, in: world) }
+        return .appeared(card)
+    }
+
+    private func change(_ index: Int, _ aps: JSONObject, _ sent: SentPush, in world: World) -> Effect {
+        guard !cards[index].isOver else { return .nothing("its card is over") }
+        guard let timestamp = aps["timestamp"]?.int, let event = aps["event"]?.string else {
+            return .nothing("has no timestamp")
+        }
+        guard Int64(timestamp) > cards[index].timestamp else { return .older(cards[index]) }
+        let before = cards[index].revision
+        cards[index].timestamp = Int64(timestamp)
+        let step = Scenery.step(of: aps["content-state"]?.object)
+        if let step {
+            cards[index].step = step
+            cards[index].revision = sent.card?.seat.plan.revision ?? 0
+        }
+        guard event == "end" else { return .applied(cards[index], before: before) }
+        close(index, in: world)
+        return .ended(cards[index], withState: step != nil)
+    }
+}

@@ -1,0 +1,33 @@
+/// A process's clock: it sleeps until the history's time has come there.
+struct VirtualClock: Clock {
+    struct Instant: InstantProtocol {
+        let offset: Duration
+        func advanced(by duration: Duration) -> Self { Self(offset: offset + duration) }
+        func duration(to other: Self) -> Duration { other.offset - offset }
+        static func < (left: Self, right: Self) -> Bool { left.offset < right.offset }
+    }
+
+    let node: Node
+
+    var now: Instant { Instant(offset: .milliseconds(node.world.now)) }
+    var minimumResolution: Duration { .milliseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let node = node
+        let id = node.nextSleeper()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                if Task.isCancelled {
+                    continuation.resume(throwing: CancellationError())
+                } else {
+                    // Never early: what is under a millisecond is another one.
+                    let (seconds, rest) = deadline.offset.components
+                    let until = seconds * 1000 + (rest + 999_999_999_999_999) / 1_000_000_000_000_000
+                    node.wait(id, until: until, continuation)
+                }
+            }
+        } onCancel: {
+            node.wake(id, cancelled: true)
+        }
+    }
+}

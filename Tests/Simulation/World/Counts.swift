@@ -1,0 +1,69 @@
+package import LiveActivityStorage
+
+/// What may go wrong, or come in between.
+package enum Happening: String, Sendable, CaseIterable {
+    case processReplaced, processStopped, processStoodStill, twoProcesses
+    case storeFailed, commitUnknown
+    case clockStepped
+    case stormOf5xx, answerLate, answerLost, answerLostAndLateArrival, goAway, notConnected, slowDown, keyRefused
+    /// An older push came after a newer one.
+    case reordered
+    case tokenReplaced, startTokenReplaced
+    case hoursOffline
+    case joined, left
+    case changedHands, installedAnew, swiped
+    case callRepeated, callLate
+}
+
+/// A rule that does not hold on purpose, so that what comes after a failure can be tested.
+package struct Trap: Sendable {
+    package let rule: Rule
+    package let isShut: @Sendable (Counts) -> Bool
+
+    package init(_ rule: Rule, _ isShut: @escaping @Sendable (Counts) -> Bool) {
+        self.rule = rule
+        self.isShut = isShut
+    }
+}
+
+/// What went on in a history, so that one in which nothing happens is not taken for one in which nothing is wrong.
+package struct Counts: Sendable, Equatable {
+    package var jobs = 0
+    package var commits = 0
+    package var pushes = 0
+    package var notifications = 0
+    package var starts = 0
+    package var applied = 0
+    package var alerts = 0
+    package var crashes = 0
+    package var rescued = 0
+    package var overlaps = 0
+    package var leaked = 0
+    package var renewals = 0
+    package var fallbacks = 0
+    package var refusedTokens = 0
+    package var openCircuits = 0
+    /// How often a process died at each of its points.
+    package var deaths: [FaultPoint: Int] = [:]
+    package var happenings: [Happening: Int] = [:]
+
+    static func += (left: inout Self, right: Self) {
+        left.jobs += right.jobs
+        left.commits += right.commits
+        left.pushes += right.pushes
+        left.notifications += right.notifications
+        left.starts += right.starts
+        left.applied += right.applied
+        left.alerts += right.alerts
+        left.crashes += right.crashes
+        left.rescued += right.rescued
+        left.overlaps += right.overlaps
+        left.leaked += right.leaked
+        left.renewals += right.renewals
+        left.fallbacks += right.fallbacks
+        left.refusedTokens += right.refusedTokens
+        left.openCircuits += right.openCircuits
+        left.deaths.merge(right.deaths, uniquingKeysWith: +)
+        left.happenings.merge(right.happenings, uniquingKeysWith: +)
+    }
+}

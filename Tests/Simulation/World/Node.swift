@@ -1,0 +1,170 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityDelivery
+import LiveActivityStorage
+import Logging
+import ServiceLifecycleTestKit
+
+/// A process of the server: the dispatcher as it is, on a store, a sender, clocks and dice that the history gives it.
+///
+/// It dies at any of the points that it passes: from then on nothing that it does has an effect, and it is gone as soon
+/// as it has noticed. What it had committed stays, what it had handed to APNs may still arrive.
+final class Node: @unchecked Sendable {
+    unowned let world: World
+    let number: Int64
+    let executor = SeededExecutor()
+    private(set) var isAlive = true
+    /// Nothing of it is left.
+    private(set) var isOver = false
+    /// It stands still until then, as a machine does that is paused: it does not know that time went by.
+    var frozenUntil: Int64?
+    /// It dies when it passes this point so many times more.
+    var crash: (point: FaultPoint, passes: Int)?
+    var wakeUp: AsyncStream<Void>.Continuation?
+    private var sleepers: [Int: (entry: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]
+    private var sleepersMade = 0
+    private var task: Task<Void, Never>?
+    private var trigger: GracefulShutdownTestTrigger?
+
+    var name: String { "node \(number)" }
+    /// It takes calls and does its work.
+    var isUp: Bool { isAlive && !isOver && !isStopping && frozenUntil == nil }
+    private(set) var isStopping = false
+
+    init(world: World, number: Int64) {
+        self.world = world
+        self.number = number
+    }
+
+    /// Begins its life.
+    func start() {
+        let world = world
+        let dispatcher = Dispatcher(
+            store: NodeStore(node: self), sender: NodeSender(node: self), apps: world.scenery.apps, time: time,
+            clock: VirtualClock(node: self), node: number, dice: { [world] in world.dice.next() },
+            limits: world.scenery.limits, faultPoints: FaultPoints { [unowned self] in self.reach($0) },
+            logger: logger)
+        task = Task(executorPreference: executor) {
+            await testGracefulShutdown { trigger in
+                self.trigger = trigger
+                try? await dispatcher.run()
+            }
+            self.end()
+        }
+        world.note(name, "starts")
+    }
+
+    private func end() {
+        if isAlive { world.note(name, "has stopped") }
+        isOver = true
+    }
+
+    /// It claims nothing more, waits for the answers it awaits, and goes.
+    func stop() {
+        isStopping = true
+        world.count(.processStopped)
+        world.note(name, "is asked to stop")
+        trigger?.triggerGracefulShutdown()
+    }
+
+    /// From now on nothing it does has an effect.
+    func die(_ why: String) {
+        guard isAlive, !isOver else { return }
+        isAlive = false
+        frozenUntil = nil
+        world.note(name, "DIES \(why)")
+        world.see(.died(self))
+        wakeUp?.finish()
+        task?.cancel()
+        for id in sleepers.keys.sorted() { wake(id, cancelled: true) }
+    }
+
+    func freeze(for milliseconds: Int64) {
+        frozenUntil = world.now + milliseconds
+        world.count(.processStoodStill)
+        world.note(name, "stands still for \(milliseconds) ms")
+        world.agenda.add(at: world.now + milliseconds) { [self] in
+            guard let until = frozenUntil, until <= world.now else { return }
+            frozenUntil = nil
+            if isAlive { world.note(name, "goes on") }
+        }
+    }
+
+    func reach(_ point: FaultPoint) {
+        guard isAlive, let crash, crash.point == point else { return }
+        self.crash?.passes -= 1
+        if crash.passes <= 1 {
+            self.crash = nil
+            world.count { $0.deaths[point, default: 0] += 1 }
+            die("at \(point.rawValue)")
+        }
+    }
+
+    // MARK: - Time
+
+    private var time: TimeSource {
+        TimeSource(
+            wall: { [unowned self] in self.wall },
+            monotonic: { [unowned self] in MonotonicTime(nanoseconds: (self.world.now + 1000) * 1_000_000) })
+    }
+
+    var wall: UnixTime { world.serverTime }
+
+    func nextSleeper() -> Int {
+        sleepersMade += 1
+        return sleepersMade
+    }
+
+    func wait(_ id: Int, until time: Int64, _ continuation: CheckedContinuation<Void, any Error>) {
+        guard isAlive else { return continuation.resume(throwing: CancellationError()) }
+        let entry = world.agenda.add(at: max(world.now, time), in: self) { [self] in wake(id, cancelled: false) }
+        sleepers[id] = (entry, continuation)
+    }
+
+    func wake(_ id: Int, cancelled: Bool) {
+        guard let sleeper = sleepers.removeValue(forKey: id) else { return }
+        world.agenda.cancel(sleeper.entry)
+        if cancelled {
+            sleeper.continuation.resume(throwing: CancellationError())
+        } else {
+            sleeper.continuation.resume()
+        }
+    }
+
+    /// Waits inside the process; a dead one does not wait.
+    func pause(_ milliseconds: Int64) async {
+        guard milliseconds > 0, isAlive else { return }
+        let (id, until) = (nextSleeper(), world.now + milliseconds)
+        try? await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            wait(id, until: until, continuation)
+        }
+    }
+
+    // MARK: - Log
+
+    private var logger: Logger {
+        var logger = Logger(label: "simulation") { _ in LogWatch(node: self) }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    private struct LogWatch: LogHandler {
+        let node: Node
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            guard node.isAlive else { return }
+            let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            node.world.see(.logged("\(event.message) \(details.joined(separator: " "))"))
+            if event.level >= .info {
+                node.world.note(node.name, "log \(event.level): \(event.message) \(details.joined(separator: " "))")
+            }
+        }
+    }
+}

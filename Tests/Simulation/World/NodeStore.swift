@@ -1,0 +1,77 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityStorage
+import TestSupport
+
+/// The store as one process sees it: the reference store of all of them, which takes its time, fails, and dies with the
+/// process before or after a commit.
+struct NodeStore: WorkStore {
+    let node: Node
+
+    var wakeUps: AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        node.wakeUp = continuation
+        return stream
+    }
+
+    func nextWakeAt() async throws(StorageError) -> UnixTime? {
+        try await read()
+        return node.world.store.nextWakeAt
+    }
+
+    func nextNotificationAt() async throws(StorageError) -> UnixTime? {
+        try await read()
+        return node.world.store.nextNotificationAt
+    }
+
+    private func read() async throws(StorageError) {
+        let world = node.world
+        if world.chance(20, in: 1000) { await node.pause(Int64(1 + world.dice.roll(40))) }
+        guard node.isAlive else { throw .closed }
+        if world.chance(world.faults.store, in: 2000) { throw .failed("as the dice say") }
+    }
+
+    func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
+        let world = node.world
+        // It waits in the queue, and its reply takes a moment too; now and then the process is slow.
+        if world.chance(300, in: 1000) { await node.pause(world.pick([1, 2, 5, 20, 200])) }
+        guard node.isAlive else { throw .closed }
+        let fate = world.storeFate()
+        if fate == .fails {
+            world.count(.storeFailed)
+            world.note(node.name, "\(Words.of(command)): the store fails")
+            throw .failed("as the dice say")
+        }
+        node.reach(.beforeCommit(of: command.rank))
+        guard node.isAlive else { throw .closed }
+        if fate == .unknownAndLost {
+            world.count(.commitUnknown)
+            world.note(node.name, "\(Words.of(command)): the store fails while committing, nothing stands")
+            throw .commitUnknown("as the dice say")
+        }
+        let result = world.commit(command, by: node)
+        node.reach(.afterCommit(of: command.rank))
+        guard node.isAlive else { throw .closed }
+        if fate == .unknownAndKept {
+            world.count(.commitUnknown)
+            world.note(node.name, "\(Words.of(command)): the store fails while committing, and it stands")
+            throw .commitUnknown("as the dice say")
+        }
+        if world.chance(30, in: 1000) {
+            await node.pause(world.pick([5, 50, 900, 4000, 7900, 9000, 16_000]))
+            guard node.isAlive else { throw .closed }
+        }
+        return result
+    }
+}
+
+enum Words {
+    static func of<C: Command>(_ command: C) -> String {
+        switch command.rank {
+        case .write: "a change"
+        case .settle: "a settlement"
+        case .claim: "a claim"
+        case .prune: "pruning"
+        }
+    }
+}

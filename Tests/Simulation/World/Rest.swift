@@ -1,0 +1,53 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+
+/// The end of a history: faults stop, everybody comes back, and there is time.
+extension World {
+    func rest() {
+        guard violations.isEmpty else { return }
+        timeline.note(now, "------", "faults stop")
+        dice = SeededDice(seed: 1)
+        isCalm = true
+        apns.weather = .fair
+        faults = Faults()
+        backend.open = []
+        settleProcesses()
+        for phone in phones {
+            phone.isOnline = true
+            phone.isSignedIn = true
+            catchUp(phone)
+        }
+        advance(by: 2000)
+        for round in 0..<4 where violations.isEmpty {
+            timeline.note(now, "------", "rest \(round + 1)")
+            for phone in phones {
+                // Who a phone is it says once; what it shows again and again.
+                if round == 0 { phone.launch(in: self) }
+                for index in phone.cards.indices where !phone.cards[index].isOver && phone.cards[index].token == nil {
+                    phone.giveToken(index, in: self)
+                }
+                phone.inventory(in: self)
+            }
+            advance(by: 20 * 60_000)
+        }
+        guard violations.isEmpty else { return }
+        // What iOS has ended by itself meanwhile is told, too.
+        for phone in phones { phone.inventory(in: self) }
+        advance(by: 60_000)
+        guard violations.isEmpty else { return }
+        see(.atRest)
+    }
+
+    /// One process is left, which works.
+    private func settleProcesses() {
+        for node in nodes {
+            node.crash = nil
+            node.frozenUntil = nil
+        }
+        let working = nodes.filter { $0.isAlive && !$0.isStopping }
+        for node in working.dropLast() { node.die("since another has taken over") }
+        for node in nodes where node.isStopping { node.die("since it had its time") }
+        if working.isEmpty { startNode() }
+    }
+}

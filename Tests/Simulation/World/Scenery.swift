@@ -1,0 +1,76 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import LiveActivityDelivery
+import TestSupport
+
+/// What a history is played with: apps, types, activities, people; drawn from its seed before the first step.
+struct Scenery {
+    /// An activity that the backend speaks of.
+    struct Subject: Hashable {
+        let app: BundleID
+        let id: String
+        let type: String
+    }
+
+    static let pizza = Sample.bundle("com.acme.pizza")
+    static let taxi = Sample.bundle("com.acme.taxi")
+    static let people = ["ann", "bob"]
+    /// Stands in every content state: no line of a log may hold it.
+    static let secret = "s3cret-of-a-person"
+    /// Estimates small enough to matter within some minutes.
+    static let budgets = {
+        var budgets = BudgetPolicy()
+        budgets.high = BudgetLimit(perHour: 8, perDay: 24)
+        budgets.highFrequent = BudgetLimit(perHour: 16, perDay: 48)
+        budgets.start = BudgetLimit(perHour: 6, perDay: 16)
+        return budgets
+    }()
+
+    let apps: [AppSettings]
+    let subjects: [Subject]
+    var limits = Dispatcher.Limits()
+
+    init(_ dice: inout SeededDice) {
+        var pizza = [Subject(app: Self.pizza, id: "order-1", type: "order")]
+        if dice.chance(50) { pizza.append(Subject(app: Self.pizza, id: "ride-1", type: "ride")) }
+        if dice.chance(25) { pizza.append(Subject(app: Self.pizza, id: "order-2", type: "order")) }
+        if dice.chance(25) { pizza.append(Subject(app: Self.pizza, id: "told-1", type: "told")) }
+        if dice.chance(15) { pizza.append(Subject(app: Self.pizza, id: "watch-1", type: "watch")) }
+        // Another app whose backend chose the same id.
+        if dice.chance(15) { pizza.append(Subject(app: Self.taxi, id: "order-1", type: "order")) }
+        subjects = pizza
+        apps = [
+            AppSettings(
+                bundleID: Self.pizza, types: ["order", "ride", "told", "watch"].map(Self.type),
+                environments: [.sandbox, .production]),
+            AppSettings(bundleID: Self.taxi, types: [Self.type("order")], environments: [.production]),
+        ]
+        limits.claim.width.phones = dice.pick([1, 2, 2000])
+        limits.claim.width.lanes = 4
+        if dice.chance(20) { limits.claim.pushes = 1 }
+    }
+
+    private static func type(_ name: String) -> ActivityType {
+        Sample.type(name, activityIDAttribute: name == "ride" ? "/rideID" : nil) { policy in
+            policy.budgets = budgets
+            switch name {
+            case "ride": policy.restart = .onAlert
+            case "told": policy.fallback = AlertTemplate(PushAlert(title: "Told", body: "in place of a card"))
+            case "watch":
+                policy.restart = .always
+                policy.renewal = true
+            default: break
+            }
+        }
+    }
+
+    func app(_ id: BundleID) -> AppSettings { apps.first { $0.bundleID == id } ?? apps[0] }
+    func type(of subject: Subject) -> ActivityType { app(subject.app).types[subject.type] ?? Self.type(subject.type) }
+
+    static func state(_ step: Int) -> JSONObject {
+        ["status": "baking", "step": .number(JSONNumber(step)), "note": .string(secret)]
+    }
+
+    static func step(of state: JSONObject?) -> Int? { state?["step"]?.int }
+}

@@ -1,0 +1,294 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import LiveActivityStorage
+import TestSupport
+
+/// What a step of a history may be.
+extension World {
+    func begin() {
+        for index in 0..<1 + dice.roll(3) {
+            let isTaxi = index > 0 && scenery.subjects.contains { $0.app == Scenery.taxi } && dice.chance(60)
+            let phone = Phone(
+                index: index, app: scenery.app(isTaxi ? Scenery.taxi : Scenery.pizza), user: pick(Scenery.people), &dice
+            )
+            phones.append(phone)
+            phone.takeTokens(in: self)
+        }
+        startNode()
+        isCalm = true
+        for phone in phones { phone.launch(in: self) }
+        advance(by: 100)
+        isCalm = false
+    }
+
+    func play(_ step: Int, of plan: Plan) {
+        dice = SeededDice(seed: plan.dice(ofStep: step))
+        isCalm = plan.calm.contains(step)
+        timeline.note(now, "------", "step \(step)")
+        act()
+        let pause: Int64 = pick([0, 3, 60, 400, 900, 1100, 2500, 9000, 16_000, 70_000])
+        advance(by: pause)
+    }
+
+    private func act() {
+        switch dice.roll(200) {
+        case 0..<44: put()
+        case 44..<52: endSubject()
+        case 52..<62: changeAudience()
+        case 62..<68: notifySomebody()
+        case 68..<76: tryAgain()
+        case 76..<90: toggle()
+        case 90..<106: allowOrRotate()
+        case 106..<116: swipe()
+        case 116..<136: somebody()?.launch(in: self)
+        case 136..<140: somebody()?.isKilled = true
+        case 140..<145: rotateStartToken()
+        case 145..<151: startItself()
+        case 151..<155: changeItself()
+        case 155..<160: changeHands()
+        case 160..<163: somebody()?.reinstall(in: self)
+        case 163..<172: changeWeather()
+        case 172..<184: breakProcess()
+        case 184..<188: stepClock()
+        case 188..<191: storeTrouble()
+        case 191..<196: advance(by: pick([900_000, 3_600_000, 8_000_000, 27_000_000]))
+        default: break
+        }
+    }
+
+    private func somebody() -> Phone? { phones.isEmpty ? nil : pick(phones) }
+
+    // MARK: - The backend
+
+    private func newCall(
+        _ subject: Scenery.Subject, _ what: Backend.Call.What, hasKey: Bool, _ words: String
+    ) -> Backend.Call {
+        backend.made += 1
+        return Backend.Call(number: backend.made, subject: subject, what: what, hasKey: hasKey, words: words)
+    }
+
+    private func nextSequence(_ subject: Scenery.Subject) -> Int64? {
+        guard dice.chance(40) else { return nil }
+        backend.sequences[subject, default: 0] += 1
+        return backend.sequences[subject]
+    }
+
+    private func put() {
+        let subject = pick(scenery.subjects)
+        if dice.chance(85) || backend.steps[subject] == nil { backend.steps[subject, default: 0] += 1 }
+        let step = backend.steps[subject] ?? 1
+        var body = SetDesiredState.Body(state: Scenery.state(step))
+        body.attributes = subject.type == "ride" ? ["shop": "here"] : ["shop": "here", "name": .string(subject.id)]
+        body.reopen = dice.chance(50)
+        body.priority = pick(ActivityRecord.PriorityWish.allCases)
+        body.devices = dice.chance(80) ? .all : .lastActive
+        if backend.wishes[subject] == nil || dice.chance(12) {
+            body.users = (dice.chance(70) ? Scenery.people : [pick(Scenery.people)]).map(Sample.user)
+        }
+        if dice.chance(30) {
+            var wish = SetDesiredState.AlertWish(Sample.alert)
+            if dice.chance(50) { wish.id = "alert-\(backend.made)" }
+            wish.keep = dice.chance(40)
+            wish.onUnknown = dice.chance(20) ? .repeat : .drop
+            if dice.chance(20) { wish.expiresAfter = .seconds(30) }
+            body.alert = wish
+        }
+        if dice.chance(15) { body.staleAfter = .seconds(120) }
+        let sequence = nextSequence(subject)
+        var words = "PUT \(subject.app) \(subject.id) step \(step) \(body.priority.rawValue)"
+        if let users = body.users { words += " for \(users.map(\.text))" }
+        if let alert = body.alert {
+            words += " ALERT\(alert.keep ? " keep" : "")\(alert.onUnknown == .repeat ? " repeat" : "")"
+        }
+        if body.reopen { words += " reopen" }
+        if let sequence { words += " sequence \(sequence)" }
+        attempt(newCall(subject, .put(body, step: step, sequence: sequence), hasKey: dice.chance(60), words))
+    }
+
+    private func endSubject() {
+        let subject = pick(scenery.subjects)
+        var step: Int?
+        if dice.chance(50) {
+            backend.steps[subject, default: 0] += 1
+            step = backend.steps[subject]
+        }
+        let words = "END \(subject.app) \(subject.id)" + (step.map { " with step \($0)" } ?? "")
+        attempt(newCall(subject, .end(step: step, sequence: nextSequence(subject)), hasKey: dice.chance(60), words))
+    }
+
+    private func changeAudience() {
+        let subject = pick(scenery.subjects)
+        let person = pick(Scenery.people)
+        switch dice.roll(3) {
+        case 0:
+            attempt(
+                newCall(
+                    subject, .audience(add: [person], remove: []), hasKey: true, "ADD \(person) to \(subject.id)"))
+        case 1:
+            attempt(
+                newCall(
+                    subject, .audience(add: [], remove: [person]), hasKey: true,
+                    "REMOVE \(person) from \(subject.id)"))
+        default:
+            attempt(
+                newCall(subject, .replaceAudience([person]), hasKey: true, "ONLY \(person) sees \(subject.id)"))
+        }
+    }
+
+    private func notifySomebody() {
+        let (subject, person) = (pick(scenery.subjects), pick(Scenery.people))
+        let kind: NotificationRecord.Kind = dice.chance(70) ? .alert : .background
+        attempt(
+            newCall(
+                subject, .notify(person, kind, dice.next()), hasKey: true, "NOTIFY \(person) (\(kind.name))"))
+    }
+
+    private func tryAgain() {
+        guard !backend.open.isEmpty else { return put() }
+        count(.callRepeated)
+        attempt(backend.open.remove(at: dice.roll(backend.open.count)))
+    }
+
+    // MARK: - Phones
+
+    private func toggle() {
+        guard let phone = somebody() else { return }
+        phone.isOnline.toggle()
+        if !phone.isOnline { phone.offlineSince = now }
+        if phone.isOnline, now - phone.offlineSince > 3_600_000 { count(.hoursOffline) }
+        note(phone.name, phone.isOnline ? "is on the network again" : "is off the network")
+        if phone.isOnline { catchUp(phone) }
+    }
+
+    func catchUp(_ phone: Phone) {
+        guard let stored = phone.stored else { return }
+        phone.stored = nil
+        after(isCalm ? 1 : pick([1, 50, 1500])) { [self] in arrive(stored.push, at: stored.destination) }
+    }
+
+    private func openCard() -> (phone: Phone, index: Int)? {
+        let open = phones.flatMap { phone in
+            phone.cards.indices.filter { !phone.cards[$0].isOver }.map { (phone: phone, index: $0) }
+        }
+        return open.isEmpty ? nil : pick(open)
+    }
+
+    private func allowOrRotate() {
+        guard let (phone, index) = openCard() else { return toggle() }
+        if phone.cards[index].token != nil { count(.tokenReplaced) }
+        phone.giveToken(index, in: self)
+        note(phone.name, "has a new token for \(phone.cards[index].local)")
+        if phone.isSignedIn, !phone.isKilled || dice.chance(50) { phone.report(index, in: self) }
+    }
+
+    private func swipe() {
+        guard let (phone, index) = openCard() else { return toggle() }
+        note(phone.name, "\(phone.cards[index].local) is swiped away")
+        phone.cards[index].isSwiped = true
+        count(.swiped)
+        phone.close(index, in: self)
+        if phone.isSignedIn, dice.chance(60) { phone.report(index, .dismissed, in: self) }
+    }
+
+    private func rotateStartToken() {
+        guard let phone = somebody() else { return }
+        apns.withdraw(phone.startToken, at: now, knownAfter: pick([0, 1000, 60_000]))
+        phone.startToken = apns.issue(.start, phone)
+        count(.startTokenReplaced)
+        note(phone.name, "has a new start token")
+        if phone.isSignedIn, dice.chance(70) { phone.register(in: self) }
+    }
+
+    private func startItself() {
+        guard let phone = somebody(), phone.isOnline, phone.isSignedIn else { return }
+        let subjects = scenery.subjects.filter { subject in
+            subject.app == phone.app.bundleID
+                && !phone.cards.contains { $0.activity == subject.id && !$0.isOver }
+                && instance(of: subject, on: phone).map { $0.activity.phase == .active && $0.instance.isWanted } == true
+        }
+        guard !subjects.isEmpty else { return }
+        phone.startItself(pick(subjects), in: self)
+    }
+
+    private func changeItself() {
+        guard let (phone, index) = openCard(), phone.isSignedIn else { return }
+        phone.changeItself(index, in: self)
+    }
+
+    private func changeHands() {
+        guard let phone = somebody() else { return }
+        if phone.isSignedIn, dice.chance(50) {
+            phone.signOut(in: self)
+        } else {
+            let other = pick(Scenery.people)
+            // Signing out, the app has its tokens made anew: the old ones are dead.
+            if other != phone.user || !phone.isSignedIn {
+                apns.withdraw(phone.startToken, at: now, knownAfter: 0)
+                apns.withdraw(phone.deviceToken, at: now, knownAfter: 0)
+                phone.takeTokens(in: self)
+            }
+            if other != phone.user { count(.changedHands) }
+            phone.user = other
+            phone.isSignedIn = true
+            phone.launch(in: self)
+        }
+    }
+
+    // MARK: - Faults
+
+    private func changeWeather() {
+        guard !isCalm else { return }
+        apns.weather = dice.chance(50) ? .fair : pick(VirtualAPNS.Weather.allCases)
+        note("APNs", "weather: \(apns.weather.rawValue)")
+    }
+
+    private func breakProcess() {
+        guard !isCalm, let node = nodes.first(where: \.isUp) else { return }
+        switch dice.roll(10) {
+        case 0..<6:
+            node.crash = (pick(FaultPoint.allCases.filter { !$0.rawValue.hasPrefix("prune") }), 1 + dice.roll(3))
+            count { $0.crashes += 1 }
+            note(node.name, "will die at \(node.crash?.point.rawValue ?? "")")
+            replace(node, after: nil)
+        case 6:
+            node.die("at once")
+            count { $0.crashes += 1 }
+            replace(node, after: nil)
+        case 7:
+            node.stop()
+            replace(node, after: nil)
+        case 8: node.freeze(for: pick([500, 7000, 13_000, 30_000]))
+        default:
+            // The next is there already while this one still works.
+            count { $0.overlaps += 1 }
+            count(.twoProcesses)
+            startNode()
+            after(pick([2000, 20_000])) { node.die("after the next has taken over") }
+        }
+    }
+
+    /// Another process takes the place of one that dies, some time after.
+    private func replace(_ node: Node, after delay: Int64?) {
+        let delay = delay ?? pick([0, 500, 3000, 20_000, 90_000])
+        after(max(1, delay)) { [self] in
+            if node.isAlive, !node.isOver { return replace(node, after: 1000) }
+            guard !nodes.contains(where: { $0.isAlive && !$0.isStopping }) else { return }
+            count(.processReplaced)
+            startNode()
+        }
+    }
+
+    private func stepClock() {
+        guard !isCalm else { return }
+        faults.serverClock = pick([0, 1500, -1500, 30_000, -30_000, 300_000, -300_000, 1_800_000, -1_800_000])
+        count(.clockStepped)
+        note("server", "its wall clock is \(faults.serverClock) ms off")
+    }
+
+    private func storeTrouble() {
+        guard !isCalm else { return }
+        faults.store = faults.store > 0 ? 0 : pick([5, 20, 60])
+        note("store", "fails \(faults.store) of 100 commits")
+    }
+}

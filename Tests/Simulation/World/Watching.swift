@@ -1,0 +1,152 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityDelivery
+
+/// What those who watch see: everything, from outside and from inside, at the moment it happens.
+enum Observation {
+    /// A flight was claimed and the claim stands.
+    case claimed(Flight, Node)
+    case claimedNotifications(NotificationFlight, Node)
+    /// Outcomes were written down: with what stood before.
+    case settled(SettleFlight, before: Snapshot)
+    case settledNotifications(SettleNotifications, before: Snapshot)
+    /// Lanes were rescued, or a claim found nothing.
+    case claimCommitted(ClaimWork.Reply, before: Snapshot)
+    /// A phone's report stands.
+    case reported(Phone.Report)
+    /// The bytes of a push left a process.
+    case left(SentPush, Node, push: Push)
+    /// APNs took a push.
+    case accepted(SentPush)
+    /// A push came to a phone, and what it did there.
+    case arrived(SentPush, Phone, Phone.Effect)
+    case called(Backend.Event)
+    case logged(String)
+    case died(Node)
+    /// Faults have stopped, and everybody had time.
+    case atRest
+}
+
+/// A push with what is known of it inside the server.
+struct SentPush {
+    enum What {
+        case card(Flight, Flight.Seat)
+        case notification(NotificationFlight.Seat)
+    }
+
+    var id: PushID
+    var what: What
+    /// In true time.
+    var claimedAt: Int64
+    var leaseUntil: Int64
+    /// The process's wall clock at the claim.
+    var claimedWall: UnixTime
+    /// Whose the device was when it was claimed.
+    var user: UserID
+    var isWanted: Bool
+
+    var device: DeviceKey {
+        switch what {
+        case .card(_, let seat): seat.phone.device.key
+        case .notification(let seat): seat.device.key
+        }
+    }
+
+    var card: (flight: Flight, seat: Flight.Seat)? {
+        if case .card(let flight, let seat) = what { (flight, seat) } else { nil }
+    }
+
+    var words: String {
+        switch what {
+        case .card(let flight, let seat):
+            let alert = seat.plan.carriesAlert ? " ALERT of r\(seat.plan.alertRevision)" : ""
+            let part = seat.plan.part == .card ? "" : " (\(seat.plan.part))"
+            return "\(seat.plan.kind.name)\(part) of \(flight.desired.activity.id) r\(seat.plan.revision) "
+                + "p\(seat.plan.priority.rawValue) ts \(seat.timestamp) to \(seat.phone.device.id)\(alert)"
+        case .notification(let seat):
+            return "notification \(seat.notification.kind.name) try \(seat.addressee.tries) to \(seat.device.id)"
+                + (seat.notification.fallback.map { " in place of a card, r\($0.revision)" } ?? "")
+        }
+    }
+}
+
+/// What is known of pushes by their ids: the claim, and the push itself, know each other by it.
+struct Observer {
+    private var pushes: [PushID: SentPush] = [:]
+
+    mutating func note(_ push: SentPush) { pushes[push.id] = push }
+    func push(_ id: PushID) -> SentPush? { pushes[id] }
+}
+
+extension World {
+    /// Who watches is told what a commit did.
+    func watch<C: Command>(_ command: C, _ result: Result<C.Reply, Refusal>, before: Snapshot, by node: Node) {
+        if let reply = (try? result.get()) as? ClaimWork.Reply {
+            watch(reply, before, node)
+        } else if let reply = (try? result.get()) as? ClaimNotifications.Reply {
+            watch(reply.flight, node)
+        } else if let settlement = command as? SettleFlight {
+            note(node.name, "settles \(Self.words(settlement))")
+            see(.settled(settlement, before: before))
+        } else if let settlement = command as? SettleNotifications {
+            note(node.name, "settles \(settlement.entries.count) of notifications")
+            see(.settledNotifications(settlement, before: before))
+        }
+    }
+
+    private static func words(_ settlement: SettleFlight) -> String {
+        settlement.entries.map { entry in
+            let outcome =
+                switch entry.outcome {
+                case .answered(.success(let answer)): "\(answer.status) \(answer.reason?.text ?? "")"
+                case .answered(.failure(let failure)): failure.code.rawValue
+                case .notBuilt(let error): "not built: \(error)"
+                case .awaited: "awaited"
+                }
+            return
+                "\(entry.seat.plan.kind.name) r\(entry.seat.plan.revision) to \(entry.seat.phone.device.id): \(outcome)"
+        }.joined(separator: ", ")
+    }
+
+    private func watch(_ reply: ClaimWork.Reply, _ before: Snapshot, _ node: Node) {
+        if reply.rescued > 0 { note(node.name, "rescues \(reply.rescued) lanes") }
+        count {
+            $0.rescued += reply.rescued
+            $0.openCircuits += reply.held.isEmpty ? 0 : 1
+        }
+        see(.claimCommitted(reply, before: before))
+        for flight in reply.flights {
+            for seat in flight.seats {
+                let wanted = seat.phone.instance.isWanted
+                let push = SentPush(
+                    id: flight.record.pushID(of: seat.phone.device.key), what: .card(flight, seat), claimedAt: now,
+                    leaseUntil: now + (flight.record.leaseUntil - flight.record.claimedAt).wholeMilliseconds,
+                    claimedWall: node.wall, user: seat.phone.device.userID, isWanted: wanted)
+                observer.note(push)
+                note(node.name, "claims \(push.words): \(seat.plan.reason.code.rawValue)")
+                count { $0.renewals += seat.plan.part == .successor ? 1 : 0 }
+            }
+            see(.claimed(flight, node))
+        }
+    }
+
+    private func watch(_ flight: NotificationFlight, _ node: Node) {
+        guard !flight.seats.isEmpty else { return }
+        for seat in flight.seats {
+            let push = SentPush(
+                id: seat.notification.pushID(of: seat.device.key), what: .notification(seat), claimedAt: now,
+                leaseUntil: now + scenery.limits.notifications.lease.wholeMilliseconds, claimedWall: node.wall,
+                user: seat.device.userID, isWanted: true)
+            observer.note(push)
+            note(node.name, "claims \(push.words)")
+            count { $0.fallbacks += seat.notification.fallback == nil ? 0 : 1 }
+        }
+        see(.claimedNotifications(flight, node))
+    }
+}
+
+/// A rule that did not hold.
+package struct Violation: Sendable, Equatable {
+    package let rule: Rule
+    package let text: String
+}

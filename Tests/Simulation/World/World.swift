@@ -1,0 +1,186 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityStorage
+import TestSupport
+
+/// Everything there is in one history, and its only clock: the processes of the server with their store, an APNs,
+/// phones, a backend, and those who watch. All of it on one thread.
+final class World: @unchecked Sendable {
+    /// In milliseconds since the history began: the true time, which no clock of the history shows.
+    private(set) var now: Int64 = 0
+    var agenda = Agenda()
+    /// Of the step that is being played.
+    var dice: SeededDice
+    /// Nothing goes wrong by itself.
+    var isCalm = false
+    let scenery: Scenery
+    var store = ModelStore()
+    var nodes: [Node] = []
+    var nodesMade: Int64 = 0
+    var apns = VirtualAPNS()
+    var phones: [Phone] = []
+    var backend = Backend()
+    var faults = Faults()
+    var timeline: Timeline
+    var observer = Observer()
+    let invariants: [any Invariant]
+    private(set) var violations: [Violation] = []
+    private(set) var counts = Counts()
+    private let trap: Trap?
+
+    /// What goes wrong at the moment.
+    struct Faults {
+        /// How often the store fails, of a hundred commits.
+        var store = 0
+        /// How far the server's wall clock is from the true time, in milliseconds.
+        var serverClock: Int64 = 0
+    }
+
+    init(seed: UInt64, keepsTimeline: Bool, trap: Trap? = nil) {
+        self.trap = trap
+        dice = SeededDice(seed: seed)
+        scenery = Scenery(&dice)
+        timeline = Timeline(isKept: keepsTimeline)
+        invariants = Invariants.all()
+    }
+
+    // MARK: - Time
+
+    /// The true time as a wall clock that is right shows it.
+    var trueTime: UnixTime { Sample.now + .milliseconds(now) }
+    /// The server's wall clock.
+    var serverTime: UnixTime { trueTime + .milliseconds(faults.serverClock) }
+
+    /// Lets so much time pass, with all that happens in it.
+    func advance(by milliseconds: Int64) {
+        let end = now + milliseconds
+        work()
+        while violations.isEmpty, let next = agenda.take(upTo: end) {
+            now = max(now, next.at)
+            next.action()
+            work()
+        }
+        now = max(now, end)
+    }
+
+    func after(_ milliseconds: Int64, in node: Node? = nil, _ action: @escaping () -> Void) {
+        agenda.add(at: now + milliseconds, in: node, action)
+    }
+
+    /// Every process does what it can do now.
+    func work() {
+        var jobs = 0
+        while let node = nodes.first(where: { !$0.executor.isIdle && $0.frozenUntil == nil }) {
+            node.executor.step { [self] count in
+                // Mostly in the order in which they became ready; at times in another that is as good.
+                isCalm || dice.roll(8) > 0 ? 0 : dice.roll(count)
+            }
+            counts.jobs += 1
+            jobs += 1
+            guard jobs < Self.mostJobs else { return violate(.newestArrives, "a process works without end") }
+        }
+        nodes.removeAll(where: \.isOver)
+    }
+
+    /// Between two instants no process has as much to do.
+    private static let mostJobs = 50_000
+
+    // MARK: - Chance
+
+    /// Something that goes wrong, so often out of so many; never where nothing is to go wrong.
+    func chance(_ often: Int, in all: Int = 100) -> Bool { !isCalm && often > 0 && dice.roll(all) < often }
+
+    func pick<C: RandomAccessCollection>(_ choices: C) -> C.Element { dice.pick(choices) }
+
+    enum StoreFate { case works, fails, unknownAndKept, unknownAndLost }
+
+    func storeFate() -> StoreFate {
+        guard !isCalm, faults.store > 0, dice.chance(faults.store) else { return .works }
+        return dice.pick([.fails, .fails, .unknownAndKept, .unknownAndLost])
+    }
+
+    // MARK: - Commits
+
+    /// One commit: decided on what stands, seen by those who watch, and told to the dispatchers.
+    func commit<C: Command>(_ command: C, by node: Node) -> Result<C.Reply, Refusal> {
+        counts.commits += 1
+        let result: Result<C.Reply, Refusal>
+        if command.rank == .write {
+            result = store.run(command)
+        } else {
+            // What stood before is kept for those who watch, which makes the store copy what it changes.
+            let before = store.rows
+            result = store.run(command)
+            watch(command, result, before: before, by: node)
+        }
+        if command.rank != .claim, store.nextWakeAt != nil || store.nextNotificationAt != nil {
+            for node in nodes where node.isAlive { node.wakeUp?.yield() }
+        }
+        return result
+    }
+
+    enum Answer<Reply: Sendable> {
+        case answered(Result<Reply, Refusal>)
+        /// Nobody knows whether it stands.
+        case lost
+        var reply: Reply? {
+            if case .answered(.success(let reply)) = self { reply } else { nil }
+        }
+    }
+
+    /// A call of somebody outside to whichever process is up.
+    ///
+    /// - Parameter stands: Told of a reply whose change stands, whether the caller ever learns of it or not.
+    func call<C: Command>(_ command: C, stands: (C.Reply) -> Void = { _ in }) -> Answer<C.Reply> {
+        guard let node = nodes.first(where: \.isUp), !chance(30, in: 1000) else { return .lost }
+        node.reach(.writeBeforeCommit)
+        guard node.isAlive else { return .lost }
+        let fate = storeFate()
+        if fate == .fails || fate == .unknownAndLost { return .lost }
+        let result = commit(command, by: node)
+        if case .success(let reply) = result { stands(reply) }
+        node.reach(.writeAfterCommit)
+        guard node.isAlive, fate == .works, !chance(40, in: 1000) else { return .lost }
+        return .answered(result)
+    }
+
+    // MARK: - Processes
+
+    func startNode() {
+        nodesMade += 1
+        let node = Node(world: self, number: nodesMade)
+        nodes.append(node)
+        node.start()
+    }
+
+    /// Nothing is left behind when the history is over.
+    func end() {
+        for node in nodes { node.die("with the history") }
+        var rounds = 0
+        while let node = nodes.first(where: { !$0.executor.isIdle }), rounds < Self.mostJobs {
+            node.executor.step { _ in 0 }
+            rounds += 1
+        }
+        counts.leaked += nodes.count { !$0.isOver }
+        nodes = []
+        agenda = Agenda()
+    }
+
+    // MARK: - Watching
+
+    func note(_ who: String, _ text: @autoclosure () -> String) { timeline.note(now, who, text()) }
+
+    func see(_ event: Observation) {
+        for invariant in invariants { invariant.see(event, in: self) }
+        if let trap, violations.isEmpty, trap.isShut(counts) { violate(trap.rule, "a trap is shut") }
+    }
+
+    func violate(_ rule: Rule, _ text: String) {
+        violations.append(Violation(rule: rule, text: text))
+        timeline.note(now, "!!!!!!!!", "VIOLATED \(rule.title): \(text)")
+    }
+
+    func count(_ change: (inout Counts) -> Void) { change(&counts) }
+
+    func count(_ what: Happening) { counts.happenings[what, default: 0] += 1 }
+}

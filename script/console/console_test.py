@@ -1,0 +1,185 @@
+"""The console in a real browser: `script/test-console`. Pictures of every page go into .build/console."""
+
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser, Server  # noqa: E402
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+BINARY = os.path.abspath(os.environ["ISLET"])
+PICTURES = os.path.join(ROOT, ".build", "console")
+ORDER = "order-1042"
+FIRST = {"attributes": {"restaurant": "Da Mario"}}
+PAGES = ["now", "activities", f"activities/{ORDER}", "phones", f"phones/{ORDER}", "compose", f"compose/{ORDER}",
+         "diagnose", "diagnose/ada", "settings"]
+
+
+class ConsoleTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        os.makedirs(PICTURES, exist_ok=True)
+        cls.server = Server(BINARY)
+        cls.addClassCleanup(cls.server.close)
+        cls.server.wait_for_phones()
+        cls.server.put(ORDER, "preparing", 0.2, 25, **FIRST)
+        cls.browser = Browser(cls.server)
+        cls.addClassCleanup(cls.browser.close)
+
+    def setUp(self):
+        self.browser.size(1280, 900)
+        self.browser.look(dark=False)
+
+    def tearDown(self):
+        # Whatever a test did, the browser had nothing to complain of.
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_0_without_a_key_there_is_nothing_but_the_door(self):
+        browser = self.browser
+        browser.open(f"#/activities/{ORDER}", whole=True)
+        browser.see("API key")
+        self.assertNotIn(ORDER, browser.text("body"))
+        self.assertFalse(browser.all("#nav a"))
+        browser.fill("key", "islet_000000000000_" + "A" * 43)
+        browser.press("Sign in")
+        browser.see("unknown, wrong or revoked")
+        # The browser itself writes a line for the refusal that was wanted, and no other.
+        said = browser.complaints()
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("401", said[0])
+
+    def test_1_each_page_loads_without_errors_wide_dark_and_narrow(self):
+        browser = self.browser
+        browser.sign_in()
+        self.assertNotIn("key=", browser.driver.current_url)
+        for dark, width in [(False, 1280), (True, 1280), (False, 390)]:
+            browser.size(width, 900)
+            browser.look(dark)
+            for page in PAGES:
+                with self.subTest(page=page, width=width, dark=dark):
+                    browser.open(f"#/{page}", whole=True)
+                    browser.one("main h1")
+                    browser.wait("its content", lambda: browser.all("main .panel") and "…" != browser.text(".empty"))
+                    self.assertFalse(browser.all("main .problem"), browser.text())
+                    self.assertLessEqual(browser.overflow(), 0)
+                    self.assertEqual(browser.complaints(), [])
+                    name = page.replace("/", "-") + ("-dark" if dark else "") + ("-narrow" if width < 1000 else "")
+                    browser.picture(os.path.join(PICTURES, f"{name}.png"))
+
+    def test_2_a_live_order_moves(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        server.put(ORDER, "preparing", 0.3, 20)
+        browser.open("#/phones")
+        browser.see("preparing, 20 min")
+        server.put(ORDER, "delivering", 0.8, 4, alert={"title": "On its way", "body": "4 minutes"})
+        browser.see("delivering, 4 min")
+        browser.open(f"#/activities/{ORDER}")
+        browser.see("delivering, 4 min")
+        browser.see("priority 10")
+        browser.see("preparing → delivering")
+        browser.click(".entry.push summary")
+        browser.see('"content-state"')
+        browser.open("#/now")
+        browser.see("live")
+        browser.wait("pushes", lambda: "%" in browser.text(".tiles"))
+
+    def test_3_time_travel_shows_what_was(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        server.put("order-2", "preparing", 0.1, 40, **FIRST)
+        server.until("it is on both phones", lambda: server.call(
+            "GET", "/v1/activities/order-2")["counts"].get("live") == 2)
+        server.put("order-2", "ready", 0.5, 30)
+        browser.open("#/phones/order-2")
+        browser.see("ready, 30 min")
+        # The phones get the state one after the other; before both there is a time at which neither had it.
+        for _ in range(20):
+            if "ready, 30 min" not in browser.text(".phones"):
+                break
+            browser.click("button[aria-label=Earlier]")
+        browser.see("preparing, 40 min", ".phones")
+        self.assertNotIn("ready, 30 min", browser.text(".phones"))
+
+    def test_4_compose_says_what_would_follow_marks_mistakes_and_sends(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        browser.open("#/compose")
+        browser.fill("activity", "order-77")
+        browser.fill("people", "ada")
+        browser.fill("attributes-restaurant", "Luigi")
+        browser.fill("state-progress", "7")
+        browser.see("expected", "#state-progress-error")
+        browser.fill("state-progress", "0.5")
+        browser.fill("state-eta", "9")
+        browser.wait("no mistake", lambda: browser.text("#state-progress-error") == "")
+        # Who was in touch a moment ago may start the card without us.
+        browser.wait("what would follow", lambda: re.search("ada.*(starts a card|waits)", browser.text(), re.DOTALL))
+        browser.see("preparing, 9 min")
+        # A dry run keeps nothing.
+        self.assertNotIn("order-77", [row["activity"] for row in server.call("GET", "/v1/activities")["activities"]])
+        # What was refused while it was typed, the browser calls an error; it says nothing else.
+        said = browser.complaints()
+        self.assertTrue(said and all("dryRun=true" in line and "422" in line for line in said), said)
+        browser.press("Send")
+        browser.see("Timeline")
+        browser.see("order-77")
+        self.assertEqual(server.call("GET", "/v1/activities/order-77")["state"]["eta"], 9)
+        server.until("the phone shows it", lambda: server.call("GET", "/v1/activities/order-77")["counts"].get("live"))
+        browser.open("#/compose/order-77")
+        browser.press("End it with this state")
+        browser.see("ended")
+        server.until("it is ended", lambda: server.call("GET", "/v1/activities/order-77")["phase"] == "ended")
+
+    def test_5_buttons_act_on_the_simulated_phones_and_a_diagnosis_says_why(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        browser.open("#/phones")
+        browser.fill("new-phone", "old")
+        browser.driver.execute_script("document.getElementById('new-system').value = '16.4'")
+        browser.press("Add")
+        browser.wait("the new phone", lambda: "old" in [one.text for one in browser.all(".phone figcaption b")])
+        browser.press("Go offline")
+        browser.see("Go online")
+        browser.press("Go online")
+        browser.press("Let 1 minute pass")
+        browser.see("1 min ahead")
+        server.until("it is known", lambda: "device-unknown" not in str(
+            server.call("GET", "/v1/devices/old/diagnosis")))
+        server.call("PUT", "/v1/activities/order-3", {
+            "type": "OrderTracking", "audience": {"users": ["old"]}, "state": {"status": "ready", "progress": 0.5},
+            **FIRST})
+        browser.open("#/diagnose/old?activity=order-3")
+        browser.see("system-below-17.2")
+        browser.see("iOS 16.4")
+
+    def test_6_settings_are_shown_and_signing_out_ends_the_session(self):
+        browser = self.browser
+        browser.sign_in()
+        browser.open("#/settings")
+        browser.see("OrderTrackingAttributes")
+        browser.see("highPerHour")
+        browser.press("Sign out")
+        browser.see("API key")
+        browser.open("#/now", whole=True)
+        browser.see("API key")
+        self.assertEqual(browser.driver.get_cookies(), [])
+
+    def test_7_everything_is_reached_by_keyboard_and_named(self):
+        browser = self.browser
+        browser.sign_in()
+        for page in PAGES:
+            browser.open(f"#/{page}")
+            browser.one("main h1")
+            nameless = browser.driver.execute_script("""
+                return [...document.querySelectorAll('main input, main select, main textarea, main button, main a')]
+                  .filter((one) => !one.labels?.length && !one.ariaLabel && !one.textContent.trim())
+                  .map((one) => one.outerHTML)""")
+            self.assertEqual(nameless, [], page)
+            self.assertEqual(len(browser.all("h1")), 1, page)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, failfast=False)
