@@ -11,6 +11,7 @@ import Testing
 /// A server whose `endpoint` and `trustRoots` name something that is not our simulator.
 @Suite struct EndpointTests {
     private static let token = String(repeating: "80a1", count: 40)
+    private static let nobody = String(repeating: "0", count: 64)
 
     @Test func `B1 and B7: another server that behaves like APNs gets the same pushes, with a provider token`()
         async throws
@@ -48,8 +49,10 @@ import Testing
             #expect(try await sent.exitCode(within: .seconds(60)) == 0)
 
             #expect(Self.pushes(apns).count == 2)
+            let others = Set(apns.requests.compactMap { $0.headers[":path"] }).subtracting([Self.path(Self.token)])
+            #expect(others.isSubset(of: [Self.path(Self.nobody)]))
             for request in Self.pushes(apns) {
-                #expect(request.headers[":path"] == "/3/device/\(Self.token)")
+                #expect(request.headers[":path"] == Self.path(Self.token))
                 #expect(request.headers["apns-topic"] == "com.example.pizza.push-type.liveactivity")
                 #expect(request.headers["apns-push-type"] == "liveactivity")
                 let token = try #require(request.headers["authorization"]?.split(separator: " ").last)
@@ -63,10 +66,12 @@ import Testing
         }
     }
 
-    /// Those to the phone: the server may have asked what time it is, by a push to a token of zeros.
+    /// Those to the phone: the server may have asked what time it is, by a push to nobody.
     private static func pushes(_ apns: TestServer) -> [TestServer.Request] {
-        apns.requests.filter { $0.headers[":path"] == "/3/device/\(token)" }
+        apns.requests.filter { $0.headers[":path"] == path(token) }
     }
+
+    private static func path(_ token: String) -> String { "/3/device/\(token)" }
 
     private static func configuration(_ directory: URL, port: Int, roots: [UInt8]) throws -> String {
         try Data(roots).write(to: directory.appendingPathComponent("roots.pem"))

@@ -214,10 +214,17 @@ import Testing
             try await stack.simulator.wait(for: phone, timeout: .seconds(60)) {
                 $0.running.first?.contentState["remaining"]?.int == 2
             }
+            // The app that was woken for the token is killed again: from here on nothing but pushes reaches the card.
+            try await stack.device("phone", of: "NextUp%2Fann%2Fphone", "is live") { $0.state == "live" }
+            try await stack.reported(phone)
+            try stack.simulator.perform(.kill, on: phone)
             try await Self.checkIn("read", stack, backend)
+            try await Self.shows("write", on: phone, stack)
             try await Self.checkIn("write", stack, backend)
             try await Self.showsNothing(phone, stack)
-            #expect(stack.simulator.received.allSatisfy { $0.status == 200 })
+            let received = stack.simulator.received
+            #expect(received.last?.event == "end")
+            #expect(received.allSatisfy { $0.status == 200 })
         }
     }
 

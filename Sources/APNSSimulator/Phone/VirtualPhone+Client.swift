@@ -104,7 +104,7 @@ extension VirtualPhone {
         body(&machine, moment(local))
         let actions = machine.takeActions()
         // Written before anything follows from it.
-        if actions.first == .save { disk = machine.memory }
+        if actions.contains(.save) { disk = machine.memory }
         client = machine
         return actions
     }
@@ -139,7 +139,9 @@ extension VirtualPhone {
         case .change(let change): keychain.apply(change)
         case .send(let call):
             // As the client does: what was borrowed once is used until it is dropped.
-            if keychain.own == nil, keychain.borrowed == nil, !profile.user.isEmpty { keychain.borrowed = profile.user }
+            if keychain.own == nil, keychain.borrowed == nil, !profile.user.isEmpty {
+                keychain.borrow(profile.user, of: client?.memory.user)
+            }
             if hasBackend { effects.append(.call(call, keychain)) }
         case .start, .update, .end:
             // A process may end at any moment: what it asked for may have been done all the same.

@@ -2,6 +2,16 @@ internal import JSONText
 internal import LiveActivityAPI
 
 extension RegistrationMachine {
+    /// Whether a call is still to be made, to be asked just before it is: what was decided while somebody else was
+    /// signed in is not said any more, least of all with the next one's credential.
+    package mutating func isDue(_ number: Int, _ now: PhoneMoment) -> Bool {
+        guard let call = inFlight, call.number == number else { return false }
+        guard call.epoch != epoch else { return true }
+        inFlight = nil
+        pump(now)
+        return false
+    }
+
     /// What came of a call.
     ///
     /// - Parameters:
@@ -36,10 +46,11 @@ extension RegistrationMachine {
     }
 
     private mutating func keepCredential(_ credential: String?, of call: InFlight) {
-        guard let credential, !credential.isEmpty, case .device = call.purpose, call.epoch == epoch else { return }
+        guard let credential, !credential.isEmpty, case .device(let request) = call.purpose, call.epoch == epoch
+        else { return }
         (hasCredential, hasProof) = (true, false)
         change { $0.isUnproven = false }
-        act(.change(.keep(credential)))
+        act(.change(.keep(credential, of: request.user)))
     }
 
     /// The phone's own credential is taken back: the person's is used again, at once, and another one asked for.

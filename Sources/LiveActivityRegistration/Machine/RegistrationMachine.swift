@@ -124,22 +124,29 @@ package struct RegistrationMachine: Sendable {
         _ memory: RegistrationMemory, types: [String: TypeRules], limits: Limits = Limits(),
         credentials: PhoneCredentials = PhoneCredentials()
     ) {
+        var kept = credentials
+        if let change = kept.changeLeft(by: memory) {
+            kept.apply(change)
+            actions = [.change(change)]
+        }
         self.memory = memory
-        hasCredential = credentials.own != nil
-        hasProof = credentials.proof != nil
+        hasCredential = kept.own != nil
+        hasProof = kept.proof != nil
         saved = memory
         rules = types
         self.limits = limits
+        if hasCredential, !memory.isLeaving { self.memory.isUnproven = false }
         // What was confirmed is said again by a new process: tokens and the server's rows may have changed meanwhile.
         forgetConfirmations()
     }
 
-    /// What to do now, in order; the memory is written down first.
+    /// What to do now, in order: the memory is written down before anything follows from it, and after a credential
+    /// that it counts on.
     package mutating func takeActions() -> [ClientAction] {
         defer { actions = [] }
         guard memory != saved else { return actions }
         saved = memory
-        return [.save] + actions
+        return actions.filter(\.isGain) + [.save] + actions.filter { !$0.isGain }
     }
 
     /// When to call ``tick(_:)``, on the steady clock; `nil`: when something happens.

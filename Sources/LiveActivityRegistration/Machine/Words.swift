@@ -72,6 +72,9 @@ package enum ClientAction: Sendable, Hashable {
     case change(PhoneCredentials.Change)
     case send(PhoneCall)
     case tell(PhoneNote)
+
+    /// The server gave something to speak with.
+    var isGain: Bool { if case .change(.keep) = self { true } else { false } }
 }
 
 /// An HTTP call to the server; there is never more than one under way.

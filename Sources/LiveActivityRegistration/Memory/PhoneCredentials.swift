@@ -8,12 +8,14 @@ package struct PhoneCredentials: Sendable, Hashable, Codable, CustomStringConver
     package var proof: String?
     /// The person's own, which the app gave: used until there is one of the phone's.
     package var borrowed: String?
+    /// Whose they are, `own` and `borrowed`: they are not written down in one step with who is signed in.
+    package private(set) var person: String?
 
     package init() {}
 
     package enum Change: Sendable, Hashable {
-        /// The server gave this phone one of its own, which is used from now on.
-        case keep(String)
+        /// The server gave this phone one of its own for this person, which is used from now on.
+        case keep(String, of: String)
         /// Another person is signed in: what was given for the one before is their proof.
         case turnIntoProof
         /// It is the one before after all of whom the server is to be told something.
@@ -28,13 +30,26 @@ package struct PhoneCredentials: Sendable, Hashable, Codable, CustomStringConver
 
     package mutating func apply(_ change: Change) {
         switch change {
-        case .keep(let credential): (own, proof, borrowed) = (credential, nil, nil)
-        case .turnIntoProof: (own, proof, borrowed) = (nil, own ?? proof, nil)
+        case .keep(let credential, let person):
+            (own, proof, borrowed, self.person) = (credential, nil, nil, person)
+        case .turnIntoProof: (own, proof, borrowed, person) = (nil, own ?? proof, nil, nil)
         case .turnIntoOwn: (own, proof) = (own ?? proof, nil)
         case .dropProof: proof = nil
         case .dropOwn: (own, proof) = (nil, nil)
-        case .dropAll: (own, proof, borrowed) = (nil, nil, nil)
+        case .dropAll: self = PhoneCredentials()
         }
+    }
+
+    /// The app gave the person's own; nobody's, while the last one is leaving.
+    package mutating func borrow(_ credential: String, of person: String?) {
+        (borrowed, self.person) = (credential, person)
+    }
+
+    /// What a process that ended amid a change of person left undone, if anything.
+    func changeLeft(by memory: RegistrationMemory) -> Change? {
+        if memory.isLeaving { return own == nil && proof != nil ? .turnIntoOwn : nil }
+        guard let user = memory.user else { return self == PhoneCredentials() ? nil : .dropAll }
+        return person != user && (own ?? borrowed) != nil ? .turnIntoProof : nil
     }
 
     package var description: String { "PhoneCredentials" }

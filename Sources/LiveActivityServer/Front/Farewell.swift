@@ -19,10 +19,13 @@ enum Farewell {
         return head + payload
     }
 
-    /// Tells when the client has read it.
-    final class Reader: ChannelInboundHandler {
+    /// Tells when the client has read it, and sees that the last word is sent: the library writes the GOAWAY that names
+    /// the last stream while it reads, and closes before it flushes.
+    final class Reader: ChannelDuplexHandler {
         typealias InboundIn = HTTP2Frame
         typealias InboundOut = HTTP2Frame
+        typealias OutboundIn = HTTP2Frame
+        typealias OutboundOut = HTTP2Frame
 
         private let expected = HTTP2PingData(withInteger: mark.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
 
@@ -31,6 +34,11 @@ enum Farewell {
                 ConnectionGuard.of(context.channel)?.farewellWasRead()
             }
             context.fireChannelRead(data)
+        }
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            context.flush()
+            context.close(mode: mode, promise: promise)
         }
     }
 }

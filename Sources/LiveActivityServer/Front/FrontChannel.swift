@@ -5,6 +5,7 @@ import HummingbirdCore
 import HummingbirdHTTP2
 import Logging
 import NIOCore
+import NIOHTTP2
 import NIOSSL
 import NIOTLS
 
@@ -59,7 +60,10 @@ struct FrontChannel: Sendable {
                 case .negotiated(Certificates.http2):
                     let connection = http2.setup(channel: channel, logger: logger).map(Connection.http2)
                     return connection.flatMapThrowing { connection in
-                        try channel.pipeline.syncOperations.addHandler(Farewell.Reader())
+                        let pipeline = channel.pipeline.syncOperations
+                        // Before the library's handler that closes.
+                        let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
+                        try pipeline.addHandler(Farewell.Reader(), position: .after(frames))
                         ConnectionGuard.of(channel)?.negotiated(isHTTP2: true)
                         return connection
                     }

@@ -30,6 +30,14 @@ extension DemoStage {
         try await Waiting.until("\(name) is registered", within: .seconds(60)) { try await self.hasReported(name) }
     }
 
+    /// The server can reach the card on a phone: what comes next comes by a push.
+    func isLive(on phone: String = "alice") async throws {
+        try await Waiting.until("the card of \(phone) is live", within: .seconds(90)) {
+            let view = try await self.viewOrder().devices.first { $0.device == phone }
+            return try await view?.state == "live" && self.hasReported(phone)
+        }
+    }
+
     func shows(_ status: String, on phone: String = "alice") async throws {
         try await Waiting.until("\(phone) shows \(status), once", within: .seconds(90)) {
             let cards = try await self.cards(on: phone)

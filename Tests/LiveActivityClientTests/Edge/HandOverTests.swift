@@ -44,6 +44,7 @@ struct HandOverTests {
         #expect(taking.request.path.split(separator: "/").count == 3, "with the registration")
         #expect(server.handled.filter { $0.request.proof != nil }.count == 1)
         #expect(app.identity.text.contains("islet_device_") && !app.identity.text.contains("ann"))
+        #expect(!server.handled.contains { $0.status == 403 }, "\(server.handled.map(\.request.path))")
 
         // Without it the server does not hand the phone over: what is shown above is what counts.
         let bare = ClientRequest(

@@ -291,23 +291,8 @@ struct PhoneHistory {
     private mutating func noteDeath(of index: Int) {
         guard let death = owners[index].doom, owners[index].phone.death == nil else { return }
         owners[index].doom = nil
-        writeDownCredentials(of: index)
         note("\(owners[index].phone.id) dies: \(death)")
         count(death == .beforeItIsDone ? .deathBeforeItIsDone : .deathBeforeItHears)
-    }
-
-    /// The client's shell writes down what lets the phone speak together with its memory, before it asks iOS for
-    /// anything; the virtual phone does one thing after the other, and may have died in between.
-    private mutating func writeDownCredentials(of index: Int) {
-        let (disk, kept) = (owners[index].phone.disk, owners[index].phone.keychain)
-        if disk.isLeaving {
-            owners[index].phone.keychain.apply(.turnIntoOwn)
-        } else if let user = disk.user {
-            guard !door.takes(kept.own, of: user, on: disk.device, now) else { return }
-            owners[index].phone.keychain.apply(.turnIntoProof)
-        } else {
-            owners[index].phone.keychain.apply(.dropAll)
-        }
     }
 
     // MARK: - Pushes

@@ -206,9 +206,55 @@ struct CredentialTests {
         #expect(bench.sent.last?.showsProof == true, "without a pause")
     }
 
+    @Test func `what was decided for the one before is not said with what the next one speaks with`() throws {
+        var bench = PhoneBench.ready()
+        bench.answer(200, Self.given)
+        bench.settle()
+        bench.run { $0.see(PhoneBench.card("c", token: 1), $1) }
+        let waiting = try #require(bench.sent.last)
+        #expect(bench.run { $0.isDue(waiting.number, $1) })
+        bench.run { $0.signIn("bob", $1) }
+        #expect(!bench.run { $0.isDue(waiting.number, $1) })
+        let next = try #require(bench.sent.last)
+        #expect(next.showsProof && bench.run { $0.isDue(next.number, $1) }, "the next one's turn, at once")
+        #expect(!bench.run { $0.isDue(waiting.number, $1) })
+    }
+
+    @Test func `a kill between memory and Keychain leaves nobody the other's credential`() throws {
+        var bench = PhoneBench.ready()
+        bench.answer(200, Self.given)
+        bench.settle()
+        let anns = bench.credentials
+        bench.run { $0.signIn("bob", $1) }
+        bench.credentials = anns
+        bench.kill()
+        bench.launch(user: "bob")
+        #expect(bench.keychain == nil && bench.credentials.proof == "islet_device_1")
+        #expect(bench.sent.last?.showsProof == true && Self.wants(bench.sent.last))
+
+        var leaving = PhoneBench.ready()
+        leaving.answer(200, Self.given)
+        leaving.settle()
+        leaving.run { $0.signOut($1) }
+        leaving.answer()
+        leaving.credentials = anns
+        leaving.kill()
+        leaving.launch(user: nil)
+        #expect(leaving.credentials == PhoneCredentials())
+
+        // What the memory counts on is there before it.
+        var gaining = PhoneBench.ready()
+        let call = try #require(gaining.sent.last)
+        gaining.machine.answered(
+            call.number, PhoneAnswer(status: 200, body: Array(Self.given.utf8)), dice: 0, gaining.now)
+        let actions = gaining.machine.takeActions()
+        let kept = try #require(actions.firstIndex(of: .change(.keep("islet_device_1", of: "ann"))))
+        #expect(kept < (actions.firstIndex(of: .save) ?? 0))
+    }
+
     @Test func `printing what a phone speaks with shows none of it`() {
         var credentials = PhoneCredentials()
-        credentials.apply(.keep("islet_device_1"))
+        credentials.apply(.keep("islet_device_1", of: "ann"))
         credentials.borrowed = "ann's"
         var text = "\(credentials)"
         dump(credentials, to: &text)

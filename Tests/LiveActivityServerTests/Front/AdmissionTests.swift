@@ -147,4 +147,53 @@ import Testing
             }
         }
     }
+
+    @Test(.timeLimit(.minutes(2))) func `a connection over the limit waits until another one ends`() async throws {
+        var limits = LiveActivityServer.Limits.unhurried
+        limits.connections = 1
+        try await withStoppingServer(limits: limits) { _, address, stop in
+            let order = Order()
+            try await RawConnection.open(address) { first in
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    try await Self.ask(first)
+                    let (asked, input) = AsyncStream.makeStream(of: Void.self)
+                    tasks.addTask { try await Self.askBeside(address, input, order) }
+                    for await _ in asked { break }
+                    // The other one has asked, and would have its answer long before these.
+                    for _ in 0..<50 { try await Self.ask(first) }
+                    order.note("first")
+                    first.finish()
+                    try await tasks.waitForAll()
+                }
+            }
+            #expect(order.all == ["first", "second"])
+            await stop()
+        }
+    }
+
+    private static func ask(_ connection: RawConnection) async throws {
+        await connection.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        let answer = await connection.text(until: "\r\n\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 200"), "\(answer)")
+    }
+
+    private static func askBeside(
+        _ address: LiveActivityServer.Address, _ asked: AsyncStream<Void>.Continuation, _ order: Order
+    ) async throws {
+        try await RawConnection.open(address) { second in
+            await second.send("GET /healthz HTTP/1.1\r\nHost: b\r\n\r\n")
+            asked.yield()
+            #expect(await second.text(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+            order.note("second")
+            second.finish()
+        }
+    }
+
+    /// What came after what.
+    private final class Order: Sendable {
+        private let names = Mutex<[String]>([])
+
+        var all: [String] { names.withLock(\.self) }
+        func note(_ name: String) { names.withLock { $0.append(name) } }
+    }
 }

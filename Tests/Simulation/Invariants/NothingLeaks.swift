@@ -7,6 +7,8 @@ import TestSupport
 ///
 /// Of a history: in no line that a process logs, at whatever level, and in nothing that timelines keep.
 final class NothingLeaks: Invariant {
+    private static let changes: Set<HistoryEntry.Kind> = [.stateSet, .ended, .reopened]
+
     func see(_ event: Observation, in world: World) {
         switch event {
         case .logged(let line): check(line, "the log", world)
@@ -17,7 +19,8 @@ final class NothingLeaks: Invariant {
                         check(reason?.text ?? "", "a timeline", world)
                     }
                     // The state that a change set is kept here, for whoever may read it.
-                    check(entry.detail, "a timeline", world, mayHoldContent: true)
+                    let isChange = entry.device == nil && Self.changes.contains(entry.kind)
+                    check(entry.detail, "a timeline", world, mayHoldContent: isChange)
                 }
             }
         default: break

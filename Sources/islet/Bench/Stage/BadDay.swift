@@ -1,5 +1,6 @@
 import APNSSimulator
 import JSONText
+import LiveActivityAPI
 
 /// Orders that change all the day, each phone of an order with a card, and an APNs that fails.
 struct BadDay: Sendable {
@@ -13,7 +14,7 @@ struct BadDay: Sendable {
     private static let firstStep = 2
     /// Changes go out in batches of so much of a second.
     private static let batchesPerSecond = 4
-    /// Beyond one push to each phone that is behind: those whose fate is unknown when the faults end.
+    /// Beyond one push for each that is owed: what is sent twice because something went wrong after the faults.
     private static let repeats = 1.25
 
     /// What was counted in one part of the day.
@@ -38,9 +39,10 @@ struct BadDay: Sendable {
             Progress.say("\(phase.name)")
             let first = changes
             let arrivals = try await change(&newest, &changes, begin, until: begin + length * phase.share.upperBound)
+            let owed = try await phonesOwed()
             let now = try await self.counts()
             behind = try await phonesBehind(newest)
-            rows.append(try row(phase.name, changes - first, counts, now, arrivals, behind))
+            rows.append(try row(phase.name, changes - first, counts, now, arrivals, behind, owed))
             counts = now
         }
         try await bench.stage.control.call(.DELETE, "/v1/faults")
@@ -89,7 +91,8 @@ struct BadDay: Sendable {
         let seconds = (ContinuousClock.now - begin).inSeconds
         try await bench.quiet()
         let now = try await counts()
-        var row = try row("until all hold the newest", 0, before, now, nil, try await phonesBehind(newest))
+        var row = try row(
+            "until all hold the newest", 0, before, now, nil, try await phonesBehind(newest), try await phonesOwed())
         row.seconds = seconds.digits(1)
         return row
     }
@@ -102,13 +105,13 @@ struct BadDay: Sendable {
         let needless = try await bench.crowd.totals().needless
             .filter { ["starts", "second cards"].contains($0.what) && $0.count > 0 }
         guard needless.isEmpty else { throw CommandError("\(needless)") }
-        // From the end of the faults on, each phone gets what it missed once, and each change once; and once more what
-        // it holds, where the answer to the push was swallowed.
+        // From the end of the faults on, each phone gets once what the server does not know it to hold (which it may,
+        // where the answer was swallowed), and each change once.
         guard rows.count > 2 else { return }
         let (faults, well) = (rows[rows.count - 3], rows[rows.count - 2])
-        let due = Double(faults.behind + well.changes * population.phones)
+        let due = Double(faults.owed + well.changes * population.phones)
         let arrived = Double(well.arrived + last.arrived)
-        guard arrived <= due * Self.repeats + Double(population.activities * population.phones) else {
+        guard arrived <= due * Self.repeats + Double(population.phones) else {
             throw CommandError("\(Int(arrived)) pushes arrived after the faults, \(Int(due)) were due")
         }
     }
@@ -130,15 +133,27 @@ struct BadDay: Sendable {
         return population.total - holding
     }
 
+    /// Phones that the server does not know to hold the newest state, whatever they hold.
+    private func phonesOwed() async throws -> Int {
+        var owed = 0
+        for index in 0..<population.activities {
+            let view = try await bench.stage.islet
+                .call(.GET, "/v1/activities/\(population.activity(index))?limit=\(population.phones)")
+                .decode(ActivityView.self)
+            owed += view.devices.count { $0.revision < view.revision }
+        }
+        return owed
+    }
+
     private func row(
-        _ name: String, _ changes: Int, _ before: Counts, _ now: Counts, _ most: Int?, _ behind: Int
+        _ name: String, _ changes: Int, _ before: Counts, _ now: Counts, _ most: Int?, _ behind: Int, _ owed: Int
     ) throws -> BadDayRow {
         let phase = Self.profile.phases.first { $0.name == name }
         let share = phase.map { $0.share.upperBound - $0.share.lowerBound } ?? 0
         return BadDayRow(
             phase: name, seconds: (length.inSeconds * share).digits(1), changes: changes,
             arrived: now.arrived - before.arrived, accepted: now.accepted - before.accepted, mostInASecond: most,
-            behind: behind, residentMegabytes: try bench.use().residentBytes.megabytes)
+            behind: behind, owed: owed, residentMegabytes: try bench.use().residentBytes.megabytes)
     }
 
     private func seconds(_ duration: Duration) -> JSONValue {
@@ -158,6 +173,8 @@ struct BadDayRow: Encodable, Sendable {
     var mostInASecond: Int?
     /// Phones that did not hold the newest state at its end.
     var behind: Int
+    /// Phones that the server did not know to hold it.
+    var owed: Int
     var residentMegabytes: Double
 
     enum CodingKeys: String, CodingKey {
@@ -165,6 +182,7 @@ struct BadDayRow: Encodable, Sendable {
         case arrived = "pushes_arrived"
         case mostInASecond = "most_in_a_second"
         case behind = "phones_behind"
+        case owed = "phones_owed"
         case residentMegabytes = "rss_mb"
     }
 }
