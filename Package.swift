@@ -302,7 +302,7 @@ let package = Package(
             dependencies: [
                 "APNSSimulator", "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto,
                 logging,
-                product("NIOHTTP2", "swift-nio-http2"),
+                product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             swiftSettings: settings
         ),
@@ -360,7 +360,7 @@ let package = Package(
                 "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQLite", "LiveActivityCore",
                 "APNSModel", "HTTP2TestServer", "JSONText", "TestSupport", crypto, hummingbird, lifecycle, logging,
                 metrics, product("CryptoExtras", "swift-crypto"), product("HummingbirdTesting", "hummingbird"),
-                product("HTTPTypes", "swift-http-types"),
+                product("HTTPTypes", "swift-http-types"), product("NIOEmbedded", "swift-nio"),
             ] + nio,
             swiftSettings: settings
         ),

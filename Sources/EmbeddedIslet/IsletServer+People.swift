@@ -73,32 +73,32 @@ extension IsletServer.People {
     private func verifying(
         _ failure: (String) -> IsletServer.Failure
     ) throws(IsletServer.Failure) -> ServerParts.AppPeople.Keys {
-        func fixed(
-            _ texts: [String], _ make: (String) throws(TokenKeyError) -> PersonTokenKey
-        ) throws(IsletServer.Failure) -> ServerParts.AppPeople.Keys {
-            guard !texts.isEmpty else { throw failure("at least one key is needed") }
-            var keys: [PersonTokenKey] = []
-            for (index, text) in texts.enumerated() {
-                do throws(TokenKeyError) {
-                    keys.append(try make(text))
-                } catch {
-                    // Nothing of a key is quoted.
-                    throw failure("key \(index + 1): \(error)")
-                }
-            }
-            return .fixed(keys)
-        }
+        let texts: [String]
         switch keys {
         case .keySet(let url):
             guard HTTPProvider.isAllowed(url, allowPrivate: false) else {
                 throw failure("the key set needs an https URL with a host and no user")
             }
             return .set(url: url, refresh: nil, allowPrivate: false)
-        case .publicKeys(let texts):
-            return try fixed(texts) { text throws(TokenKeyError) in try PersonTokenKey(pem: text) }
-        case .secrets(let texts):
-            return try fixed(texts) { text throws(TokenKeyError) in try PersonTokenKey(secret: Array(text.utf8)) }
+        case .publicKeys(let pems): texts = pems
+        case .secrets(let secrets): texts = secrets
         }
+        guard !texts.isEmpty else { throw failure("at least one key is needed") }
+        var made: [PersonTokenKey] = []
+        for (index, text) in texts.enumerated() {
+            do throws(TokenKeyError) {
+                made.append(try key(text))
+            } catch {
+                // Nothing of a key is quoted.
+                throw failure("key \(index + 1): \(error)")
+            }
+        }
+        return .fixed(made)
+    }
+
+    private func key(_ text: String) throws(TokenKeyError) -> PersonTokenKey {
+        if case .secrets = keys { return try PersonTokenKey(secret: Array(text.utf8)) }
+        return try PersonTokenKey(pem: text)
     }
 }
 

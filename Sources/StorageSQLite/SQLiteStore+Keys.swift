@@ -65,13 +65,16 @@ extension SQLiteStore: KeyStore {
 }
 
 extension SQLiteStore: AdminStore {
+    /// Commands that wait to be written.
+    package var waiting: Int { queue.waiting }
+
     package func check() async throws(StorageError) {
         _ = try await query { sql in try sql.number("SELECT 1 FROM activity LIMIT 1") }
     }
 
     package func statistics() async throws(StorageError) -> StoreStatistics {
         var statistics = counters.statistics
-        statistics.waiting = queue.waiting
+        statistics.waiting = waiting
         statistics.earliestDue = [try await nextWakeAt(), try await nextNotificationAt()].compactMap { $0 }.min()
         return statistics
     }

@@ -74,13 +74,17 @@ struct Scene: Sendable {
     private func user(_ person: Int) -> UserID { Sample.user("person-\(person)") }
     private func device(_ phone: Int) -> DeviceID { Sample.device("phone-\(phone)") }
 
-    /// All at once, as they come from many callers.
+    /// All at once, as they come from many callers: the store begins when all of them wait, however busy the machine is.
     private func commit<C: Command>(_ numbers: [Int], _ make: (Int) -> C) async throws {
-        let store = store
+        let (store, gate) = (store, Gate())
         try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try await store.commit(gate).get() }
+            await gate.isReached()
             for command in numbers.map(make) {
                 group.addTask { _ = try await store.commit(command).get() }
             }
+            while store.inner.waiting < numbers.count { await Task.yield() }
+            gate.open()
             try await group.waitForAll()
         }
     }

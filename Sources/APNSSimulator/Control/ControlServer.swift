@@ -1,4 +1,5 @@
 internal import Hummingbird
+internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 
@@ -15,7 +16,7 @@ struct ControlServer: Sendable {
         var logger = simulator.logger
         logger.logLevel = .critical
         let application = Application(
-            router: ControlRouter(simulator: simulator).router,
+            router: ControlRouter(simulator: simulator).router, server: HTTPServerBuilder { ControlChannel($0) },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port), serverName: "apns-simulator"),
             onServerRunning: { channel in started(channel.localAddress?.port) },

@@ -78,7 +78,12 @@ struct FrontChannel: Sendable {
     }
 
     private func speakHTTP1(_ channel: any Channel) -> EventLoopFuture<Connection> {
-        http1.setup(channel: channel, logger: logger).map(Connection.http1)
+        http1.setup(channel: channel, logger: logger).map { value in
+            // swift-nio ends the process for a connection that is dropped before it was finished, which it is by being
+            // served or by being closed. A server that stops may accept one that nobody serves any more.
+            channel.closeFuture.whenComplete { _ in withExtendedLifetime(value) {} }
+            return Connection.http1(value)
+        }
     }
 
     func handle(_ connection: EventLoopFuture<Connection>) async {

@@ -94,6 +94,14 @@ final class ChildProcess: Sendable {
         }
     }
 
+    /// Throws what is known of its end where it ended by itself.
+    func isStillThere() throws {
+        var status: CInt = 0
+        guard waitpid(identifier, &status, WNOHANG) == identifier else { return }
+        let text = lines.state.withLock(\.text)
+        throw Ended(description: "it ended by itself, with wait status \(status), and said: \(text.suffix(2_000))")
+    }
+
     /// At once: what it has to say was said.
     func end() async throws {
         kill(identifier, SIGKILL)

@@ -86,6 +86,7 @@ struct ForeignServer: Sendable {
                 said = line.components(separatedBy: ready).last.flatMap { Int($0.prefix { $0.isNumber }) }
             }
             try await body(ForeignServer(port: said ?? port, authority: authority))
+            try process.isStillThere()
             if let last {
                 try await process.write("end\n")
                 result = .success(try await process.line(with: last))

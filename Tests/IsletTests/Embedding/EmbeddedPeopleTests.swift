@@ -89,21 +89,27 @@ import Testing
                     return "\(error)"
                 }
             }
-            #expect(words { $0.people[Self.app] = Self.people(.secrets([])) }.contains("at least one key"))
+            // Not inside the macro, whose closures take the places of those that stand outside it.
+            let none = words { $0.people[Self.app] = Self.people(.secrets([])) }
+            #expect(none.contains("at least one key"))
             let printed = Self.people(.secrets([Self.secret]))
             #expect(!"\(printed) \(String(reflecting: printed))".contains("0123456789"))
             let short = words { $0.people[Self.app] = Self.people(.secrets([Self.secret, "short-one"])) }
-            #expect(short != "nothing" && !short.contains("short-one"), "\(short)")
-            #expect(words { $0.people[Self.app] = Self.people(.publicKeys([Self.secret])) }.contains("key 1: "))
-            #expect(words { $0.people[Self.app] = Self.people(.keySet(url: "http://10.0.0.1/")) }.contains("https"))
-            let issuersWords = words { $0.people[Self.app]?.issuers = [] }
-            #expect(issuersWords.contains("issuers"))
-            let audienceWords = words { $0.people[Self.app]?.audience = "" }
-            #expect(audienceWords.contains("audience"))
-            let leewayWords = words { $0.people[Self.app]?.leeway = .seconds(601) }
-            #expect(leewayWords.contains("leeway"))
-            #expect(words { $0.people[Self.other] = $0.people[Self.app] }.contains("which app"))
-            #expect(words { $0.apps[Self.app] = nil }.contains("there is no app"))
+            #expect(short.contains("key 2: ") && !short.contains("short-one"), "\(short)")
+            let pem = words { $0.people[Self.app] = Self.people(.publicKeys([Self.secret])) }
+            #expect(pem.contains("key 1: "))
+            let url = words { $0.people[Self.app] = Self.people(.keySet(url: "http://10.0.0.1/")) }
+            #expect(url.contains("https"))
+            let issuers = words { $0.people[Self.app]?.issuers = [] }
+            #expect(issuers.contains("issuers"))
+            let audience = words { $0.people[Self.app]?.audience = "" }
+            #expect(audience.contains("audience"))
+            let leeway = words { $0.people[Self.app]?.leeway = .seconds(601) }
+            #expect(leeway.contains("leeway"))
+            let twice = words { $0.people[Self.other] = $0.people[Self.app] }
+            #expect(twice.contains("which app"))
+            let unknown = words { $0.apps[Self.app] = nil }
+            #expect(unknown.contains("there is no app"))
         }
     }
 }
