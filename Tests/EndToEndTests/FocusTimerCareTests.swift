@@ -25,7 +25,8 @@ import Testing
             try await stack.device("anna", of: "focus-1", "needs a token") { $0.reason.code == "update-token-dead" }
             let count = stack.simulator.receivedCount
             try stack.simulator.perform(.rotateUpdateToken(localID: localID), on: phone)
-            try await FocusCheck.shows(paused, on: phone, stack)
+            let shown = try await FocusCheck.shows(paused, on: phone, stack)
+            #expect(shown.relevance == 50, "its place among the cards comes with the state")
             #expect(stack.simulator.received.filter { $0.number > count }.allSatisfy { $0.token != dead })
             try await FocusCheck.shows(try await functions.end("1", as: "anna"), on: phone, stack, .ended)
             try stack.simulator.perform(.foreground, on: phone)
@@ -50,7 +51,7 @@ import Testing
             let answer = try await stack.islet.call(.PUT, "/v1/devices/anna", ["user": "anna"])
                 .decode(DesiredStatesAnswer.self)
             let desired = try #require(answer.activities.first { $0.activity == "focus-1" })
-            #expect(desired.phase == "active" && desired.revision == 2)
+            #expect(desired.phase == "active" && desired.revision == 2 && desired.relevance == 50)
             try stack.simulator.perform(.background, on: phone)
             try stack.simulator.perform(.foreground, on: phone)
             try await FocusCheck.shows(paused, on: phone, stack)

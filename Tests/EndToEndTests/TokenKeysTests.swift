@@ -27,7 +27,7 @@ import Testing
             let load = Load()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    while !load.isOver {
+                    while !load.isOver, !Task.isCancelled {
                         // While the server is away a call fails, and is made again.
                         let step = load.next()
                         if (try? await set(stage, step, people)) != nil { load.answered(step) }

@@ -234,7 +234,7 @@ extension VirtualPhone {
         try check(update.contentState, installed(cards[index].attributesType))
         let staleAt = update.staleDate.flatMap { Instant(milliseconds: Int($0.milliseconds)) }
         tellClient(at: now) {
-            _ = $0.update(update.localID, content: update.contentState, staleAt: staleAt, $1)
+            _ = $0.update(update.localID, content: update.contentState, presentation: .init(staleAt: staleAt), $1)
         }
     }
 

@@ -22,7 +22,6 @@ extension VirtualPhone {
     /// The process ends: what was not written down is forgotten.
     mutating func killClient() {
         client = nil
-        relevances = [:]
     }
 
     /// Gives the client its turn when it is due.
@@ -121,8 +120,8 @@ extension VirtualPhone {
         let order = CardOrder(
             type: type.type, activity: start.activity ?? type.activity(in: start.attributes),
             attributes: start.attributes, content: start.contentState,
-            staleAt: start.staleDate.flatMap { Instant(milliseconds: Int($0.milliseconds)) })
-        if start.relevance != 0 { relevances[start.attributes] = start.relevance }
+            staleAt: start.staleDate.flatMap { Instant(milliseconds: Int($0.milliseconds)) },
+            relevance: start.relevance)
         tellClient(at: local) { _ = $0.start(order, $1) }
     }
 
@@ -165,18 +164,18 @@ extension VirtualPhone {
                 let words = error.detail
                 return ask(at: local) { $0.notStarted(number, words, $1) }
             }
-        case .update(let change, let localID, let content, let staleAt, let timestamp):
+        case .update(let change, let localID, let content, let presentation, let timestamp):
             guard let index = cards.firstIndex(where: { $0.localID == localID }), cards[index].state.isRunning else {
                 return ask(at: local) { $0.lost(localID, $1) }
             }
-            apply(content, staleAt, timestamp, to: index, at: local)
+            apply(content, presentation, timestamp, to: index, at: local)
             let card = seen(cards[index])
             return ask(at: local) { $0.updated(change, card, $1) }
         case .end(let localID, let content, let dismissal, let timestamp):
             guard let index = cards.firstIndex(where: { $0.localID == localID }), cards[index].state.isRunning else {
                 return ask(at: local) { $0.lost(localID, $1) }
             }
-            apply(content, nil, timestamp, to: index, at: local)
+            apply(content, .init(), timestamp, to: index, at: local)
             var card = seen(cards[index])
             card.state = .ended
             let latest = local + limits.shownAfterEndFor
@@ -194,7 +193,7 @@ extension VirtualPhone {
 
     /// A local change as ActivityKit takes it: what is older than what the card shows is ignored.
     private mutating func apply(
-        _ content: JSONObject?, _ staleAt: Instant?, _ timestamp: Int?, to index: Int, at local: UnixTime
+        _ content: JSONObject?, _ presentation: CardPresentation, _ timestamp: Int?, to index: Int, at local: UnixTime
     ) {
         let time = timestamp.map { UnixTime(seconds: Int64($0)) } ?? UnixTime(seconds: local.seconds)
         guard let content, time >= cards[index].timestamp,
@@ -204,7 +203,8 @@ extension VirtualPhone {
         cards[index].contentState = content
         cards[index].timestamp = time
         cards[index].updatedAt = local
-        cards[index].staleDate = staleAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) }
+        cards[index].staleDate = presentation.staleAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) }
+        if let relevance = presentation.relevance { cards[index].relevance = relevance }
         cards[index].state = cards[index].staleDate.map { $0 <= local } == true ? .stale : .active
         effects.append(.changed)
     }
@@ -217,7 +217,7 @@ extension VirtualPhone {
             attributesType: type.name, attributes: order.attributes, contentState: order.content,
             activity: order.activity,
             staleDate: order.staleAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) },
-            relevance: relevances.removeValue(forKey: order.attributes) ?? 0)
+            relevance: order.relevance ?? 0)
         let index = try addCard(start, at: local)
         issueUpdateToken(index)
         return seen(cards[index])

@@ -36,8 +36,6 @@ struct VirtualPhone: Sendable {
     var notes: [PhoneNote] = []
     /// The app's process, as far as it is the client; `nil` while it does not run.
     var client: RegistrationMachine?
-    /// The places of cards that the app has asked the client for, by their attributes.
-    var relevances: [JSONObject: Double] = [:]
     /// The process ends around the next thing that it has iOS do with a card.
     var death: Death?
     /// How often the app was launched: an answer to an earlier process is nobody's.

@@ -26,6 +26,8 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
         public var phase: String
         /// When the card is to look outdated; absent: never.
         public var staleAt: Instant?
+        /// The card's place among the app's others, the higher the further up; absent: the one that it has.
+        public var relevance: Double?
         /// When an ended card is to leave the lock screen, in the past: at once; absent: when iOS likes, four hours
         /// later at most.
         public var dismissAt: Instant?

@@ -110,20 +110,25 @@
             guard #available(iOS 16.2, *) else { throw ClientFault.needsNewerSystem }
             let attributes = try JSONDecoder().decode(Attributes.self, from: Self.data(order.attributes))
             let state = try JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(order.content))
-            let content = ActivityContent(state: state, staleDate: order.staleAt.map(Self.date))
+            let content = ActivityContent(
+                state: state, staleDate: order.staleAt.map(Self.date), relevanceScore: order.relevance ?? 0)
             let card = try Activity.request(attributes: attributes, content: content, pushType: .token)
             var seen = seen(card)
             seen.activity = seen.activity ?? order.activity
             return seen
         }
 
-        func update(_ localID: String, content: JSONObject, staleAt: Instant?, timestamp: Int?) async -> SeenCard? {
+        func update(
+            _ localID: String, content: JSONObject, _ presentation: CardPresentation, timestamp: Int?
+        ) async -> SeenCard? {
             guard #available(iOS 16.2, *), let card = card(localID) else { return nil }
             guard let state = try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(content)) else {
                 // A newer app's state: this one goes on showing what it can read.
                 return seen(card)
             }
-            let content = ActivityContent(state: state, staleDate: staleAt.map(Self.date))
+            let content = ActivityContent(
+                state: state, staleDate: presentation.staleAt.map(Self.date),
+                relevanceScore: presentation.relevance ?? card.content.relevanceScore)
             if #available(iOS 17.2, *), let timestamp {
                 await card.update(content, alertConfiguration: nil, timestamp: Self.date(timestamp))
             } else {

@@ -35,32 +35,38 @@
         /// the card is started all the same. Where a card of the activity is there already, or was started by the
         /// server, nothing happens. ``events`` tell what came of it.
         ///
-        /// - Parameter name: The activity type, as given to ``track(_:as:startsCards:keepsOwnState:)``.
+        /// - Parameters:
+        ///   - relevance: The card's place among the app's others, the higher the further up.
+        ///   - name: The activity type, as given to ``track(_:as:startsCards:keepsOwnState:)``.
         /// - Returns: Whether a card is being started.
         /// - Throws: What encoding throws.
         @discardableResult
         public func start<Attributes: ActivityAttributes>(
-            _ attributes: Attributes, state: Attributes.ContentState, staleDate: Date? = nil, as name: String? = nil
+            _ attributes: Attributes, state: Attributes.ContentState, staleDate: Date? = nil, relevance: Double? = nil,
+            as name: String? = nil
         ) throws -> Bool {
             let order = CardOrder(
                 type: name ?? String(describing: Attributes.self),
                 activity: (attributes as? any IdentifiedActivityAttributes)?.liveActivityID,
                 attributes: try Self.object(attributes), content: try Self.object(state),
-                staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) })
+                staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
             return (engine.ask { $0.start(order, $1) } ?? nil) != nil
         }
 
         /// Changes a card from the app; the server hears what it was based on, and its next state takes over.
         ///
+        /// - Parameter relevance: The card's place among the app's others; `nil`: the one that it has.
         /// - Returns: Whether there is such a running card.
         /// - Throws: What encoding throws.
         @discardableResult
         public func update<Attributes: ActivityAttributes>(
-            _ activity: Activity<Attributes>, to state: Attributes.ContentState, staleDate: Date? = nil
+            _ activity: Activity<Attributes>, to state: Attributes.ContentState, staleDate: Date? = nil,
+            relevance: Double? = nil
         ) throws -> Bool {
             let (id, content) = (activity.id, try Self.object(state))
-            let staleAt = staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }
-            return engine.ask { $0.update(id, content: content, staleAt: staleAt, $1) } ?? false
+            let presentation = CardPresentation(
+                staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
+            return engine.ask { $0.update(id, content: content, presentation: presentation, $1) } ?? false
         }
 
         /// Ends a card from the app; the server hears of it.

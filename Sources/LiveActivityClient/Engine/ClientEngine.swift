@@ -307,9 +307,9 @@ package final class ClientEngine: Sendable {
                 let reason = "\(error)"
                 say { $0.notStarted(number, reason, $1) }
             }
-        case .update(let change, let localID, let content, let staleAt, let timestamp):
+        case .update(let change, let localID, let content, let presentation, let timestamp):
             let card = await onCard(localID) {
-                await $0.update(localID, content: content, staleAt: staleAt, timestamp: timestamp)
+                await $0.update(localID, content: content, presentation, timestamp: timestamp)
             }
             if let card { say { $0.updated(change, card, $1) } } else { say { $0.lost(localID, $1) } }
         case .end(let localID, let content, let dismissal, let timestamp):

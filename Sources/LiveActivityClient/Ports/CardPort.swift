@@ -17,7 +17,9 @@ package protocol CardPort: Sendable {
     /// - Throws: Whatever iOS says against it.
     func start(_ order: CardOrder) throws -> SeenCard
     /// The card afterwards; `nil` when there is no such card.
-    func update(_ localID: String, content: JSONObject, staleAt: Instant?, timestamp: Int?) async -> SeenCard?
+    func update(
+        _ localID: String, content: JSONObject, _ presentation: CardPresentation, timestamp: Int?
+    ) async -> SeenCard?
     /// The card afterwards; `nil` when there is no such card.
     func end(_ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?) async -> SeenCard?
 }

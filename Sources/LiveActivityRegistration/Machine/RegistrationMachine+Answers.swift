@@ -235,8 +235,8 @@ extension RegistrationMachine {
             else { return }
         }
         ask(
-            localID, wish.state, staleAt: wish.staleAt, timestamp: timestamp(for: localID, date, now),
-            revision: wish.revision, ahead: nil)
+            localID, wish.state, CardPresentation(staleAt: wish.staleAt, relevance: wish.relevance),
+            timestamp: timestamp(for: localID, date, now), revision: wish.revision, ahead: nil)
         tell(
             PhoneNote(
                 .stateApplied, type: wish.type, activity: wish.activity, localID: localID,
@@ -282,6 +282,7 @@ enum DesiredStates {
             var wish = DesiredStatesAnswer.DesiredState(
                 activity: activity, type: type, attributes: object["attributes"]?.object, state: state,
                 revision: revision, phase: phase, staleAt: object["staleAt"]?.string.flatMap { Instant($0) })
+            wish.relevance = object["relevance"]?.double
             wish.localID = object["localID"]?.string
             wish.lastTimestamp = object["lastTimestamp"]?.string.flatMap { Instant($0) }
             wish.dismissAt = object["dismissAt"]?.string.flatMap { Instant($0) }

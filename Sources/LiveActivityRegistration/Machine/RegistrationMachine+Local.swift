@@ -1,5 +1,5 @@
 package import JSONText
-package import LiveActivityAPI
+internal import LiveActivityAPI
 
 extension RegistrationMachine {
     // MARK: - What the app does itself
@@ -66,14 +66,14 @@ extension RegistrationMachine {
     ///
     /// - Returns: False when no such card runs.
     package mutating func update(
-        _ localID: String, content: JSONObject, staleAt: Instant? = nil, _ now: PhoneMoment
+        _ localID: String, content: JSONObject, presentation: CardPresentation = .init(), _ now: PhoneMoment
     ) -> Bool {
         guard let card = memory.cards[localID], card.isRunning else { return false }
         // One change after the other is based on what the server said before the first.
         let last = card.changes.last
         let based = last.map { $0.ahead?.basedOn ?? $0.revision } ?? card.ahead?.basedOn ?? card.revision
         ask(
-            localID, content, staleAt: staleAt, timestamp: newerTimestamp(than: card.newestTimestamp, now),
+            localID, content, presentation, timestamp: newerTimestamp(than: card.newestTimestamp, now),
             revision: nil, ahead: CardMemory.LocalChange(basedOn: based, at: now.wall))
         nextAttempt = Int.min
         pump(now)
@@ -100,7 +100,7 @@ extension RegistrationMachine {
 
     /// Asks iOS to show something; until it has come back the card counts as holding what it held.
     mutating func ask(
-        _ localID: String, _ content: JSONObject, staleAt: Instant?, timestamp: Int?, revision: Int?,
+        _ localID: String, _ content: JSONObject, _ presentation: CardPresentation, timestamp: Int?, revision: Int?,
         ahead: CardMemory.LocalChange?
     ) {
         change { _ = $0.count() }
@@ -109,11 +109,11 @@ extension RegistrationMachine {
         change(localID) { card in
             card.changes.append(
                 CardMemory.Change(
-                    number: number, held: card.content, content: content, staleAt: staleAt, timestamp: timestamp,
-                    revision: revision, ahead: ahead))
+                    number: number, held: card.content, content: content, staleAt: presentation.staleAt,
+                    timestamp: timestamp, revision: revision, ahead: ahead))
             if card.changes.count > CardMemory.changeLimit { card.changes.removeFirst() }
         }
-        act(.update(change: number, localID: localID, content: content, staleAt: staleAt, timestamp: timestamp))
+        act(.update(change: number, localID: localID, content: content, presentation, timestamp: timestamp))
     }
 
     // MARK: - Starts
@@ -173,7 +173,7 @@ extension RegistrationMachine {
         else { return }
         let card = CardOrder(
             type: wish.type, activity: wish.activity, attributes: attributes, content: wish.state,
-            staleAt: wish.staleAt)
+            staleAt: wish.staleAt, relevance: wish.relevance)
         guard !isShown(card) else { return }
         change { _ = $0.count() }
         orders.append(

@@ -39,14 +39,32 @@ package struct CardOrder: Sendable, Hashable {
     package var attributes: JSONObject
     package var content: JSONObject
     package var staleAt: Instant?
+    /// Its place among other cards; `nil`: nobody said.
+    package var relevance: Double?
 
-    package init(type: String, activity: String?, attributes: JSONObject, content: JSONObject, staleAt: Instant? = nil)
-    {
+    package init(
+        type: String, activity: String?, attributes: JSONObject, content: JSONObject, staleAt: Instant? = nil,
+        relevance: Double? = nil
+    ) {
+        self.relevance = relevance
         self.type = type
         self.activity = activity
         self.attributes = attributes
         self.content = content
         self.staleAt = staleAt
+    }
+}
+
+/// What a content is shown with.
+package struct CardPresentation: Sendable, Hashable {
+    /// When the card is to look outdated; `nil`: never.
+    package var staleAt: Instant?
+    /// Its place among other cards; `nil`: the one that it has.
+    package var relevance: Double?
+
+    package init(staleAt: Instant? = nil, relevance: Double? = nil) {
+        self.staleAt = staleAt
+        self.relevance = relevance
     }
 }
 
@@ -66,7 +84,7 @@ package enum ClientAction: Sendable, Hashable {
     case start(order: Int, CardOrder)
     /// - `change`: to be named when iOS has come back, with what the card holds then.
     /// - `timestamp`: seconds since 1970 by the server's clock; `nil`: not known, iOS takes its own.
-    case update(change: Int, localID: String, content: JSONObject, staleAt: Instant?, timestamp: Int?)
+    case update(change: Int, localID: String, content: JSONObject, CardPresentation, timestamp: Int?)
     case end(localID: String, content: JSONObject?, CardDismissal, timestamp: Int?)
     /// What lets this phone speak is another from now on.
     case change(PhoneCredentials.Change)

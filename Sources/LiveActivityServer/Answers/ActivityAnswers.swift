@@ -136,6 +136,7 @@ extension DesiredStatesAnswer.DesiredState {
             attributes: Self.appMayStart(record, instance) ? state.content?.attributes.object : nil,
             state: state.content?.state.object ?? [:], revision: Int(record.revision), phase: record.phase.rawValue,
             staleAt: record.phase == .active ? record.staleDate(policy: policy).map { Instant($0) } : nil)
+        relevance = record.relevance
         if record.phase == .ended {
             switch record.endDismissal(policy: policy) {
             case .systemDefault: break

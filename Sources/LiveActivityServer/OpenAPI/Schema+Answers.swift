@@ -174,6 +174,7 @@ extension Schema.Name {
                             Schema.field("attributes", .anything), Schema.needed("state", .anything),
                             Schema.needed("revision", .count), Schema.needed("phase", phase),
                             Schema.field("staleAt", moment),
+                            Schema.field("relevance", .number, "The place among other cards; absent: as it is."),
                             Schema.field(
                                 "dismissAt", moment, "When the ended card leaves the lock screen; past: at once."),
                             Schema.field("localID", .text(), "The card that shows it, where the server knows it."),

@@ -59,9 +59,23 @@ struct CareTests {
                 #""revision""#, with: #""staleAt":"2026-11-21T15:00:00Z","revision""#)
             bench.settle(wish)
             let dates = bench.cardActions.compactMap { action -> Instant? in
-                if case .update(_, "c", _, let staleAt, _) = action { staleAt } else { nil }
+                if case .update(_, "c", _, let presentation, _) = action { presentation.staleAt } else { nil }
             }
             #expect(dates.map(\.description) == (token == nil ? ["2026-11-21T15:00:00Z"] : []))
+        }
+    }
+
+    @Test func `a state that an answer brings comes with its place among the cards`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        for (step, words, relevance) in [(2, #""relevance":0.75,"#, 0.75), (3, "", nil)] as [(Int, String, Double?)] {
+            bench.run { $0.wake($1) }
+            bench.settle(
+                PhoneBench.wish(step: step, revision: step).replacing(#""revision""#, with: words + #""revision""#))
+            guard case .update(_, "c", _, let presentation, _)? = bench.cardActions.last else {
+                Issue.record("not applied")
+                continue
+            }
+            #expect(presentation.relevance == relevance)
         }
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 /// The engine is what the reference store says it is: whatever commands come, in whatever order.
 struct ConformanceTests {
-    @Test(arguments: UInt64(1)...40)
+    @Test(arguments: UInt64(1)...120)
     func `random commands give the same replies and the same rows as in the reference store`(seed: UInt64) async throws
     {
         try await withStore { store in
@@ -15,7 +15,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test(arguments: UInt64(1)...50)
+    @Test(arguments: UInt64(1)...150)
     func `a group that shares a transaction does what its commands do one by one`(seed: UInt64) async throws {
         try await withStore { store in
             var life = RandomLife(seed: seed &* 7919, Pair(store))

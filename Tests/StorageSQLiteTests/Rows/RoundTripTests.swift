@@ -8,7 +8,7 @@ import Testing
 @testable import StorageSQLite
 
 struct RoundTripTests {
-    @Test(arguments: UInt64(1)...40)
+    @Test(arguments: UInt64(1)...100)
     func `every row of every table is read as it was written, after reopening as well`(seed: UInt64) async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path

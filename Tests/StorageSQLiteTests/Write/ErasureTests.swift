@@ -296,7 +296,7 @@ struct ErasureTests {
         """,
     ]
 
-    @Test(arguments: UInt64(1)...8)
+    @Test(arguments: UInt64(1)...20)
     func `whatever was lived, erasing leaves whole things alone and no orphans, and life goes on`(
         seed: UInt64
     ) async throws {

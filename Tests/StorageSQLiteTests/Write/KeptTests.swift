@@ -10,8 +10,8 @@ import Testing
 struct KeptTests {
     /// A kill leaves the files as they are at that moment: what was answered has to be in a copy of them, though the
     /// store that wrote it goes on and was never closed.
-    @Test(arguments: UInt64(1)...10)
-    func `Invariant 4: what was answered is in the files as a kill leaves them, at any of 500 moments`(
+    @Test(arguments: UInt64(1)...20)
+    func `Invariant 4: what was answered is in the files as a kill leaves them, at any of a thousand moments`(
         seed: UInt64
     ) async throws {
         try await withDirectory { directory in

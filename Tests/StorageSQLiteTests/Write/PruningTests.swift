@@ -72,7 +72,7 @@ struct PruningTests {
         Issue.record("there is always more")
     }
 
-    @Test(arguments: UInt64(1)...40)
+    @Test(arguments: UInt64(1)...100)
     func `what is too old or too much goes, the oldest first, in whole rows and pages`(seed: UInt64) async throws {
         var dice = SeededDice(seed: seed)
         try await withStore { store in

@@ -38,7 +38,11 @@ struct BadDay: Sendable {
         for phase in Self.profile.phases {
             Progress.say("\(phase.name)")
             let first = changes
-            let arrivals = try await change(&newest, &changes, begin, until: begin + length * phase.share.upperBound)
+            // What met a 5xx and is not changed any more is repeated after 15 minutes, as Apple asks: each order is
+            // changed once when all is well again, however slow the machine is.
+            let least = phase.name == Self.profile.phases.last?.name ? population.activities : 0
+            let arrivals = try await change(
+                &newest, &changes, begin, until: begin + length * phase.share.upperBound, atLeast: least)
             let owed = try await phonesOwed()
             let now = try await self.counts()
             behind = try await phonesBehind(newest)
@@ -58,11 +62,12 @@ struct BadDay: Sendable {
     /// - Returns: The most pushes that arrived at APNs within a second.
     private func change(
         _ newest: inout [Int], _ changes: inout Int, _ begin: ContinuousClock.Instant,
-        until end: ContinuousClock.Instant
+        until end: ContinuousClock.Instant, atLeast least: Int
     ) async throws -> Int {
         let size = max(1, rate / Self.batchesPerSecond)
+        let enough = changes + least
         var (most, second, arrived) = (0, ContinuousClock.now, try await counts().arrived)
-        while ContinuousClock.now < end {
+        while ContinuousClock.now < end || changes < enough {
             var calls: [APICall] = []
             for _ in 0..<size {
                 let index = changes % population.activities
@@ -76,7 +81,7 @@ struct BadDay: Sendable {
                 (most, arrived, second) = (max(most, now - arrived), now, ContinuousClock.now)
             }
             let next = begin + .seconds(1) / rate * changes
-            try await Task.sleep(until: min(next, end), clock: .continuous)
+            try await Task.sleep(until: min(next, max(end, .now)), clock: .continuous)
         }
         return most
     }
@@ -126,11 +131,13 @@ struct BadDay: Sendable {
 
     private func phonesBehind(_ newest: [Int]) async throws -> Int {
         var holding = 0
-        for step in newest { holding += try await bench.crowd.members(holding: Population.state(step)) }
-        // Those that were not changed yet share a state.
+        for step in newest where step >= Self.firstStep {
+            holding += try await bench.crowd.members(holding: Population.state(step))
+        }
+        // Those that were not changed yet share a state, with phones of others that are behind.
         let unchanged = newest.count { $0 < Self.firstStep }
-        if unchanged > 1 { holding -= (unchanged - 1) * unchanged * population.phones }
-        return population.total - holding
+        let first = try await bench.crowd.members(holding: Population.state(Self.firstStep - 1))
+        return population.total - holding - min(first, unchanged * population.phones)
     }
 
     /// Phones that the server does not know to hold the newest state, whatever they hold.
