@@ -32,5 +32,7 @@ struct ControlChannel: ServerChildChannel {
 
     func handle(value: Accepted, logger: Logger) async {
         await http.handle(value: value.value, logger: logger)
+        // Not closed before.
+        withExtendedLifetime(value) {}
     }
 }
