@@ -98,7 +98,7 @@ let package = Package(
                 "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, hummingbird,
                 lifecycle, logging, product("NIOHTTP2", "swift-nio-http2"),
                 product("X509", "swift-certificates"), product("SwiftASN1", "swift-asn1"),
-                product("HTTPTypes", "swift-http-types"),
+                product("HTTPTypes", "swift-http-types"), product("HummingbirdCore", "hummingbird"),
             ] + nio,
             swiftSettings: settings
         ),

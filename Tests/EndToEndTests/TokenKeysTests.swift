@@ -11,6 +11,8 @@ import Testing
 /// every token still opens.
 @Suite(.serialized) struct TokenKeysTests {
     private static let phones = 30
+    /// Those whose tokens change.
+    private static let changing = 1...3
 
     /// Where the command dies: the ring is written and not in use; in use and nothing re-sealed; in the middle.
     private static let points = [
@@ -113,25 +115,25 @@ import Testing
                 "id": "p", "user": "u", "bundleID": .string(DemoStage.bundleID), "appState": "background",
                 "count": .number(JSONNumber(Self.phones)), "activityTypes": ["OrderTrackingAttributes"],
             ])
-        try await reported(stage)
+        try await reported(stage, 1...Self.phones)
         return (1...Self.phones).map { JSONValue.string("u-\($0)") }
     }
 
-    private func reported(_ stage: DemoStage) async throws {
-        try await Waiting.until("every phone has said everything", within: .seconds(90)) {
-            for number in 1...Self.phones where try await !stage.hasReported("p-\(number)") { return false }
+    private func reported(_ stage: DemoStage, _ numbers: ClosedRange<Int>) async throws {
+        try await Waiting.until("phones \(numbers) have said everything", within: .seconds(90)) {
+            for number in numbers where try await !stage.hasReported("p-\(number)") { return false }
             return true
         }
     }
 
     /// Tokens are written while old and new keys are there.
     private func newTokens(_ stage: DemoStage) async throws {
-        for number in [1, 2, 3] {
+        for number in Self.changing {
             for action in ["rotateUpdateToken", "rotateDeviceToken", "rotatePushToStartToken"] {
                 try await stage.act(action, on: "p-\(number)")
             }
         }
-        try await reported(stage)
+        try await reported(stage, Self.changing)
     }
 
     private func set(_ stage: DemoStage, _ step: Int, _ people: [JSONValue]) async throws {

@@ -74,7 +74,8 @@ struct Scene: Sendable {
     private func user(_ person: Int) -> UserID { Sample.user("person-\(person)") }
     private func device(_ phone: Int) -> DeviceID { Sample.device("phone-\(phone)") }
 
-    /// All at once, as they come from many callers: the store begins when all of them wait, however busy the machine is.
+    /// All at once, as they come from many callers: the store begins when all of them wait, however busy the machine
+    /// is.
     private func commit<C: Command>(_ numbers: [Int], _ make: (Int) -> C) async throws {
         let (store, gate) = (store, Gate())
         try await withThrowingTaskGroup(of: Void.self) { group in

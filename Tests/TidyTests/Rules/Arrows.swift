@@ -35,7 +35,7 @@ enum Arrows {
         ],
         "APNSSimulator": nio.union([
             "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", "NIOHTTP2", "X509", "SwiftASN1",
-            "Crypto", "HTTPTypes", "Hummingbird",
+            "Crypto", "HTTPTypes", "Hummingbird", "HummingbirdCore",
             "ServiceLifecycle", "Logging",
             "Foundation", "Synchronization",
         ]),
