@@ -76,6 +76,23 @@ struct ClassesAttributes: ActivityAttributes {
     var order: String
 }
 
+/// What stands first is a protocol, no superclass.
+struct ModelClassAttributes: ActivityAttributes {
+    final class Leaf: Model {
+        static func == (left: Leaf, right: Leaf) -> Bool { left === right }
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+        var id: String
+        var value: Int?
+        init(id: String) { self.id = id }
+    }
+
+    struct ContentState: Codable, Hashable {
+        var leaf: Leaf
+    }
+
+    var order: String
+}
+
 class PlainBase {
     var base = 1
 }

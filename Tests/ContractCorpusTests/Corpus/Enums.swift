@@ -186,3 +186,32 @@ struct LoadableAttributes: ActivityAttributes {
 
     var order: String
 }
+
+// MARK: - Raw values of every kind
+
+struct RawKindsAttributes: ActivityAttributes {
+    enum Octal: UInt32, Codable { case read = 0o400, next, write = 0b1_0000, last = 0xFF }
+    enum Gain: Float, Codable { case low = 0.25, high = 2 }
+    enum Wait: TimeInterval, Codable { case short = 1.5, long = 60 }
+
+    struct Flag: RawRepresentable, Codable, Hashable { var rawValue: Bool }
+    struct Ratio: RawRepresentable, Codable, Hashable { var rawValue: Float }
+    struct Length: RawRepresentable, Codable, Hashable { var rawValue: TimeInterval }
+
+    // No types that `RawRepresentable` decodes by itself.
+    struct Width: RawRepresentable, Codable, Hashable { var rawValue: CGFloat }
+    struct Price: RawRepresentable, Codable, Hashable { var rawValue: Decimal }
+
+    struct ContentState: Codable, Hashable {
+        var octal: Octal
+        var gain: Gain
+        var wait: Wait?
+        var flag: Flag
+        var ratio: Ratio
+        var length: Length
+        var width: Width
+        var price: Price
+    }
+
+    var order: String
+}

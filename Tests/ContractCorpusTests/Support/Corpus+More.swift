@@ -81,6 +81,7 @@ extension Corpus {
                 + #""parts": {"a": 1}}"#),
         CorpusType(OneWayAttributes.self, #"{"lines": [{"what": "a"}]}"#),
         CorpusType(ClassesAttributes.self, #"{"leaf": {"value": 1, "next": {"value": 2}}}"#),
+        CorpusType(ModelClassAttributes.self, #"{"leaf": {"id": "a", "value": 1}}"#),
         CorpusType(SubclassesAttributes.self, #"{"own": {"own": "a"}, "derived": {"id": 1}, "last": {"id": 2}}"#),
         CorpusType(GenericClassAttributes.self, #"{"number": {"value": 1}}"#),
         CorpusType(EncodesItselfAttributes.self, #"{"status": "a", "count": 1}"#),

@@ -105,6 +105,10 @@ enum Corpus {
                 + #""byName": ["a", 1]}"#,
             attributes: #"{"name": "a"}"#),
         CorpusType(
+            RawKindsAttributes.self,
+            #"{"octal": 257, "gain": 0.25, "wait": 60, "flag": true, "ratio": 0.5, "length": 1.5, "#
+                + #""width": {"rawValue": 1}, "price": {"rawValue": 9.9}}"#),
+        CorpusType(
             StepsAttributes.self,
             #"{"step": {"waiting": {}}, "next": {"moving": {"_0": 0.5}}, "#
                 + #""all": [{"at": {"place": "a", "floor": 1}}, {"two": {"_0": 1, "_1": "a"}}, "#

@@ -26,7 +26,8 @@ package struct AppSource: Sendable {
     package func contract(
         of type: String? = nil, schemas: [String: JSONValue] = [:]
     ) throws(SourceProblems) -> Contract {
-        var source = ContractSource(files, index, schemas: schemas)
+        let known = StandardTypes.given.filter { index.top[$0.key] == nil }
+        var source = ContractSource(files, index, schemas: known.merging(schemas) { $1 })
         guard let attributes = source.attributesType(named: type), let state = source.contentState(of: attributes)
         else { throw SourceProblems(all: source.problems) }
         source.noteDecodingOverloads()

@@ -60,7 +60,63 @@ struct ComparisonTests {
             "var a: Int", "var a: Int; enum CodingKeys: String, CodingKey { case a = \"b\" }",
             ["/contentState/a older", "/contentState/b running"]
         ),
+        // Optional types of these files.
+        (n("var a: N?"), n("var a: N"), ["/contentState/a running", "/contentState/a running"]),
+        (n("var a: N"), n("var a: N?"), ["/contentState/a older", "/contentState/a older"]),
+        (n("var a: [N?]"), n("var a: [N]"), ["/contentState/a/* running"]),
+        (n("var a: N?"), n("var a: N?", "var x: Double"), ["/contentState/a/x older"]),
+        // The same words for what has become something else.
+        (n("var a: [N]"), n("var a: [N]", "var x: Int; var y: Int"), ["/contentState/a/*/y running"]),
+        // Floats.
+        ("var a: Float", "var a: Double", ["/contentState/a older"]),
+        ("var a: Double", "var a: Float", ["/contentState/a running"]),
+        ("var a: TimeInterval", "var a: Double", nothing), ("var a: CGFloat", "var a: Double", nothing),
+        ("var a: Decimal", "var a: Double", nothing), ("var a: Int", "var a: Float", ["/contentState/a older"]),
+        ("var a: Date", "var a: Decimal", ["/contentState/a older", "/contentState/a running"]),
+        // Elements one by one.
+        ("var a: PartialRangeFrom<Int64>", "var a: Duration", ["/contentState/a running"]),
+        (
+            "var a: Duration", "var a: ClosedRange<Int64>",
+            ["/contentState/a older", "/contentState/a running"]
+        ),
+        ("var a: Range<Int>", "var a: ClosedRange<Int>", nothing),
+        // Keys and values.
+        ("var a: [UUID: Int]", "var a: [Date: Int]", ["/contentState/a/key older", "/contentState/a/key running"]),
+        ("var a: [UUID: Int]", "var a: [Int]", ["/contentState/a older", "/contentState/a running"]),
+        ("var a: [String: Bool]", "var a: [Int: Bool]", ["/contentState/a running"]),
+        ("var a: [String: Int]", "var a: [String: Double]", ["/contentState/a/* older"]),
+        (n("var a: [String: Int]"), n("var a: N"), ["/contentState/a older", "/contentState/a running"]),
+        (
+            "var a: E; enum E: Codable { case x }", "var a: E; struct E: Codable { var x: Int }",
+            ["/contentState/a older", "/contentState/a running"]
+        ),
     ]
+
+    /// Members beside a struct.
+    private static func n(_ members: String, _ inner: String = "var x: Int") -> String {
+        "\(members); struct N: Codable { \(inner) }"
+    }
+
+    private static let integers: [(name: String, isSigned: Bool, bits: Int)] = [
+        ("Int8", true, 8), ("Int16", true, 16), ("Int32", true, 32), ("Int64", true, 64), ("Int", true, 64),
+        ("UInt8", false, 8), ("UInt16", false, 16), ("UInt32", false, 32), ("UInt64", false, 64), ("UInt", false, 64),
+    ]
+
+    @Test(arguments: integers, integers)
+    func `an integer type takes what fits into it`(
+        before: (name: String, isSigned: Bool, bits: Int), after: (name: String, isSigned: Bool, bits: Int)
+    ) throws {
+        func takes(
+            _ reader: (name: String, isSigned: Bool, bits: Int), _ writer: (name: String, isSigned: Bool, bits: Int)
+        ) -> Bool {
+            if reader.isSigned == writer.isSigned { return reader.bits >= writer.bits }
+            return reader.isSigned && reader.bits > writer.bits
+        }
+        let changes = ContractComparison.changes(
+            from: try contract("var a: \(before.name)"), to: try contract("var a: \(after.name)"))
+        let older = takes(before, after) ? [] : [ContractChange.Victim.olderBuilds]
+        #expect(changes.map(\.victim) == older + (takes(after, before) ? [] : [.runningActivities]))
+    }
 
     @Test(arguments: changes)
     func `a change breaks whom it breaks`(before: String, after: String, broken: [String]) throws {

@@ -28,6 +28,14 @@ struct CorpusTests {
         #expect(Set(files) == Set((types + Self.examples.values).map { "\($0).json" }))
     }
 
+    @Test func `an app's file says by itself which type it is about`() throws {
+        let app = try Self.source(in: Self.root.appending(path: "Examples/PizzaApp/Shared"))
+        #expect(app.attributesTypes == ["OrderTrackingAttributes"])
+        let document = try app.contract().document.object
+        #expect(document?["attributes"]?.object?["required"] == ["orderId", "restaurant"])
+        #expect(document?["contentState"]?.object?["required"] == ["status", "progress"])
+    }
+
     private func compare(_ type: String, _ source: AppSource) throws {
         let file = Self.tests.appending(path: "Contracts/\(type).json")
         let text = try source.contract(of: type).document.prettyText + "\n"

@@ -223,6 +223,36 @@ struct ProblemTests {
         #expect(state?["required"] == ["a", "c", "d", "e"])
     }
 
+    @Test func `a schema that is complete in itself is a part of the contract's, with its own definitions`() throws {
+        let source = """
+            struct A: ActivityAttributes {
+                struct ContentState: Codable { var a: Money; var b: Own }
+                struct Own: Codable { init(from decoder: any Decoder) throws {} }
+            }
+            """
+        let money: JSONValue = [
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/money",
+            "type": "object", "properties": ["amount": ["$ref": "#/$defs/a mount"], "next": ["$ref": "#"]],
+            "$defs": ["a mount": ["anyOf": [["$ref": "#"], ["$ref": "#/$defs/b"]]], "b": ["type": "integer"]],
+        ]
+        let schemas: [String: JSONValue] = [
+            "Money": money, "A.Own": ["$ref": "#/$defs/c", "$defs": ["c": ["type": "string"]]],
+        ]
+        let document = try AppSource([Source(name: "A.swift", text: source)]).contract(schemas: schemas).document
+        let state = try #require(document.object?["contentState"]?.object)
+        #expect(
+            state["$defs"] == [
+                "Money": [
+                    "type": "object",
+                    "properties": [
+                        "amount": ["$ref": "#/$defs/Money.a_mount"], "next": ["$ref": "#/$defs/Money"],
+                    ],
+                ],
+                "Money.a_mount": ["anyOf": [["$ref": "#/$defs/Money"], ["$ref": "#/$defs/Money.b"]]],
+                "Money.b": ["type": "integer"], "Own": ["$ref": "#/$defs/Own.c"], "Own.c": ["type": "string"],
+            ])
+    }
+
     @Test func `a name is looked up where it is written, and generic types around a type keep their order`() throws {
         let source = """
             enum Box {

@@ -15,8 +15,8 @@ struct Form {
                 value = (try? JSONPointer(String(reference.dropFirst()))).flatMap { top[$0] } ?? true
             } else if let branches = value.object?["anyOf"]?.array {
                 let others = branches.filter { $0 != ["type": "null"] }
-                guard others.count == 1, others.count < branches.count else { break }
-                takesNull = true
+                guard others.count == 1 else { break }
+                takesNull = takesNull || others.count < branches.count
                 value = others[0]
             } else {
                 break
@@ -42,7 +42,13 @@ struct Form {
     var isRange: Bool { swiftName == "Range" || swiftName == "ClosedRange" }
     var properties: JSONObject { schema["properties"]?.object ?? [:] }
     var required: [String] { schema["required"]?.array?.compactMap(\.string) ?? [] }
-    var prefix: [JSONValue]? { schema["prefixItems"]?.array }
+    /// What stands at each place; a range may say its bounds' type once.
+    var prefix: [JSONValue]? {
+        schema["prefixItems"]?.array ?? (isRange ? schema["items"].map { [$0, $0] } : nil)
+    }
+
+    /// What one of several schemas has to fit.
+    func branches(_ keyword: String) -> [JSONValue]? { schema[keyword]?.array }
 
     /// What a dictionary's values are.
     var items: JSONValue? {
@@ -60,16 +66,19 @@ struct Form {
     // MARK: - Scalars
 
     private static let integers = [
-        "Int8": -7...7, "Int16": -15...15, "Int32": -31...31, "Int64": -63...63, "Int": -63...63, "UInt8": 0...8,
+        "integer": -63...63, "Int8": -7...7, "Int16": -15...15, "Int32": -31...31, "Int64": -63...63, "Int": -63...63,
+        "UInt8": 0...8,
         "UInt16": 0...16, "UInt32": 0...32, "UInt64": 0...64, "UInt": 0...64,
     ]
-    private static let floating: Set<String> = ["Double", "TimeInterval", "CGFloat", "Float", "Decimal"]
+    private static let floating: Set<String> = [
+        "number", "Double", "TimeInterval", "CGFloat", "Float", "Decimal",
+    ]
 
     /// Whether a scalar of this type is decoded from what one of another type is written as, and means the same.
     func takesWhat(_ other: Form) -> Bool {
         guard let kind, kind == other.kind else { return kind == nil && schema == other.schema }
-        let (name, written) = (swiftName ?? kind, other.swiftName ?? kind)
-        if name == written { return true }
+        let (name, written) = (scalarName ?? kind, other.scalarName ?? kind)
+        if name == written || kind == "boolean" { return true }
         if let range = Self.integers[name] {
             guard let others = Self.integers[written] else { return false }
             return range.lowerBound <= others.lowerBound && others.upperBound <= range.upperBound
@@ -79,16 +88,20 @@ struct Form {
             return Self.integers[written] != nil || (Self.floating.contains(written) && !isSingle)
         }
         // Any text is a String; not every text is a UUID.
-        return name == "String" || name == "string" || name == "number" && written != "Date"
+        return name == "String" || name == "string"
     }
 
-    /// Bounds that a hand has added.
-    func tighterBounds(than other: Form) -> [(String, Bool)] {
-        guard Self.integers[swiftName ?? ""] == nil else { return [] }
-        let keywords = [
-            "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "const",
-        ]
-        return keywords.map { ($0, schema[$0] != nil && schema[$0] != other.schema[$0]) }
+    /// The Swift name; without one JSON's, by which alone an integer is told from other numbers.
+    private var scalarName: String? {
+        swiftName
+            ?? (schema["type"]?.array?.compactMap(\.string) ?? [schema["type"]?.string ?? ""]).first { $0 != "null" }
+    }
+
+    /// The whole numbers that its type has.
+    var wholeNumbers: ClosedRange<Double>? {
+        guard let bits = scalarName.flatMap({ Self.integers[$0] }) else { return nil }
+        func power(_ bits: Int) -> Double { Double(sign: .plus, exponent: bits, significand: 1) }
+        return (bits.lowerBound == 0 ? 0 : -power(-bits.lowerBound))...(power(bits.upperBound) - 1)
     }
 }
 

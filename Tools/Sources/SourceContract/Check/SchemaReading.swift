@@ -55,6 +55,10 @@ struct SchemaReading {
         }
         guard reads.schema != writes.schema || reads.schema.hasReferences else { return }
         guard let kind = reads.kind, kind == writes.kind else {
+            for keyword in ["anyOf", "oneOf"] {
+                guard let read = reads.branches(keyword), let written = writes.branches(keyword) else { continue }
+                return branches(read, written)
+            }
             if !reads.takesWhat(writes) { note("\(writes.words) is written, \(reads.words) is read") }
             return
         }
@@ -63,6 +67,16 @@ struct SchemaReading {
         case "array": array(reads, writes)
         default: scalar(reads, writes)
         }
+    }
+
+    /// Several schemas, of which a hand has written that one fits: each with the one in the same place.
+    private mutating func branches(_ read: [JSONValue], _ written: [JSONValue]) {
+        guard read.count == written.count else { return note("one of several is read, and of others written") }
+        for (known, other) in zip(read, written) { compare(known, other) }
+    }
+
+    private mutating func bounds(_ reads: Form, _ writes: Form) {
+        for bound in reads.narrowerBounds(than: writes) { note("`\(bound)` is narrower where it is read") }
     }
 
     private mutating func scalar(_ reads: Form, _ writes: Form) {
@@ -77,10 +91,10 @@ struct SchemaReading {
             }
             return
         }
-        if !reads.takesWhat(writes) { note("\(writes.words) is written, \(reads.words) is read") }
-        for (bound, isBroken) in reads.tighterBounds(than: writes) where isBroken {
-            note("`\(bound)` is narrower where it is read")
+        guard reads.takesWhat(writes) else {
+            return note("\(writes.words) is written, \(reads.words) is read")
         }
+        bounds(reads, writes)
     }
 
     // MARK: - Objects
@@ -95,6 +109,7 @@ struct SchemaReading {
         }
         if let items = reads.items, let others = writes.items {
             if hint != other, hint?.object != nil { note("integer keys are read, any text is written") }
+            bounds(reads, writes)
             return below("*", items, others)
         }
         guard reads.items == nil, writes.items == nil else {
@@ -151,6 +166,7 @@ struct SchemaReading {
         guard reads.pairs == nil, writes.pairs == nil, reads.prefix == nil, writes.prefix == nil else {
             return note("\(writes.words) is written, \(reads.words) is read")
         }
+        bounds(reads, writes)
         below("*", reads.schema["items"] ?? true, writes.schema["items"] ?? true)
     }
 }

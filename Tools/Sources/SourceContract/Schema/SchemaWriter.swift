@@ -23,11 +23,31 @@ struct SchemaWriter {
         while !writer.waiting.isEmpty {
             let next = writer.waiting.removeFirst()
             guard let name = writer.names[next] else { continue }
-            definitions[name] = writer.definition(of: next)
+            if case .given(let schema) = source.definitions[next] {
+                writer.add(schema, named: name, to: &definitions)
+            } else {
+                definitions[name] = writer.definition(of: next)
+            }
         }
-        for (type, name) in writer.given { definitions[name] = source.schemas[type] }
+        for (type, name) in writer.given.sorted(by: { $0.value < $1.value }) {
+            if let schema = source.schemas[type] { writer.add(schema, named: name, to: &definitions) }
+        }
         if !definitions.isEmpty { top["$defs"] = .object(definitions) }
         return .object(top)
+    }
+
+    private mutating func add(_ given: JSONValue, named name: String, to definitions: inout JSONObject) {
+        var taken = taken
+        let part = GivenSchema(given, named: name) { wanted in
+            let plain = Self.plain(wanted)
+            let free =
+                taken.contains(plain) ? (2...).lazy.map { "\(plain)-\($0)" }.first { !taken.contains($0) } : plain
+            taken.insert(free ?? plain)
+            return free ?? plain
+        }
+        self.taken = taken
+        definitions[name] = part.schema
+        for (name, schema) in part.definitions { definitions[name] = schema }
     }
 
     // MARK: - Types of the files

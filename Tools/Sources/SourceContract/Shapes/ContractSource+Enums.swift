@@ -61,7 +61,7 @@ extension ContractSource {
     private static func following(_ value: JSONValue?) -> JSONValue? {
         guard let value else { return 0 }
         guard case .number(let number) = value else { return nil }
-        return number.int.map { .number(JSONNumber($0 + 1)) } ?? JSONNumber(number.double + 1).map(JSONValue.number)
+        return number.int.map { .number(JSONNumber($0 + 1)) }
     }
 
     private static func rawValue(_ expression: ExprSyntax, _ raw: Scalar) -> JSONValue? {

@@ -122,7 +122,7 @@ extension ContractSource {
 
     /// Notes extensions of the decoding containers, whose overloads the compiler's code would call.
     mutating func noteDecodingOverloads() {
-        for name in ["KeyedDecodingContainer", "KeyedDecodingContainerProtocol", "UnkeyedDecodingContainer"] {
+        for name in ["KeyedDecodingContainer", "KeyedDecodingContainerProtocol"] {
             for id in index.top[name] ?? [] where index.all[id].kind == .foreign {
                 for member in index.all[id].members {
                     guard let function = member.node.as(FunctionDeclSyntax.self),

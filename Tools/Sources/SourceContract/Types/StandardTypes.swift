@@ -1,6 +1,10 @@
+import JSONText
+
 /// The types that every app has: the standard library's, Foundation's and Core Graphics's.
 enum StandardTypes {
-    static let modules: Set<String> = ["Swift", "Foundation", "CoreGraphics", "CoreFoundation", "ActivityKit"]
+    static let modules: Set<String> = [
+        "Swift", "Foundation", "CoreGraphics", "CoreFoundation", "ActivityKit", "LiveActivityClient",
+    ]
 
     /// Those that are what they are without generic arguments.
     static func plain(_ name: String) -> Shape? {
@@ -55,7 +59,8 @@ enum StandardTypes {
     static let harmlessProtocols: Set<String> = [
         "Codable", "Decodable", "Encodable", "Hashable", "Equatable", "Sendable", "Identifiable", "Comparable",
         "CustomStringConvertible", "CustomDebugStringConvertible", "LosslessStringConvertible", "CaseIterable",
-        "ActivityAttributes", "SimulatedActivityAttributes", "CodingKey", "Error", "LocalizedError",
+        "ActivityAttributes", "IdentifiedActivityAttributes", "IsletAttributes", "SimulatedActivityAttributes",
+        "CodingKey", "Error", "LocalizedError",
         "ExpressibleByStringLiteral", "ExpressibleByIntegerLiteral", "ExpressibleByArrayLiteral", "Strideable",
         "AdditiveArithmetic", "SendableMetatype", "Copyable", "BitwiseCopyable", "AnyObject", "ObservableObject",
         "RawRepresentable", "OptionSet", "SetAlgebra", "AppEnum", "Sequence", "Collection", "NSObject",
@@ -63,7 +68,18 @@ enum StandardTypes {
     ]
 
     static let decoding: Set<String> = ["Codable", "Decodable"]
-    static let attributes: Set<String> = ["ActivityAttributes", "SimulatedActivityAttributes"]
+    /// ActivityKit's own protocol, and those that stand on it: `LiveActivityClient`'s and the simulator's.
+    static let attributes: Set<String> = [
+        "ActivityAttributes", "IdentifiedActivityAttributes", "IsletAttributes", "SimulatedActivityAttributes",
+    ]
+
+    /// What types of `LiveActivityClient` are decoded from, by name.
+    static let given: [String: JSONValue] = [
+        "IsletTag": [
+            "type": "object", "required": ["activity"],
+            "properties": ["activity": ["type": "string", "x-swift": "String"]], "additionalProperties": false,
+        ]
+    ]
 
     /// Attributes of a property that leave its decoding alone.
     static let harmlessPropertyAttributes: Set<String> = [
