@@ -103,7 +103,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: settings),
-        .target(name: "LiveActivityAPI", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(name: "LiveActivityAPI", dependencies: ["JSONText", crypto], swiftSettings: settings),
         .target(
             name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
         .target(

@@ -46,11 +46,12 @@ extension RegistrationMachine {
     }
 
     private mutating func keepCredential(_ credential: String?, of call: InFlight) {
-        guard let credential, !credential.isEmpty, case .device(let request) = call.purpose, call.epoch == epoch
+        guard let credential, !credential.isEmpty, case .device(let request) = call.purpose,
+            let user = request.user, call.epoch == epoch
         else { return }
         (hasCredential, hasProof) = (true, false)
         change { $0.isUnproven = false }
-        act(.change(.keep(credential, of: request.user)))
+        act(.change(.keep(credential, of: user)))
     }
 
     /// The phone's own credential is taken back: the person's is used again, at once, and another one asked for.
