@@ -70,7 +70,8 @@ extension SQLiteStore: WebhookStore {
             case .dead(nil): count = try sql.execute(revive, Self.names(key))
             case .dead(let numbers?):
                 count = try sql.execute(
-                    revive + " AND seq IN (SELECT value FROM json_each(?))", Self.names(key) + [.text(jsonList(numbers))])
+                    revive + " AND seq IN (SELECT value FROM json_each(?))",
+                    Self.names(key) + [.text(jsonList(numbers))])
             case .everything(let number):
                 let span = try Self.span(sql)
                 place.position = min(max(number, span.erasedThrough), span.newest)

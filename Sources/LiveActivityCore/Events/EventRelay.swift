@@ -51,11 +51,16 @@ package struct EventRelay: Sendable {
     private var lastID: ReaderID = 0
     /// The greatest number that was offered.
     private(set) package var through: EventNumber = 0
-    private var isClosed = false
+    private var isClosed: Bool
 
-    package init(limits: Limits = Limits()) {
+    /// - Parameter isOpen: Whether anybody is let in before ``open()``.
+    package init(limits: Limits = Limits(), isOpen: Bool = true) {
         self.limits = limits
+        isClosed = !isOpen
     }
+
+    /// From now on readers stay.
+    package mutating func open() { isClosed = false }
 
     package var count: Int { readers.count }
 

@@ -33,7 +33,9 @@ package struct WebhookTarget: Sendable {
             let response = try await connections.client.execute(
                 request(message), timeout: .nanoseconds(target.timeout.wholeNanoseconds))
             let status = response.status.code
-            let wait = response.headers.first(name: "retry-after").flatMap { Int($0) }.map { Duration.seconds(max(0, $0)) }
+            let wait = response.headers.first(name: "retry-after").flatMap { Int($0) }.map {
+                Duration.seconds(max(0, $0))
+            }
             // Its words are nobody's business here; what is longer ends the connection.
             _ = try? await response.body.collect(upTo: Self.answerBytes)
             switch status {

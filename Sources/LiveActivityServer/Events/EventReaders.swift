@@ -34,8 +34,11 @@ final class EventReaders: Sendable {
     private let state: Mutex<State>
 
     init(_ limits: EventRelay.Limits) {
-        state = Mutex(State(relay: EventRelay(limits: limits)))
+        // Where nobody hands events on, a stream has an end.
+        state = Mutex(State(relay: EventRelay(limits: limits, isOpen: false)))
     }
+
+    func open() { state.withLock { $0.relay.open() } }
 
     /// Everything up to it was handed on.
     var through: EventNumber { state.withLock(\.relay.through) }
@@ -78,9 +81,10 @@ final class EventReaders: Sendable {
     }
 
     private func leave(_ id: EventRelay.ReaderID) {
-        state.withLock { state in
+        let ticks = state.withLock { state -> AsyncStream<Tick>.Continuation? in
             state.relay.leave(id)
-            state.ticks.removeValue(forKey: id)
-        }?.finish()
+            return state.ticks.removeValue(forKey: id)
+        }
+        ticks?.finish()
     }
 }

@@ -1,7 +1,7 @@
 import LiveActivityCore
 import LiveActivityStorage
 import Logging
-package import ServiceLifecycle
+import ServiceLifecycle
 
 /// Hands events to their readers as they are written: each is read from the store once, however many read it.
 ///
@@ -18,6 +18,7 @@ package struct EventRelayService: Service {
     let logger: Logger
 
     package func run() async throws {
+        readers.open()
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await beat() }

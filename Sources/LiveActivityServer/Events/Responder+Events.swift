@@ -99,6 +99,7 @@ private struct EventStream: Sendable {
     let start: EventNumber
 
     /// Until the caller goes away, the server stops, or the caller may not read any more.
+    @concurrent
     func run(_ writer: inout any ResponseBodyWriter) async throws {
         // An id without data is remembered and no event: who gets nothing for long still knows where to go on.
         try await writer.write(ByteBuffer(string: "retry: 3000\nid: \(start)\n\n"))
@@ -110,6 +111,7 @@ private struct EventStream: Sendable {
     }
 
     /// `false` when it is over.
+    @concurrent
     private func send(_ tick: EventReaders.Tick, _ writer: inout any ResponseBodyWriter) async throws -> Bool {
         while true {
             switch services.events.next(reader.id) {
