@@ -90,3 +90,11 @@ extension IsletServer.Webhook {
             target: HTTPProvider.Target(url: url, secret: secret, timeout: timeout, allowPrivate: allowPrivate))
     }
 }
+
+extension IsletServer.Webhook: CustomStringConvertible, CustomReflectable {
+    /// Its name and URL, without the secret.
+    public var description: String { "\(name): \(url)" }
+
+    /// The same for debuggers.
+    public var customMirror: Mirror { Mirror(self, children: ["name": name, "url": url]) }
+}

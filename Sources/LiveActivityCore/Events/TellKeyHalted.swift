@@ -15,7 +15,7 @@ package struct TellKeyHalted: Command {
     }
 
     package static var mayBeRefused: Bool { false }
-    package var rank: CommandRank { .settle }
+    package var rank: CommandRank { .write }
     package var keys: [SnapshotKey] { [] }
 
     package func decide(_ draft: inout Draft) throws(Refusal) {
