@@ -1,4 +1,4 @@
-public import APNSModel
+import APNSModel
 import LiveActivityCore
 import LiveActivityProviders
 

@@ -25,9 +25,9 @@ extension LiveActivityServer {
         public var unreadBytes = 16 * 1024 * 1024
         /// The most batches and streamed audiences at the same time; a further one is answered with 503.
         public var streams = 8
-        /// The most streams of events (`GET /v1/events`) at the same time, and those of one app; a further one is
-        /// answered with 503.
+        /// The most streams of events (`GET /v1/events`) at the same time; a further one is answered with 503.
         public var eventStreams = 256
+        /// The same of one app.
         public var eventStreamsOfApp = 64
         /// The most events that wait for one of their readers; one that reads more slowly is cut, and comes back.
         public var unreadEvents = 1000

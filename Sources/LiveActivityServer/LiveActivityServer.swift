@@ -96,7 +96,8 @@ public struct LiveActivityServer: Service {
             limits: limits, time: time, dice: dice, logger: logger, metrics: configuration.metrics,
             delivery: configuration.delivery,
             httpMetrics: HTTPMetrics(configuration.metrics?.registry ?? MetricsSystem.factory),
-            streams: StreamPlaces(maximum: limits.streams), events: readers, admission: Admission(limits), people: people,
+            streams: StreamPlaces(maximum: limits.streams), events: readers, admission: Admission(limits),
+            people: people,
             keyUses: keyUses, credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
             console: configuration.console

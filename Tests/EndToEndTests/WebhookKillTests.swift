@@ -92,8 +92,8 @@ import Testing
 
                 for person in ["alice", "bob"] { try await stage.addPhone(person, ["appState": "background"]) }
                 try await Waiting.until("the phones are known", within: .seconds(60)) {
-                    let alice = try await stage.hasReported("alice")
-                    return try await alice && stage.hasReported("bob")
+                    let (alice, bob) = (try await stage.hasReported("alice"), try await stage.hasReported("bob"))
+                    return alice && bob
                 }
                 try await stage.setOrder("preparing", ["alice", "bob"])
                 for person in ["alice", "bob"] { try await stage.isLive(on: person) }

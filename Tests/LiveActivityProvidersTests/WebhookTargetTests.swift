@@ -78,7 +78,8 @@ struct WebhookTargetTests {
 
     @Test func `a call is signed so that the API's own verification takes it`() async throws {
         try await Self.with(.noContent) { address, calls in
-            #expect(try await Self.send(address) == .taken)
+            let outcome = try await Self.send(address)
+            #expect(outcome == .taken)
             let call = try #require(calls.all.first)
             #expect(calls.all.count == 1 && call.path == "/hook")
             #expect(call.headers["content-type"] == "application/json")
@@ -100,7 +101,8 @@ struct WebhookTargetTests {
         // A redirect is not followed.
         try await Self.with(.init(code: status), headers: [.location: "/elsewhere"], body: "secret words") {
             address, calls in
-            #expect(try await Self.send(address) == outcome)
+            let found = try await Self.send(address)
+            #expect(found == outcome)
             #expect(calls.all.map(\.path) == ["/hook"])
         }
     }
@@ -108,7 +110,8 @@ struct WebhookTargetTests {
     @Test func `when to come again is heeded where it is a number`() async throws {
         for (text, wait) in [("120", Duration.seconds(120)), ("-5", .zero), ("Fri, 01 Jan 2027", nil)] {
             try await Self.with(.tooManyRequests, headers: [.retryAfter: text]) { address, _ in
-                #expect(try await Self.send(address) == .failed("HTTP 429", retryAfter: wait))
+                let found = try await Self.send(address)
+                #expect(found == .failed("HTTP 429", retryAfter: wait))
             }
         }
     }
@@ -131,6 +134,10 @@ struct WebhookTargetTests {
             #expect(words.contains("private") && calls.all.isEmpty)
             try await connections.close()
         }
-        #expect(try await Self.send("http://127.0.0.1:1") == .failed("the call failed: NIOConnectionError"))
+        guard case .failed(let words, nil) = try await Self.send("http://127.0.0.1:1") else {
+            Issue.record("nobody is there")
+            return
+        }
+        #expect(words.hasPrefix("the call failed: "))
     }
 }

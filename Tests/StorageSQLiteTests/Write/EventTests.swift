@@ -160,7 +160,7 @@ struct EventTests {
             try await Self.tell(store, Self.event())
             #expect(await first.next() != nil)
             #expect(await second.next() != nil)
-            store.close()
+            store.eventSubscribers.finish()
             #expect(await first.next() == nil)
         }
     }
