@@ -59,10 +59,12 @@ import Testing
             #expect(try await guild.begin(cave).isTaken)
             try await EmojiRangersCheck.live(cave, stack, on: [phone])
             let first = try #require(stack.simulator.lockScreen(of: phone).cards[0].staleDate)
+            let asked = stack.simulator.now
             _ = try await guild.report(.found("a map", by: Self.panda), in: &cave)
             let card = try await EmojiRangersCheck.shows(cave, on: phone, stack).cards[0]
             let second = try #require(card.staleDate)
             #expect(second >= first)
+            #expect(second - asked >= .seconds(15 * 60 - 1), "it counts from the update, to the second")
             let left = second - stack.simulator.now
             #expect(left > .seconds(14 * 60) && left <= .seconds(15 * 60 + 1))
             try stack.simulator.advance(by: .seconds(15 * 60 + 1))

@@ -104,8 +104,8 @@ extension RegistrationMachine {
             tell(PhoneNote(.callRefused, detail: code))
             return begin(order, isConfirmed: false, now)
         case (.startToken, _), (.inventory, _), (.card, _):
-            tell(PhoneNote(.callRefused, detail: code))
-            return settle(call)
+            settle(call, isTaken: false)
+            return tell(PhoneNote(.callRefused, detail: code))
         }
         failed(.callRefused, code, dice, now)
     }
@@ -126,8 +126,8 @@ extension RegistrationMachine {
         if case .announcement(let order) = call.purpose { decide(order, sentAt: call.sentAt, desired, now) }
     }
 
-    /// What was said need not be said again.
-    private mutating func settle(_ call: InFlight) {
+    /// What was said need not be said again; only what the server took is confirmed.
+    private mutating func settle(_ call: InFlight, isTaken: Bool = true) {
         let isCurrent = call.round == round
         switch call.purpose {
         case .signOut:
@@ -147,25 +147,26 @@ extension RegistrationMachine {
             if let token = request.deviceToken { tell(PhoneNote(.tokenConfirmed, detail: "device \(token)")) }
         case .startToken(let type, let token):
             if isCurrent { change { $0.confirmedStartTokens[type] = token } }
-            tell(PhoneNote(.tokenConfirmed, type: type, detail: "push-to-start \(token)"))
+            if isTaken { tell(PhoneNote(.tokenConfirmed, type: type, detail: "push-to-start \(token)")) }
         case .announcement: break
         case .inventory(let versions):
             if isCurrent { change { $0.owesInventory = false } }
-            for (localID, version) in versions { confirmCard(localID, version) }
-        case .card(let localID, let version): confirmCard(localID, version)
+            for (localID, version) in versions { settleCard(localID, version, isTaken) }
+        case .card(let localID, let version): settleCard(localID, version, isTaken)
         }
     }
 
-    private mutating func confirmCard(_ localID: String, _ version: Int) {
+    private mutating func settleCard(_ localID: String, _ version: Int, _ isTaken: Bool) {
         guard let card = memory.cards[localID] else { return }
         change(localID) { $0.confirmedVersion = max($0.confirmedVersion, version) }
-        let note = PhoneNote(.cardConfirmed, type: card.type, activity: card.activity, localID: localID)
-        tell(note)
-        if card.version == version, let token = card.token {
-            tell(
-                PhoneNote(
-                    .tokenConfirmed, type: card.type, activity: card.activity, localID: localID,
-                    detail: "update \(token)"))
+        if isTaken {
+            tell(PhoneNote(.cardConfirmed, type: card.type, activity: card.activity, localID: localID))
+            if card.version == version, let token = card.token {
+                tell(
+                    PhoneNote(
+                        .tokenConfirmed, type: card.type, activity: card.activity, localID: localID,
+                        detail: "update \(token)"))
+            }
         }
         if !card.isRunning, card.version == version { change { $0.bury(localID) } }
     }

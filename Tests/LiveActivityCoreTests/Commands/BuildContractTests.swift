@@ -169,6 +169,27 @@ struct BuildContractTests {
         #expect(scene.store.rows.contents[number]?.unfit.stored == "..<90;")
     }
 
+    @Test func `a build's own contract is the one whose builds end next after it`() throws {
+        let type = try Self.type()
+        let (first, second) = (type.olderContracts[0].contract, type.olderContracts[1].contract)
+        let builds: [(build: String?, contract: Contract?)] = [
+            ("1", first), ("89.9", first), ("90", second), ("90.0", second), ("119", second), ("120", nil),
+            ("121", nil), (nil, nil), ("beta", nil),
+        ]
+        #expect(first != second)
+        for (build, contract) in builds { #expect(type.olderContract(of: build) == contract, "\(build ?? "none")") }
+    }
+
+    @Test func `a type that has no older contracts any more says nothing about builds`() throws {
+        var scene = try Self.scene(["100"])
+        try Self.set(&scene, Self.refunded)
+        scene.wait(.seconds(100))
+        let incompatible = Reason(.incompatibleBuild, "100")
+        #expect(try scene.decision("phone0").reason == incompatible)
+        scene.app.types["order"]?.olderContracts = []
+        #expect(try scene.decision("phone0").reason != incompatible)
+    }
+
     @Test func `where no card can be shown a notification takes its place`() throws {
         var scene = try Self.scene(["100"])
         var type = scene.type

@@ -1,0 +1,198 @@
+import JSONText
+import LiveActivityAPI
+import LiveActivityRegistration
+import Testing
+
+/// What an answer wants shown, and which card it is about.
+struct WishTests {
+    private static func wish(_ members: String) -> String {
+        #"{"activities":[{"activity":"a","type":"order","state":{"step":9},"revision":9,"phase":"active","#
+            + members + "}]}"
+    }
+
+    private static func started(_ bench: PhoneBench) -> Int {
+        bench.cardActions.count { if case .start = $0 { true } else { false } }
+    }
+
+    @Test func `a wish is for the cards of its type alone`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle(
+            #"{"activities":[{"activity":"a","type":"ride","state":{"step":9},"revision":9,"phase":"active"}]}"#)
+        #expect(bench.updates.isEmpty)
+        bench.settle(
+            #"{"activities":[{"activity":"z","type":"ride","state":{},"revision":9,"phase":"active","localID":"c"}]}"#)
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish(step: 2, revision: 2))
+        #expect(bench.updates == [["step": 2]], "it is still a's")
+
+        var second = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        second.settle(
+            PhoneBench.wish(step: 1, revision: 1, localID: "c", lastTimestamp: "2026-11-21T15:00:00Z")
+                .replacing(#""type":"order""#, with: #""type":"ride""#), date: 1_795_271_520)
+        _ = second.run { $0.update("c", content: ["step": 50], $1) }
+        guard case .update(_, _, _, _, let timestamp)? = second.cardActions.last else {
+            return #expect(Bool(false), "\(second.cardActions)")
+        }
+        #expect(timestamp == 1_795_271_521, "another type's second is not this card's")
+
+        var order = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        order.settle()
+        let ride = CardOrder(type: "ride", activity: "a", attributes: [:], content: [:])
+        #expect(order.run { $0.start(ride, $1) } != nil, "what is shown is another type's")
+        // The server speaks of the other one.
+        order.answer(200, PhoneBench.wish(step: 1, revision: 1))
+        #expect(Self.started(order) == 1)
+    }
+
+    @Test func `a card keeps the activity that it names, and takes the newest second of all`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        let later = PhoneBench.wish("b", step: 1, revision: 1, localID: "c", lastTimestamp: "2026-11-21T16:00:00Z")
+        bench.settle(later, date: 1_795_271_520)
+        for second in ["2026-11-21T15:00:00Z", "2026-11-21T14:00:00Z"] {
+            bench.run { $0.wake($1) }
+            bench.settle(
+                PhoneBench.wish(step: 1, revision: 3, localID: "c", lastTimestamp: second), date: 1_795_271_520)
+        }
+        _ = bench.run { $0.update("c", content: ["step": 50], $1) }
+        guard case .update(_, _, _, _, let timestamp)? = bench.cardActions.last else {
+            return #expect(Bool(false), "\(bench.cardActions)")
+        }
+        #expect(timestamp == 1_795_273_201, "after 15:00:00: 16:00:00 was another card's, and 14:00:00 is older")
+        let reported = bench.sent.filter { $0.path.hasSuffix("/c") }.map { PhoneBench.body($0)["activity"]?.string }
+        #expect(reported.allSatisfy { $0 == "a" })
+    }
+
+    @Test func `an older state than the card shows is not shown`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1, step: 4)])
+        bench.settle(PhoneBench.wish(step: 4, revision: 4))
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish(step: 3, revision: 3))
+        #expect(bench.updates.isEmpty)
+    }
+
+    @Test func `without the server's clock a date of its is left to iOS`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle(Self.wish(#""dismissAt":"2026-11-21T15:30:00Z""#).replacing("active", with: "ended"))
+        guard case .end("c", _, let dismissal, nil)? = bench.cardActions.last else {
+            return #expect(Bool(false), "\(bench.cardActions)")
+        }
+        #expect(Instant("2026-11-21T15:30:00Z").map { dismissal == .at($0) } == true)
+    }
+
+    @Test func `an activity that runs again can be swiped away again`() {
+        var bench = PhoneBench.ready()
+        bench.settle(PhoneBench.wish(step: 1, revision: 1, phase: "ended"))
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish(step: 2, revision: 2))
+        bench.run { $0.see(PhoneBench.card("c", token: 1), $1) }
+        bench.settle(PhoneBench.wish(step: 1, revision: 2))
+        var over = PhoneBench.card("c")
+        over.state = .dismissed
+        bench.run { $0.see(over, $1) }
+        #expect(PhoneBench.body(bench.sent.last)["state"]?.string == "dismissed")
+    }
+
+    @Test func `what iOS refused is tried again when the app comes back to the screen`() {
+        var bench = PhoneBench.ready()
+        bench.run { $0.setForeground(true, $1) }
+        let wish = PhoneBench.wish(step: 1, revision: 1, starts: true)
+        bench.settle(wish)
+        #expect(Self.started(bench) == 1)
+        bench.run { $0.notStarted(1, "targetMaximumExceeded", $1) }
+        bench.run { $0.setForeground(false, $1) }
+        bench.run { $0.setForeground(true, $1) }
+        bench.settle(wish)
+        #expect(Self.started(bench) == 2)
+    }
+
+    // MARK: - The app's own starts
+
+    @Test func `a start that waits for the server is not settled, and is done when its patience is over`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        let order = bench.run { $0.start(PhoneBench.order(), $1) }
+        #expect(bench.machine.nextWake == bench.now.steady + 3_000)
+        #expect(PhoneBench.body(bench.sent.last)["attributes"]?.object == ["id": "a"])
+        bench.answer()
+        #expect(Self.started(bench) == 1 && !bench.machine.isSettled, "iOS has not come back from it")
+        bench.run { $0.started(order ?? 0, PhoneBench.card("c"), $1) }
+        bench.settle()
+        #expect(bench.machine.isSettled)
+    }
+
+    @Test func `where nobody is signed in there is no server to wait for`() {
+        var bench = PhoneBench()
+        bench.launch(user: nil)
+        bench.run { _ = $0.start(PhoneBench.order(), $1) }
+        #expect(Self.started(bench) == 1 && bench.sent.isEmpty)
+    }
+
+    @Test func `a start that the server refuses is done without it, and only once`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        bench.run { _ = $0.start(PhoneBench.order(), $1) }
+        bench.answer(422, #"{"code":"contract_violation"}"#)
+        #expect(Self.started(bench) == 1 && bench.notes.contains { $0.code == .cardStartedWithoutServer })
+
+        var late = PhoneBench.ready()
+        late.settle()
+        late.run { _ = $0.start(PhoneBench.order(), $1) }
+        late.wait(3_000)
+        late.answer(422, #"{"code":"contract_violation"}"#)
+        #expect(Self.started(late) == 1)
+    }
+
+    @Test func `a card that a push starts meanwhile takes the place of the app's`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        bench.run { _ = $0.start(PhoneBench.order(), $1) }
+        bench.run { $0.see(PhoneBench.card("pushed", token: 1), $1) }
+        bench.wait(3_000)
+        bench.settle()
+        #expect(Self.started(bench) == 0)
+    }
+
+    @Test func `the second of the app's own start is reported, and what the server does next is newer`() {
+        var bench = PhoneBench.ready()
+        bench.settle(date: 1_795_271_520)
+        let order = bench.run { $0.start(PhoneBench.order(), $1) }
+        bench.answer(200, date: 1_795_271_520)
+        bench.run { $0.started(order ?? 0, PhoneBench.card("mine", token: 1), $1) }
+        #expect(PhoneBench.body(bench.sent.last)["lastTimestamp"]?.string == "2026-11-21T14:32:01Z")
+        bench.settle(PhoneBench.wish(step: 2, revision: 2), date: 1_795_271_520)
+        guard case .update(_, "mine", _, _, let timestamp)? = bench.cardActions.last else {
+            return #expect(Bool(false), "\(bench.cardActions)")
+        }
+        #expect(timestamp == 1_795_271_522)
+    }
+
+    @Test func `the app ends its card at once or when iOS likes, by the server's clock, and once`() {
+        for isImmediate in [false, true] {
+            var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+            bench.settle(date: 1_795_271_520)
+            #expect(bench.run { $0.end("c", content: ["step": 9], isImmediate: isImmediate, $1) })
+            #expect(
+                bench.cardActions == [
+                    .end(
+                        localID: "c", content: ["step": 9], isImmediate ? .immediate : .systemDefault,
+                        timestamp: 1_795_271_521)
+                ])
+            #expect(PhoneBench.body(bench.sent.last)["state"]?.string == "ended")
+            #expect(!bench.run { $0.end("c", content: nil, isImmediate: true, $1) })
+            #expect(!bench.run { $0.update("c", content: ["step": 10], $1) }, "it runs no longer")
+            #expect(bench.updates.isEmpty)
+        }
+    }
+
+    @Test func `of changes that iOS does not come back from the newest are remembered`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle()
+        bench.writes = nil
+        for step in 1...20 {
+            _ = bench.run { $0.update("c", content: ["step": .number(JSONNumber(step))], $1) }
+        }
+        let card = (try? JSONValue(encoding: bench.disk))?.object?["cards"]?.object?["c"]?.object
+        #expect(card?["changes"]?.array?.count == 16)
+        #expect(card?["changes"]?.array?.last?.object?["content"] == ["step": 20])
+    }
+}
