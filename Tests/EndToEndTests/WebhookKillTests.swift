@@ -6,6 +6,7 @@ import JSONText
 import LiveActivityAPI
 import Logging
 import NIOCore
+import NIOHTTP1
 import Synchronization
 import Testing
 

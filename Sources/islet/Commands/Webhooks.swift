@@ -1,7 +1,9 @@
 import APNSClient
 import APNSModel
 import ArgumentParser
+import EmbeddedIslet
 import LiveActivityCore
+import LiveActivityProviders
 import LiveActivityStorage
 import StorageSQLite
 

@@ -34,7 +34,8 @@ extension DemoStage {
     func isLive(on phone: String = "alice") async throws {
         try await Waiting.until("the card of \(phone) is live", within: .seconds(90)) {
             let view = try await self.viewOrder().devices.first { $0.device == phone }
-            return try await view?.state == "live" && self.hasReported(phone)
+            let hasReported = try await self.hasReported(phone)
+            return view?.state == "live" && hasReported
         }
     }
 
