@@ -90,11 +90,7 @@ extension SQLiteStore: EventStore {
         guard count > 0 else { return 0 }
         try sql.execute("DELETE FROM event WHERE seq <= ?", [.int(end)])
         try sql.execute("UPDATE meta SET value = ? WHERE name = 'event_floor'", [.int(end)])
-        for place in try Self.places(sql) {
-            try sql.execute(
-                "DELETE FROM webhook_delivery WHERE app = ? AND name = ? AND seq <= ?",
-                [.text(place.key.app.text), .text(place.key.name), .int(end)])
-        }
+        try sql.execute("DELETE FROM webhook_delivery WHERE seq <= ?", [.int(end)])
         return count
     }
 

@@ -189,5 +189,6 @@ enum Schema {
             first_at INTEGER, due_at INTEGER, dead_at INTEGER, failure TEXT,
             PRIMARY KEY (app, name, seq)
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX webhook_delivery_by_event ON webhook_delivery (seq);
         """
 }

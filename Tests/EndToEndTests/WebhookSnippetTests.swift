@@ -124,8 +124,8 @@ import Testing
             let status = try await process.exitCode(within: .seconds(120))
             let output = try String(
                 contentsOf: log.deletingPathExtension().appendingPathExtension("out"), encoding: .utf8)
-            let words = try String(contentsOf: log, encoding: .utf8)
-            #expect(status == 0, "\(words)")
+            let errors = try String(contentsOf: log, encoding: .utf8)
+            #expect(status == 0, "\(errors)")
             #expect(isGenuine ? output == Self.id + "\n" : output.hasPrefix("refused:"), "\(call): \(output)")
         }
     }

@@ -198,7 +198,10 @@ struct WebhookServiceTests {
             let store = try Self.store(directory)
             defer { store.close() }
             let hung = WebhookService.Endpoint(key: Self.key) { _ in
-                try? await clock.sleep(for: .seconds(1000))
+                // Until it is cancelled.
+                let (nothing, continuation) = AsyncStream.makeStream(of: Void.self)
+                for await _ in nothing {}
+                continuation.finish()
                 return .taken
             }
             let service = WebhookService(
