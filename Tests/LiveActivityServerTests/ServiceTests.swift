@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 
 /// A store whose every call fails the same way.
-private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, EventStore {
+private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore {
     let error: StorageError
     let knownKey: APIKeyRecord?
 
@@ -54,12 +54,6 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, EventSt
     func check() async throws(StorageError) { throw error }
     func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool { throw error }
     func statistics() async throws(StorageError) -> StoreStatistics { throw error }
-    func eventWakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
-    func eventSpan() async throws(StorageError) -> EventSpan { throw error }
-    func events(
-        of: BundleID?, _ filter: EventFilter, after: EventNumber, limit: Int
-    ) async throws(StorageError) -> EventPage { throw error }
-    func events(numbered: [EventNumber]) async throws(StorageError) -> [StoredEvent] { throw error }
 }
 
 /// Keeps what is logged.

@@ -80,9 +80,8 @@ package struct ReportInventory: Command {
     }
 
     private func settleAbsence(_ key: Snapshot.PhoneKey, _ listed: Set<LocalID>, _ draft: inout Draft) {
-        guard let old = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
+        guard var instance = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
         else { return }
-        var instance = old
         switch instance.state {
         case .live, .ending:
             let state: InstanceRecord.State = instance.state == .ending ? .ended : .gone
@@ -134,7 +133,6 @@ package struct ReportInventory: Command {
                         .reported, device: key.device, at: now, revision: instance.heldRevision,
                         detail: "not in the inventory")
                 ]))
-        CardEvents(activity: activity, now: now).reported(old, instance, .notListed, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 }

@@ -59,8 +59,7 @@ struct EnvironmentTests {
                     "requestsPerSecond": 1, "requestsPerSecondPerDevice": 1, "openRequests": 1, "connections": 1},
                   "metrics": true, "console": true, "refreshesPerSecond": 1,
                   "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
-                  "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1, "credentialDays": 1,
-                    "eventDays": 1},
+                  "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1, "credentialDays": 1},
                   "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
@@ -85,10 +84,7 @@ struct EnvironmentTests {
                         "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}},
                     "provider": {
                       "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true},
-                    "view": {"title": "", "subtitle": "", "progress": "", "countdown": "", "image": ""}}],
-                  "webhooks": [{
-                    "name": "", "url": "", "secretFile": "", "secretEnvironment": "", "kinds": [""], "timeout": 1,
-                    "allowPrivate": true}]}]}
+                    "view": {"title": "", "subtitle": "", "progress": "", "countdown": "", "image": ""}}]}]}
                 """#)
         // The document is full: everything that the decoded file could hold is there.
         let file = try document.decode(ConfigurationFile.self)
