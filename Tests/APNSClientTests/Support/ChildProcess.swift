@@ -14,6 +14,8 @@ final class ChildProcess: Sendable {
     private let identifier: pid_t
     private let channel: any Channel
     private let lines: Lines
+    /// Its number may be another process's by now.
+    private let isReaped = Mutex(false)
 
     init(_ executable: String, _ arguments: [String]) async throws {
         let (input, output) = (try Self.makePipe(), try Self.makePipe())
@@ -98,15 +100,18 @@ final class ChildProcess: Sendable {
     func isStillThere() throws {
         var status: CInt = 0
         guard waitpid(identifier, &status, WNOHANG) == identifier else { return }
+        isReaped.withLock { $0 = true }
         let text = lines.state.withLock(\.text)
         throw Ended(description: "it ended by itself, with wait status \(status), and said: \(text.suffix(2_000))")
     }
 
     /// At once: what it has to say was said.
     func end() async throws {
-        kill(identifier, SIGKILL)
-        var status: CInt = 0
-        waitpid(identifier, &status, 0)
+        if !isReaped.withLock(\.self) {
+            kill(identifier, SIGKILL)
+            var status: CInt = 0
+            waitpid(identifier, &status, 0)
+        }
         try await channel.close()
     }
 

@@ -1,8 +1,10 @@
 import APNSClient
 import Foundation
 import HTTP2TestServer
-import NIOCore
-import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 /// A server of another make as a process of its own, in a folder that goes with it.
 struct ForeignServer: Sendable {
@@ -63,17 +65,18 @@ struct ForeignServer: Sendable {
         try Data(identity.certificate.utf8).write(to: files[0])
         try Data(identity.key.utf8).write(to: files[1])
 
-        var port = try await freePort()
+        var port = try freePort()
         var process = try await ChildProcess(executable.path, arguments(files[0].path, files[1].path, port))
         if ready == nil {
             for attempt in 1...3 {
                 do {
                     try await process.isListening(on: port)
+                    try process.isStillThere()
                     break
                 } catch {
                     try? await process.end()
                     if attempt == 3 { throw error }
-                    port = try await freePort()
+                    port = try freePort()
                     process = try await ChildProcess(executable.path, arguments(files[0].path, files[1].path, port))
                 }
             }
@@ -106,19 +109,30 @@ struct ForeignServer: Sendable {
 
     /// nghttpd cannot say which port it took, so that one is chosen for it: one that the system gives to nobody by
     /// itself, or a connection of another test would have it before the server does.
-    private static func freePort() async throws -> Int {
-        var attempts = 0
-        while true {
+    ///
+    /// By a socket that nobody inherits: a process that another test starts at this moment would keep it, and with it
+    /// the port.
+    private static func freePort() throws -> Int {
+        for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)
-            do {
-                let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                    .bind(host: "127.0.0.1", port: port).get()
-                try await channel.close()
-                return port
-            } catch {
-                attempts += 1
-                if attempts == 100 { throw error }
+            #if canImport(Glibc)
+                let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            #else
+                let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            #endif
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = UInt16(port).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let isBound = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
             }
+            if isBound { return port }
         }
+        throw Missing(description: "no port is free")
     }
 }
