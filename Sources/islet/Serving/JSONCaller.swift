@@ -14,7 +14,7 @@ struct JSONCaller: Sendable {
         case GET, PUT, POST, DELETE
     }
 
-    private static let timeLimit = TimeAmount.seconds(30)
+    private static let timeLimit = TimeAmount.seconds(10)
     private static let maximumAnswerBytes = 8 << 20
 
     init(_ base: String, key: @escaping @Sendable () -> String? = { nil }) {
