@@ -327,21 +327,6 @@ import Testing
     }
 
     private func withPagerStage(_ body: (DemoStage) async throws -> Void) async throws {
-        try await Turns.ofSystems.take { try await withPagerStageNow(body) }
-    }
-
-    private func withPagerStageNow(_ body: (DemoStage) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let stage = try await DemoStage(
-            directory: directory, startGrace: "0s", executable: Executable.islet, play: PagerPlay())
-        do {
-            try await body(stage)
-        } catch {
-            await stage.close()
-            throw error
-        }
-        await stage.close()
+        try await withStage(play: PagerPlay(), body)
     }
 }

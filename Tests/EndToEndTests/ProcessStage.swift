@@ -5,20 +5,22 @@ import Foundation
 /// A server and a simulator as processes, in a directory that is removed.
 func withStage(
     _ surroundings: DemoStage.Surroundings = DemoStage.Surroundings(), in folder: URL? = nil,
-    _ body: (DemoStage) async throws -> Void
+    play: any Play = OrderPlay(), _ body: (DemoStage) async throws -> Void
 ) async throws {
-    try await Turns.ofSystems.take { try await withStageNow(surroundings, in: folder, body) }
+    try await Turns.ofSystems.take { try await withStageNow(surroundings, in: folder, play, body) }
 }
 
 private func withStageNow(
-    _ surroundings: DemoStage.Surroundings, in folder: URL?, _ body: (DemoStage) async throws -> Void
+    _ surroundings: DemoStage.Surroundings, in folder: URL?, _ play: any Play,
+    _ body: (DemoStage) async throws -> Void
 ) async throws {
     let directory =
         folder ?? FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let stage = try await DemoStage(
-        directory: directory, startGrace: "0s", executable: Executable.islet, surroundings: surroundings)
+        directory: directory, startGrace: "0s", executable: Executable.islet, play: play,
+        surroundings: surroundings)
     do {
         try await body(stage)
     } catch {

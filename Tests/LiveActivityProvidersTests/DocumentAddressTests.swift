@@ -1,47 +1,10 @@
 import HTTPTypes
 import Hummingbird
 import LiveActivityProviders
-import Logging
-import NIOCore
-import Synchronization
 import Testing
 
 /// A small document over HTTP: what is read, and what is not.
 struct DocumentAddressTests {
-    /// A server that answers always the same, and counts.
-    private static func with(
-        _ response: @escaping @Sendable (Request) -> Response,
-        _ work: @escaping @Sendable (String, @Sendable () -> Int) async throws -> Void
-    ) async throws {
-        let calls = Counter()
-        let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
-        let responder = CallbackResponder<BasicRequestContext> { request, _ in
-            calls.add()
-            return response(request)
-        }
-        let application = Application(
-            responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { continuation.yield("http://127.0.0.1:\($0.localAddress?.port ?? 0)") },
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            group.addTask {
-                for await address in addresses {
-                    try await work(address) { calls.count }
-                    return
-                }
-            }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-    }
-
-    private final class Counter: Sendable {
-        private let value = Mutex(0)
-        var count: Int { value.withLock(\.self) }
-        func add() { value.withLock { $0 += 1 } }
-    }
-
     private static func read(
         _ url: String, allowPrivate: Bool = true, timeout: Duration = .seconds(10)
     ) async throws -> Result<DocumentAddress.Document, DocumentAddress.Failure> {
@@ -56,29 +19,23 @@ struct DocumentAddressTests {
         return result
     }
 
-    private static func answer(
-        _ status: HTTPResponse.Status, _ body: String, _ headers: HTTPFields = [:]
-    ) -> Response {
-        Response(status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
-    }
-
     @Test func `a document is read with how long it is fresh`() async throws {
-        try await Self.with({ _ in Self.answer(.ok, "{}", [.cacheControl: "max-age=60"]) }) { url, calls in
+        try await withBackend({ _ in answer(.ok, "{}", [.cacheControl: "max-age=60"]) }) { url, asked in
             let document = try await Self.read(url + "/keys").get()
             #expect(document.bytes == Array("{}".utf8) && document.cacheControl == "max-age=60")
-            #expect(calls() == 1)
+            #expect(asked().count == 1)
         }
     }
 
     @Test func `a redirect is not followed, and what is too large is not read`() async throws {
-        try await Self.with({ request in
+        try await withBackend({ request in
             request.uri.path == "/large"
-                ? Self.answer(.ok, String(repeating: "x", count: 1001))
-                : Self.answer(.found, "", [.location: "/elsewhere"])
-        }) { url, calls in
+                ? answer(.ok, String(repeating: "x", count: 1001))
+                : answer(.found, "", [.location: "/elsewhere"])
+        }) { url, asked in
             let moved = try await Self.read(url + "/moved")
             #expect(moved == .failure(.init(description: "HTTP 302")))
-            #expect(calls() == 1)
+            #expect(asked().count == 1)
             let large = try await Self.read(url + "/large")
             #expect(large == .failure(.init(description: "the answer has more than 1000 bytes")))
         }

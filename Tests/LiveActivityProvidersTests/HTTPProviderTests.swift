@@ -6,58 +6,12 @@ import Hummingbird
 import JSONText
 import LiveActivityCore
 import LiveActivityProviders
-import Logging
-import NIOCore
-import Synchronization
 import TestSupport
 import Testing
 
 /// Real calls to a real server on the loopback.
 struct HTTPProviderTests {
     private static let secret = "whsec_" + Data((0..<32).map { UInt8($0) }).base64EncodedString()
-
-    private struct Asked: Sendable {
-        var headers: HTTPFields
-        var body: [UInt8]
-        var path: String
-    }
-
-    /// A backend that answers always the same, and keeps what it was asked.
-    private static func with(
-        _ status: HTTPResponse.Status, _ body: String, headers: HTTPFields = [:],
-        _ work: @escaping @Sendable (String, @Sendable () -> [Asked]) async throws -> Void
-    ) async throws {
-        let asked = Kept()
-        let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
-        let responder = CallbackResponder<BasicRequestContext> { request, _ in
-            let bytes = try await request.body.collect(upTo: 1 << 20)
-            asked.add(
-                Asked(headers: request.headers, body: Array(bytes.readableBytesView), path: request.uri.path))
-            return Response(
-                status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
-        }
-        let application = Application(
-            responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { continuation.yield("http://127.0.0.1:\($0.localAddress?.port ?? 0)") },
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            group.addTask {
-                for await address in addresses {
-                    try await work(address) { asked.all }
-                    return
-                }
-            }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-    }
-
-    private final class Kept: Sendable {
-        private let list = Mutex<[Asked]>([])
-        var all: [Asked] { list.withLock(\.self) }
-        func add(_ asked: Asked) { list.withLock { $0.append(asked) } }
-    }
 
     private static let question = RefreshQuestion(
         app: Sample.bundleID, type: "NextUp", user: Sample.user("ann"), zone: "Europe/Berlin", day: "2026-11-21",
@@ -83,8 +37,9 @@ struct HTTPProviderTests {
     }
 
     @Test func `the call says what is asked, and is signed as Standard Webhooks say`() async throws {
-        try await Self.with(.ok, #"{"state": {"title": "Run"}, "memo": {"goal": 2}, "priority": "high"}"#) {
-            url, asked in
+        try await withBackend({ _ in
+            answer(.ok, #"{"state": {"title": "Run"}, "memo": {"goal": 2}, "priority": "high"}"#)
+        }) { url, asked in
             let answer = try #require(try await Self.ask(url + "/next-up").get())
             #expect(answer.state == ["title": "Run"])
             #expect(answer.memo == ["goal": 2])
@@ -124,7 +79,7 @@ struct HTTPProviderTests {
 
     @Test(arguments: [(204, ""), (200, #"{"state": null}"#)])
     func `nothing to show is no state`(status: Int, body: String) async throws {
-        try await Self.with(.init(code: status), body) { url, _ in
+        try await withBackend({ _ in answer(.init(code: status), body) }) { url, _ in
             let result = try await Self.ask(url)
             #expect(result == .success(nil))
         }
@@ -139,15 +94,15 @@ struct HTTPProviderTests {
     func `what is no answer fails with a word, and repeats nothing of it`(
         status: Int, body: String, code: RefreshFailure.Code
     ) async throws {
-        try await Self.with(.init(code: status), body) { url, _ in
+        try await withBackend({ _ in answer(.init(code: status), body) }) { url, _ in
             let failure = Self.failure(try await Self.ask(url))
             #expect(failure?.code == code)
         }
     }
 
     @Test func `a redirect is not followed`() async throws {
-        try await Self.with(.ok, #"{"state": {}}"#) { target, asked in
-            try await Self.with(.found, "", headers: [.location: target]) { url, _ in
+        try await withBackend({ _ in answer(.ok, #"{"state": {}}"#) }) { target, asked in
+            try await withBackend({ _ in answer(.found, "", [.location: target]) }) { url, _ in
                 let failure = Self.failure(try await Self.ask(url))
                 #expect(failure == RefreshFailure(.refused, "HTTP 302"))
             }
@@ -157,7 +112,7 @@ struct HTTPProviderTests {
 
     @Test func `an answer over its limit is not read to the end`() async throws {
         let body = #"{"state": {"text": ""# + String(repeating: "x", count: HTTPProvider.maximumAnswerBytes) + #""}}"#
-        try await Self.with(.ok, body) { url, _ in
+        try await withBackend({ _ in answer(.ok, body) }) { url, _ in
             let failure = Self.failure(try await Self.ask(url))
             #expect(failure?.code == .invalid)
         }

@@ -132,12 +132,7 @@ extension SettingsBuilder {
         _ given: ConfigurationFile.JWKS, _ place: String
     ) throws(ConfigurationError) -> ServerParts.AppPeople.Keys {
         let allowPrivate = given.allowPrivate ?? false
-        guard HTTPProvider.isAllowed(given.url, allowPrivate: allowPrivate) else {
-            throw problem(
-                "\(place)/url",
-                "it has to be an https URL with a host and no user"
-                    + (allowPrivate ? ", or an http one" : "; plain http needs `allowPrivate: true`"))
-        }
+        try checkTarget(given.url, allowPrivate: allowPrivate, place)
         let limits = KeySetSchedule.Limits()
         if let refresh = given.refresh?.duration {
             guard (limits.shortestRefresh...limits.longestRefresh).contains(refresh) else {

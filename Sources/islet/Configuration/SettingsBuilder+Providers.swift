@@ -22,12 +22,7 @@ extension SettingsBuilder {
         _ given: ConfigurationFile.Provider, _ place: String
     ) throws(ConfigurationError) -> HTTPProvider.Target {
         let allowPrivate = given.allowPrivate ?? false
-        guard HTTPProvider.isAllowed(given.url, allowPrivate: allowPrivate) else {
-            throw problem(
-                "\(place)/url",
-                "it has to be an https URL with a host and no user"
-                    + (allowPrivate ? ", or an http one" : "; plain http needs `allowPrivate: true`"))
-        }
+        try checkTarget(given.url, allowPrivate: allowPrivate, place)
         guard let secret = WebhookSecret(try secretText(given, place)) else {
             throw problem(
                 place,
@@ -39,6 +34,15 @@ extension SettingsBuilder {
             throw problem("\(place)/timeout", "from 1s to 60s")
         }
         return HTTPProvider.Target(url: given.url, secret: secret, timeout: timeout, allowPrivate: allowPrivate)
+    }
+
+    /// What this server may call at all: `place/url` names what is wrong.
+    func checkTarget(_ url: String, allowPrivate: Bool, _ place: String) throws(ConfigurationError) {
+        guard !HTTPProvider.isAllowed(url, allowPrivate: allowPrivate) else { return }
+        throw problem(
+            "\(place)/url",
+            "it has to be an https URL with a host and no user"
+                + (allowPrivate ? ", or an http one" : "; plain http needs `allowPrivate: true`"))
     }
 
     /// Nothing of it is quoted.

@@ -297,7 +297,7 @@ import Testing
 
     @Test func `a host that cannot be reached is left for the other one`() async throws {
         try await TestServer.run(script: { _ in [.answer(200)] }) { fallback in
-            try await DeadPort.run { port in
+            try await BoundSocket.whileNobodyListens { port in
                 let client = try client(port: port, roots: fallback.authority.rootPEM, fallback: fallback)
                 _ = try await client.broadcast(request())
                 await client.end()
@@ -307,7 +307,7 @@ import Testing
     }
 
     @Test func `without a key, a peer or a client that runs, the error says which`() async throws {
-        try await DeadPort.run { port in
+        try await BoundSocket.whileNobodyListens { port in
             let client = try client(port: port, roots: TestAuthority().rootPEM)
             let stranger = client.channels(of: try Make.bundleID("com.example.other"), in: .sandbox)
             let unknown = await error { () async throws(BroadcastError) in _ = try await stranger.list() }

@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func `nobody listening is named as the reason`() async throws {
-        try await DeadPort.run { port in
+        try await BoundSocket.whileNobodyListens { port in
             let client = try APNSClient(routes: [
                 APNSClient.Route(
                     bundleID: Make.bundleID(), environment: .sandbox, key: Make.key(),

@@ -96,7 +96,7 @@ final class RecordingObserver: APNSClientObserver {
     @Test func `what fails is told: a connection that cannot be made, and pushes that nobody takes`() async throws {
         let observer = RecordingObserver()
         let key = try Make.key()
-        try await DeadPort.run { port in
+        try await BoundSocket.whileNobodyListens { port in
             let route = APNSClient.Route(
                 bundleID: try Make.bundleID(), environment: .sandbox, key: key,
                 endpoint: try .init(host: "127.0.0.1", port: port))

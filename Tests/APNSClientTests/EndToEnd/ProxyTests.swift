@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `a proxy that is not there is named, not APNs`() async throws {
-        try await DeadPort.run { port in
+        try await BoundSocket.whileNobodyListens { port in
             try await TestServer.run(script: Self.accepting) { server in
                 var options = APNSClient.Options()
                 options.proxy = try APNSClient.Proxy("http://127.0.0.1:\(port)")

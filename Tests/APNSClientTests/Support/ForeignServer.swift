@@ -2,10 +2,6 @@ import APNSClient
 import Foundation
 import HTTP2TestServer
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// A server of another make as a process of its own, in a folder that goes with it.
 struct ForeignServer: Sendable {
     /// A program that must be there: a test that needs it is skipped without it, and fails in CI (`CI=true`), which
@@ -109,29 +105,11 @@ struct ForeignServer: Sendable {
 
     /// nghttpd cannot say which port it took, so that one is chosen for it: one that the system gives to nobody by
     /// itself, or a connection of another test would have it before the server does.
-    ///
-    /// By a socket that nobody inherits: a process that another test starts at this moment would keep it, and with it
-    /// the port.
     private static func freePort() throws -> Int {
         for _ in 0..<100 {
-            let port = Int.random(in: 20_000..<32_000)
-            #if canImport(Glibc)
-                let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            #else
-                let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            #endif
-            defer { close(descriptor) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(port).bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            let isBound = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-                }
-            }
-            if isBound { return port }
+            guard let socket = try? BoundSocket(port: Int.random(in: 20_000..<32_000)) else { continue }
+            socket.release()
+            return socket.port
         }
         throw Missing(description: "no port is free")
     }

@@ -3,7 +3,6 @@ import JSONText
 import LiveActivityServer
 import NIOCore
 import NIOPosix
-import ServiceLifecycle
 
 /// An HTTP/1.1 client that decides itself when it sends and when it reads: a chunked request, a chunked answer.
 ///
@@ -150,31 +149,6 @@ final class SocketClient: Sendable {
             guard let bytes else { return false }
             raw += bytes.readableBytesView
             return true
-        }
-    }
-}
-
-/// A server on a port of its own, with the rows of a fixture.
-func withListeningServer(
-    limits: LiveActivityServer.Limits = .unhurried, certificates: Certificates? = nil,
-    _ body: @escaping @Sendable (Fixture, LiveActivityServer.Address) async throws -> Void
-) async throws {
-    try await withServer(limits: limits) { fixture in
-        let (addresses, found) = AsyncStream.makeStream(of: LiveActivityServer.Address.self)
-        var configuration = LiveActivityServer.Configuration(apps: [pizza])
-        configuration.port = 0
-        configuration.limits = limits
-        configuration.certificates = certificates
-        let server = LiveActivityServer(
-            configuration: configuration, store: fixture.store, time: fixture.clock.source, dice: { 1 },
-            logger: quiet, onListening: { found.yield($0) })
-        let group = ServiceGroup(configuration: .init(services: [server], logger: quiet))
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
-            defer { tasks.cancelAll() }
-            if let address = await addresses.first(where: { _ in true }) { try await body(fixture, address) }
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
         }
     }
 }

@@ -2,7 +2,18 @@ import LiveActivityServer
 import ServiceLifecycle
 import Testing
 
-/// A server whose stopping the test decides.
+/// A server on a port of its own, with the rows of a fixture; it stops when the body has ended.
+func withListeningServer(
+    limits: LiveActivityServer.Limits = .unhurried, certificates: Certificates? = nil,
+    _ body: @escaping @Sendable (Fixture, LiveActivityServer.Address) async throws -> Void
+) async throws {
+    try await withStoppingServer(limits: limits, certificates: certificates) { fixture, address, stop in
+        try await body(fixture, address)
+        await stop()
+    }
+}
+
+/// The same, and the body says when it stops.
 func withStoppingServer(
     limits: LiveActivityServer.Limits = .unhurried, certificates: Certificates? = nil,
     _ body:
@@ -10,7 +21,7 @@ func withStoppingServer(
             Fixture, LiveActivityServer.Address, _ stop: @escaping @Sendable () async -> Void
         ) async throws -> Void
 ) async throws {
-    try await withServer { fixture in
+    try await withServer(limits: limits) { fixture in
         let (addresses, found) = AsyncStream.makeStream(of: LiveActivityServer.Address.self)
         var configuration = LiveActivityServer.Configuration(apps: [pizza])
         configuration.port = 0

@@ -82,7 +82,7 @@ struct ProblemTests {
             "`ContentState` has `init(from:)` from `P`",
             """
             protocol P: Decodable {}
-            extension P { init(from decoder: Decoder) throws { fatalError() } }
+            extension P { init(from decoder: Decoder) throws { self.init() } }
             struct A: ActivityAttributes { struct ContentState: Codable, P { var a: Int } }
             """
         ),
@@ -197,7 +197,7 @@ struct ProblemTests {
 
     @Test func `a type that no file declares is what the caller says, wherever it stands`() throws {
         let source = """
-            extension Coordinate: Codable { init(from decoder: any Decoder) throws { fatalError() } }
+            extension Coordinate: Codable { init(from decoder: any Decoder) throws { self.init() } }
             struct A: ActivityAttributes {
                 struct ContentState: Codable {
                     var a: Money

@@ -1,0 +1,55 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A TCP socket of loopback that has a port and does not listen.
+///
+/// Nobody inherits it: a process that another test starts at this moment would keep it, and with it the port.
+struct BoundSocket {
+    struct Failed: Error {}
+
+    private let descriptor: Int32
+    let port: Int
+
+    /// With port 0 the system chooses.
+    init(port: Int = 0) throws(Failed) {
+        #if canImport(Glibc)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        #else
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        #endif
+        guard descriptor >= 0 else { throw Failed() }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+            }
+        }
+        guard isBound else {
+            close(descriptor)
+            throw Failed()
+        }
+        self.descriptor = descriptor
+        self.port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Gives the port back.
+    func release() {
+        close(descriptor)
+    }
+
+    /// A port on which nobody listens, and which nobody else gets while the body runs: one that was only given back may
+    /// be another test's server by then.
+    static func whileNobodyListens(_ body: (Int) async throws -> Void) async throws {
+        let socket = try BoundSocket()
+        defer { socket.release() }
+        try await body(socket.port)
+    }
+}
