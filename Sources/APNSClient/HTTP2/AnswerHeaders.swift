@@ -40,7 +40,7 @@ struct AnswerReader {
     /// Decodes a header block; `nil` for a malformed answer: no `:status` of three digits, or two (RFC 9113 section
     /// 8.3.2).
     mutating func read(_ block: ByteBuffer) throws(ProtocolViolation) -> AnswerHeaders? {
-        if let answer = known?.answer(for: block) { return answer }
+        if let answer = block.withUnsafeReadableBytes({ known($0) }) { return answer }
         let headers: HPACKHeaders
         do {
             var rest = block
@@ -54,6 +54,9 @@ struct AnswerReader {
         if let answer { known = KnownAnswer(block, answer, idField: idField) ?? known }
         return answer
     }
+
+    /// What a block says that is of the kind before; `nil` for every other one.
+    func known(_ block: UnsafeRawBufferPointer) -> AnswerHeaders? { known?.answer(for: block) }
 
     /// The answer, and which field its id is in.
     private mutating func interpret(_ headers: HPACKHeaders) -> (AnswerHeaders?, idField: Int?) {

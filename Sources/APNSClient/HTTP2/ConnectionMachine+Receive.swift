@@ -30,13 +30,44 @@ extension ConnectionMachine {
     }
 
     private mutating func readFrames(_ bytes: inout ByteBuffer, _ now: MonotonicTime) throws(ProtocolViolation) {
-        while !isClosed, let header = FrameHeader.peek(bytes) {
+        while !isClosed {
+            let taken = bytes.withUnsafeReadableBytes { takeKnownAnswers($0) }
+            bytes.moveReaderIndex(forwardBy: taken)
+            guard !isClosed, let header = FrameHeader.peek(bytes) else { return }
             guard header.length <= FrameHeader.maximumPayload else { throw .frameSize(type: header.type) }
             guard bytes.readableBytes >= FrameHeader.size + header.length else { return }
             bytes.moveReaderIndex(forwardBy: FrameHeader.size)
             guard let payload = bytes.readSlice(length: header.length) else { return }
             try handle(header, payload, now)
         }
+    }
+
+    /// Reads where they lie the frames that nearly all are: an answer of the kind that came before, to a push that
+    /// waits for one, and the end of its stream. The first other one is left to `handle`.
+    ///
+    /// - Returns: How many bytes they had.
+    private mutating func takeKnownAnswers(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var offset = 0
+        while !isClosed, headerBlock == nil, bytes.count - offset >= FrameHeader.size {
+            let header = FrameHeader(bytes, at: offset)
+            let start = offset + FrameHeader.size
+            guard header.length <= FrameHeader.maximumPayload, bytes.count - start >= header.length,
+                let place = ring.place(of: header.streamID)
+            else { break }
+            let end = start + header.length
+            switch (header.type, header.flags, ring[place].phase) {
+            case (FrameType.headers, FrameFlag.endHeaders, .waiting),
+                (FrameType.headers, FrameFlag.endHeaders | FrameFlag.endStream, .waiting):
+                guard let answer = reader.known(UnsafeRawBufferPointer(rebasing: bytes[start..<end])),
+                    answer.status == 200
+                else { return offset }
+                accept(place, answer, header.has(FrameFlag.endStream))
+            case (FrameType.data, FrameFlag.endStream, .tail) where header.length == 0: free(place)
+            default: return offset
+            }
+            offset = end
+        }
+        return offset
     }
 
     private mutating func handle(
@@ -127,18 +158,23 @@ extension ConnectionMachine {
             // An interim answer (RFC 9113 section 8.1); it cannot end a stream.
             if endStream { malformed(place, "an interim answer ended the stream") } else { try gauge.charge(now: now) }
         } else if endStream || answer.status == 200 {
-            // A 200 has no body: its headers are the outcome, whatever becomes of the stream.
-            settle(place, .answered(answer.answer()))
-            if ring[place].unsent > 0 {
-                reset(place, .cancel)
-            } else if endStream {
-                free(place)
-            } else {
-                ring[place].phase = .tail
-            }
+            accept(place, answer, endStream)
         } else {
             ring[place].partial = PushStream.Partial(answer)
             ring[place].phase = .refusal
+        }
+    }
+
+    /// An answer without a body, or with status 200: that has none, so that its headers are the outcome, whatever
+    /// becomes of the stream.
+    private mutating func accept(_ place: Int, _ answer: AnswerHeaders, _ endStream: Bool) {
+        settle(place, .answered(answer.answer()))
+        if ring[place].unsent > 0 {
+            reset(place, .cancel)
+        } else if endStream {
+            free(place)
+        } else {
+            ring[place].phase = .tail
         }
     }
 

@@ -168,23 +168,18 @@ struct ConnectionMachine {
     private mutating func open(_ attempt: Attempt) -> Bool {
         guard phase == .open, let place = ring.open(sendWindow: peerInitialWindow, attempt) else { return false }
         let id = ring[place].id
-        writer.write(attempt)
-        output.writeFrameHeader(
-            length: writer.block.count, type: FrameType.headers, flags: FrameFlag.endHeaders, streamID: id)
-        output.writeBytes(writer.block)
         gauge.streamOpened()
         provedAt = nil
         earliestDeadline = min(earliestDeadline, attempt.answerBy)
-        let body = attempt.payload
-        if body.count <= min(sendWindow, peerInitialWindow) {
-            // A payload has at most 5,120 bytes, every peer takes frames of 16,384 (RFC 9113 section 4.2).
-            output.writeFrameHeader(
-                length: body.count, type: FrameType.data, flags: FrameFlag.endStream, streamID: id)
-            output.writeBytes(body)
-            sendWindow -= body.count
-            ring[place].sendWindow -= body.count
+        // A payload has at most 5,120 bytes, every peer takes frames of 16,384 (RFC 9113 section 4.2).
+        let size = attempt.payload.count
+        let fits = size <= min(sendWindow, peerInitialWindow)
+        writer.write(attempt, streamID: id, withBody: fits, to: &output)
+        if fits {
+            sendWindow -= size
+            ring[place].sendWindow -= size
         } else {
-            ring[place].unsent = body.count
+            ring[place].unsent = size
             blocked.append(id)
             sendBlocked()
         }
@@ -313,8 +308,7 @@ struct ConnectionMachine {
     }
 
     mutating func settle(_ place: Int, _ outcome: Settlement.Outcome) {
-        guard let attempt = ring[place].attempt else { return }
-        ring[place].attempt = nil
+        guard let attempt = ring[place].attempt.take() else { return }
         ring[place].partial = nil
         if case .answered(let answer) = outcome {
             consecutiveTimeouts = 0

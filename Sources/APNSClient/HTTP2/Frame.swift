@@ -75,15 +75,27 @@ struct FrameHeader: Hashable {
 
     /// The header at the reader index; `nil` while fewer than 9 bytes are there.
     static func peek(_ bytes: borrowing ByteBuffer) -> Self? {
-        let index = bytes.readerIndex
-        guard let first = bytes.getInteger(at: index, as: UInt64.self),
-            let last = bytes.getInteger(at: index + 8, as: UInt8.self)
-        else { return nil }
-        return Self(
+        guard bytes.readableBytes >= size else { return nil }
+        return bytes.withUnsafeReadableBytes { Self($0, at: 0) }
+    }
+}
+
+extension FrameHeader {
+    /// The header whose 9 bytes begin there.
+    init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+        let first = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        self.init(
             length: Int(first >> 40), type: UInt8(truncatingIfNeeded: first >> 32),
             flags: UInt8(truncatingIfNeeded: first >> 24),
             // The highest bit is reserved and ignored.
-            streamID: (UInt32(truncatingIfNeeded: first) << 8 | UInt32(last)) & 0x7FFF_FFFF)
+            streamID: (UInt32(truncatingIfNeeded: first) << 8 | UInt32(bytes[offset + 8])) & 0x7FFF_FFFF)
+    }
+
+    /// Into room for `size` bytes.
+    func write(to room: UnsafeMutableRawBufferPointer) {
+        let first = UInt64(length) << 40 | UInt64(type) << 32 | UInt64(flags) << 24 | UInt64(streamID >> 8)
+        room.storeBytes(of: first.bigEndian, as: UInt64.self)
+        room[8] = UInt8(truncatingIfNeeded: streamID)
     }
 }
 

@@ -1,4 +1,5 @@
 import APNSModel
+import NIOCore
 
 /// Writes the header block of a push (RFC 7541), made for this one shape of request.
 ///
@@ -8,10 +9,12 @@ import APNSModel
 /// few bytes and cost more time than all the rest.
 struct HeaderBlockWriter {
     private struct RunKey: Hashable {
-        let topic: String
+        let topic: Topic
         let priority: PushPriority
     }
 
+    /// A literal that is never indexed, with the name of entry 4 of the static table: `:path`.
+    private static let pathField: UInt8 = 0x14
     /// More combinations than the table can hold fields for are not worth remembering.
     private static let maximumRuns = 128
 
@@ -32,15 +35,17 @@ struct HeaderBlockWriter {
     // The fields before and after `:path` that repeat, as indices; valid until the next insertion into the table.
     private var lastHead: [UInt8] = []
     private var runs: [RunKey: [UInt8]] = [:]
-    private var lastTopic = ""
+    private var lastTopic: Topic?
     private var lastPriority = PushPriority.high
     private var lastRun: [UInt8] = []
+    /// What the push before had, as far as the next one is like it.
+    private var pattern: RequestPattern?
 
     init(authority: String) {
         self.authority = authority
         var idName: [UInt8] = []
         idName.appendHPACKLiteralName(.id)
-        idName.append(36)
+        idName.append(UInt8(PushID.textLength))
         self.idName = idName
     }
 
@@ -69,7 +74,40 @@ struct HeaderBlockWriter {
         runs.removeAll(keepingCapacity: true)
         lastRun.removeAll(keepingCapacity: true)
         lastHead.removeAll(keepingCapacity: true)
-        lastTopic = ""
+        lastTopic = nil
+        pattern = nil
+    }
+
+    /// Writes the HEADERS frame of a push, and its whole body in a DATA frame that ends the stream if the windows allow
+    /// that.
+    mutating func write(_ push: Attempt, streamID: UInt32, withBody: Bool, to output: inout ByteBuffer) {
+        if let pattern, pattern.write(push, streamID: streamID, withBody: withBody, to: &output) { return }
+        write(push)
+        output.writeFrameHeader(
+            length: block.count, type: FrameType.headers, flags: FrameFlag.endHeaders, streamID: streamID)
+        output.writeBytes(block)
+        if withBody {
+            let body = push.payload
+            output.writeFrameHeader(
+                length: body.count, type: FrameType.data, flags: FrameFlag.endStream, streamID: streamID)
+            output.writeBytes(body)
+        }
+        remember(push)
+    }
+
+    /// Only a block in which everything that repeats is an index can be the pattern of others.
+    private mutating func remember(_ push: Attempt) {
+        guard !lastHead.isEmpty, !lastRun.isEmpty, push.collapseID == nil, let lastTopic, push.topic == lastTopic,
+            push.priority == lastPriority
+        else { return }
+        let hexCount = push.hex.utf8.count
+        var head = lastHead
+        head.append(Self.pathField)
+        head.appendHPACKInteger(pathPrefix.count + hexCount, prefix: 7, pattern: 0)
+        head += pathPrefix
+        pattern = RequestPattern(
+            topic: lastTopic, priority: lastPriority, expiration: push.expiration, hexCount: hexCount, head: head,
+            middle: lastRun + idName, tail: Self.ownFields(push))
     }
 
     /// Makes the block of a push, in `block`.
@@ -84,9 +122,23 @@ struct HeaderBlockWriter {
         writePath(push.hex)
         writeRun(push)
         block.append(contentsOf: idName)
-        block.appendPushID(push.id)
-        if let seconds = push.expiration.headerValue { writeOwn(.expiration, String(seconds)) }
-        if let collapseID = push.collapseID { writeOwn(.collapseID, collapseID.text) }
+        block.append(contentsOf: repeatElement(0, count: PushID.textLength))
+        block.withUnsafeMutableBytes { push.id.write(to: .init(rebasing: $0.suffix(PushID.textLength))) }
+        block.append(contentsOf: Self.ownFields(push))
+    }
+
+    /// The fields behind the id.
+    private static func ownFields(_ push: Attempt) -> [UInt8] {
+        var fields: [UInt8] = []
+        if let seconds = push.expiration.headerValue {
+            fields.appendHPACKLiteralName(.expiration)
+            fields.appendHPACKString(String(seconds))
+        }
+        if let collapseID = push.collapseID {
+            fields.appendHPACKLiteralName(.collapseID)
+            fields.appendHPACKString(collapseID.text)
+        }
+        return fields
     }
 
     private mutating func writeHead() {
@@ -97,14 +149,14 @@ struct HeaderBlockWriter {
     }
 
     private mutating func writePath(_ hex: String) {
-        block.append(0x14)  // literal never indexed, with the name of entry 4 of the static table
+        block.append(Self.pathField)
         block.appendHPACKInteger(pathPrefix.count + hex.utf8.count, prefix: 7, pattern: 0)
         block.append(contentsOf: pathPrefix)
         block.append(contentsOf: hex.utf8)
     }
 
     private mutating func writeRun(_ push: Attempt) {
-        let (topic, priority) = (push.topicText, push.priority)
+        let (topic, priority) = (push.topic, push.priority)
         if !lastRun.isEmpty, priority == lastPriority, topic == lastTopic {
             block.append(contentsOf: lastRun)
             return
@@ -117,8 +169,8 @@ struct HeaderBlockWriter {
         }
         let start = block.count
         var indexed = writeShared(.authorization, authorization)
-        indexed = writeShared(.topic, topic) && indexed
-        indexed = writeShared(.pushType, push.topic.pushType.rawValue) && indexed
+        indexed = writeShared(.topic, topic.text) && indexed
+        indexed = writeShared(.pushType, topic.pushType.rawValue) && indexed
         indexed = writeShared(.priority, String(priority.rawValue)) && indexed
         guard indexed, runs.count < Self.maximumRuns else { return }
         let run = Array(block[start...])
@@ -142,11 +194,6 @@ struct HeaderBlockWriter {
         if name.staticIndex == 0 { block.appendHPACKString(name.rawValue) }
         block.appendHPACKString(value)
         return false
-    }
-
-    private mutating func writeOwn(_ name: HeaderName, _ value: String) {
-        block.appendHPACKLiteralName(name)
-        block.appendHPACKString(value)
     }
 }
 
@@ -177,21 +224,5 @@ extension [UInt8] {
     mutating func appendHPACKLiteralName(_ name: HeaderName) {
         append(0)
         appendHPACKString(name.rawValue)
-    }
-
-    /// The 36 characters of an id; as `PushID.write`, for the one place that writes an id per push.
-    mutating func appendPushID(_ id: PushID) {
-        let start = count
-        append(contentsOf: repeatElement(UInt8(ascii: "-"), count: 36))
-        withUnsafeMutableBufferPointer { bytes in
-            var offset = start
-            for digit in 0..<32 {
-                if digit == 8 || digit == 12 || digit == 16 || digit == 20 { offset += 1 }
-                let word = digit < 16 ? id.high : id.low
-                let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - digit % 16 * 4)) & 15
-                bytes[offset] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-                offset += 1
-            }
-        }
     }
 }

@@ -1,6 +1,12 @@
 import APNSModel
 import NIOCore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A header block that was decoded before, by its bytes: pure.
 ///
 /// Answers of one kind differ in their `apns-id` at most, so the block is kept in two pieces around that value. Only a
@@ -12,9 +18,9 @@ struct KnownAnswer {
     private static let lastStaticIndex = 61
 
     /// The bytes before the length of the id's value, or all of them.
-    private let head: ByteBuffer
+    private let head: [UInt8]
     /// The bytes behind the id's value; `nil` for a block without an id.
-    private let tail: ByteBuffer?
+    private let tail: [UInt8]?
     private let answer: AnswerHeaders
 
     /// - Parameters:
@@ -22,23 +28,20 @@ struct KnownAnswer {
     ///   - idField: Which of its fields is `apns-id`, if there is one.
     init?(_ block: ByteBuffer, _ answer: AnswerHeaders, idField: Int?) {
         guard let value = Self.value(ofField: idField, in: block) else { return nil }
-        // Copies: a slice would keep what was read from the socket.
         let bytes = block.readableBytesView
-        head = ByteBuffer(bytes: bytes[..<value.lowerBound])
-        tail = idField == nil ? nil : ByteBuffer(bytes: bytes[value.upperBound...])
+        head = Array(bytes[..<value.lowerBound])
+        tail = idField == nil ? nil : Array(bytes[value.upperBound...])
         self.answer = answer
     }
 
     /// What the block says, if it is this one but for the id.
-    func answer(for block: ByteBuffer) -> AnswerHeaders? {
-        guard let tail else { return block == head ? answer : nil }
-        let valueLength = block.readableBytes - head.readableBytes - tail.readableBytes
-        let start = block.readerIndex
-        guard valueLength > 1, block.getSlice(at: start, length: head.readableBytes) == head,
-            block.getSlice(at: start + head.readableBytes + valueLength, length: tail.readableBytes) == tail,
-            let id = block.withUnsafeReadableBytes({ bytes in
-                PushID(encoded: UnsafeRawBufferPointer(rebasing: bytes[head.readableBytes...].prefix(valueLength)))
-            })
+    func answer(for block: UnsafeRawBufferPointer) -> AnswerHeaders? {
+        guard let tail else { return block.equals(head) ? answer : nil }
+        let end = block.count - tail.count
+        guard end - head.count > 1,
+            UnsafeRawBufferPointer(rebasing: block[..<head.count]).equals(head),
+            UnsafeRawBufferPointer(rebasing: block[end...]).equals(tail),
+            let id = PushID(encoded: UnsafeRawBufferPointer(rebasing: block[head.count..<end]))
         else { return nil }
         var answer = answer
         answer.id = id
@@ -65,6 +68,13 @@ struct KnownAnswer {
             field += 1
         }
         return wanted == nil ? block.readerIndex..<block.readerIndex : found
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func equals(_ bytes: [UInt8]) -> Bool {
+        guard count == bytes.count, let baseAddress else { return isEmpty && bytes.isEmpty }
+        return bytes.withUnsafeBytes { $0.baseAddress.map { memcmp(baseAddress, $0, count) == 0 } ?? true }
     }
 }
 

@@ -32,6 +32,15 @@ struct PushStream {
     /// Bytes that came after the outcome was settled.
     var tailBytes = 0
     var deadline = MonotonicTime(nanoseconds: .max)
+
+    /// The place is free again; `open` sets the rest.
+    mutating func vacate() {
+        phase = .free
+        attempt = nil
+        partial = nil
+        unsent = 0
+        tailBytes = 0
+    }
 }
 
 /// The streams of a connection in a ring, indexed by (id - 1) / 2: no dictionary, no allocation per push.
@@ -82,7 +91,7 @@ struct StreamRing {
 
     mutating func close(_ place: Int) {
         guard streams[place].phase != .free else { return }
-        streams[place] = PushStream()
+        streams[place].vacate()
         openCount -= 1
     }
 

@@ -74,17 +74,18 @@ struct Attempt: Sendable {
         self.index = index
     }
 
-    // One by one: a copy of the whole counts references to each of its parts.
-    var hex: String { batch.pushes[index].request.destination.hex }
-    var topic: Topic { batch.pushes[index].request.topic }
-    var topicText: String { batch.pushes[index].request.topic.text }
-    var id: PushID { batch.pushes[index].request.id }
-    var expiration: PushExpiration { batch.pushes[index].request.expiration }
-    var collapseID: CollapseID? { batch.pushes[index].request.collapseID }
-    var payload: [UInt8] { batch.pushes[index].request.payload }
-    var priority: PushPriority { batch.pushes[index].request.priority }
-    var sendBefore: MonotonicTime { batch.pushes[index].sendBefore }
-    var answerBy: MonotonicTime { batch.pushes[index].answerBy }
+    /// The push in its place: a copy of the whole counts references to each of its parts.
+    var push: Push { _read { yield batch.pushes[index] } }
+
+    var hex: String { push.request.destination.hex }
+    var topic: Topic { push.request.topic }
+    var id: PushID { push.request.id }
+    var expiration: PushExpiration { push.request.expiration }
+    var collapseID: CollapseID? { push.request.collapseID }
+    var payload: [UInt8] { push.request.payload }
+    var priority: PushPriority { push.request.priority }
+    var sendBefore: MonotonicTime { push.sendBefore }
+    var answerBy: MonotonicTime { push.answerBy }
 
     var wasResent: Bool { !resent.isEmpty || refusals > 0 }
 
