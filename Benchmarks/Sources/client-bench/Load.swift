@@ -63,13 +63,16 @@ final class Load: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<options.outstanding {
                 group.addTask {
+                    var begin = Self.now()
                     while true {
                         let number = next.take()
                         guard number < count else { return }
-                        let begin = Self.now()
                         let answer = try await self.client.send(self.pushes[number % Self.paths])
                         guard answer.status == 200 else { throw Problem(description: "status \(answer.status)") }
-                        latencies?.add(from: begin, to: Self.now(), number)
+                        // The next one is sent as soon as this one is answered.
+                        let end = Self.now()
+                        latencies?.add(from: begin, to: end, number)
+                        begin = end
                     }
                 }
             }

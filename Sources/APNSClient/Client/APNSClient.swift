@@ -118,10 +118,12 @@ public final class APNSClient: PushSender, Sendable {
     /// Sends one push and waits for APNs's answer, at the longest until `Push.answerBy`.
     ///
     /// Cancelling the task does not take the push back: its limits in time bound the wait.
-    public func send(_ push: Push) async throws(PushFailure) -> PushAnswer {
-        let pushes = [push]
+    public func send(_ push: consuming Push) async throws(PushFailure) -> PushAnswer {
+        let traces = observer == nil ? [] : traces([copy push])
+        let batch = PendingBatch(push, traces: traces)
         let result = await withUnsafeContinuation { continuation in
-            submit(PendingBatch(one: pushes, traces: traces(pushes), continuation: continuation))
+            batch.continuation = continuation
+            submit(batch)
         }
         return try result.get()
     }
@@ -132,7 +134,8 @@ public final class APNSClient: PushSender, Sendable {
     /// It may submit further pushes.
     public func submit(_ pushes: [Push], completion: @escaping @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void)
     {
-        submit(PendingBatch(pushes, traces: traces(pushes), completion: completion))
+        guard let first = pushes.first else { return }
+        submit(PendingBatch(first, of: pushes, traces: traces(pushes), completion: completion))
     }
 
     private func traces(_ pushes: [Push]) -> [PushTrace] {
@@ -141,13 +144,13 @@ public final class APNSClient: PushSender, Sendable {
     }
 
     private func submit(_ batch: PendingBatch) {
-        let pushes = batch.pushes
+        let pushes = batch.indices
         var start = 0
         while start < pushes.count {
             // Those of one app in one environment that follow each other go to their pool at once.
-            let key = Self.routeKey(pushes[start])
+            let key = Self.routeKey(batch, start)
             var end = start + 1
-            while end < pushes.count, Self.routeKey(pushes[end]) == key { end += 1 }
+            while end < pushes.count, Self.routeKey(batch, end) == key { end += 1 }
             if let pool = pool(of: key) {
                 pool.submit(batch, start..<end)
             } else {
@@ -163,8 +166,8 @@ public final class APNSClient: PushSender, Sendable {
         return routes[key]
     }
 
-    private static func routeKey(_ push: borrowing Push) -> RouteKey {
-        RouteKey(bundleID: push.request.topic.bundleID, environment: push.request.environment)
+    private static func routeKey(_ batch: PendingBatch, _ index: Int) -> RouteKey {
+        batch.part(index) { RouteKey(bundleID: $0.request.topic.bundleID, environment: $0.request.environment) }
     }
 
     // MARK: Life

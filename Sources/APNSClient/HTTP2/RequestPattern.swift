@@ -24,12 +24,14 @@ struct RequestPattern {
     /// Writes the HEADERS frame of a push, and its body in one DATA frame; `false`, and nothing, if it does not fit.
     func write(_ push: Attempt, streamID: UInt32, withBody: Bool, to output: inout ByteBuffer) -> Bool {
         guard push.priority == priority, push.collapseID == nil, push.expiration == expiration,
-            push.push.request.topic.pushType == topic.pushType, push.push.request.topic.text == topic.text
+            push.pushType == topic.pushType,
+            // With the type it makes the text, and is mostly the same object.
+            push.bundleID == topic.bundleID
         else { return false }
         var hex = push.hex
         return hex.withUTF8 { hex in
             guard hex.count == hexCount else { return false }
-            push.push.request.payload.withUnsafeBytes { body in
+            push.payload.withUnsafeBytes { body in
                 write(hex, push.id, streamID, withBody ? body : nil, to: &output)
             }
             return true

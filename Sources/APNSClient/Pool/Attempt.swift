@@ -6,30 +6,42 @@ import APNSModel
 final class PendingBatch: Sendable {
     typealias Completion = @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void
 
-    private enum Waiter: Sendable {
-        case completion(Completion)
-        /// For a single push: without a closure around it, which would be an allocation. Unchecked for the same reason.
-        case continuation(UnsafeContinuation<Result<PushAnswer, PushFailure>, Never>)
-    }
+    typealias Continuation = UnsafeContinuation<Result<PushAnswer, PushFailure>, Never>
 
-    let pushes: [Push]
+    /// The only push, or the first of `all`: in its place it costs a push of its own no array.
+    private let first: Push
+    /// Empty when there is one alone.
+    private let all: [Push]
     /// For the observer, one for each push; empty without one.
     private let traces: [PushTrace]
-    private let waiter: Waiter
+    private let completion: Completion?
+    /// For a single push: without a closure around it, which would be an allocation. Unchecked for the same reason.
+    /// Set before anybody else has the batch.
+    nonisolated(unsafe) var continuation: Continuation?
 
-    init(_ pushes: [Push], traces: [PushTrace] = [], completion: @escaping Completion) {
-        self.pushes = pushes
+    /// - Parameter pushes: All of them, beginning with `first`.
+    init(
+        _ first: Push, of pushes: [Push], traces: [PushTrace] = [], completion: @escaping Completion
+    ) {
+        self.first = first
+        all = pushes
         self.traces = traces
-        waiter = .completion(completion)
+        self.completion = completion
     }
 
-    init(
-        one pushes: [Push], traces: [PushTrace],
-        continuation: UnsafeContinuation<Result<PushAnswer, PushFailure>, Never>
-    ) {
-        self.pushes = pushes
+    init(_ push: consuming Push, traces: [PushTrace]) {
+        first = push
+        all = []
         self.traces = traces
-        waiter = .continuation(continuation)
+        completion = nil
+    }
+
+    var indices: Range<Int> { 0..<max(1, all.count) }
+
+    /// A part of a push where it lies: a copy of the whole counts references to each of its parts.
+    @inline(__always)
+    func part<Part>(_ index: Int, _ part: (borrowing Push) -> Part) -> Part {
+        all.isEmpty ? part(first) : part(all[index])
     }
 
     func wasSent(_ index: Int, at now: MonotonicTime) {
@@ -38,10 +50,8 @@ final class PendingBatch: Sendable {
 
     func complete(_ index: Int, _ result: Result<PushAnswer, PushFailure>) {
         if !traces.isEmpty { traces[index].completed(result) }
-        switch waiter {
-        case .completion(let completion): completion(index, result)
-        case .continuation(let continuation): continuation.resume(returning: result)
-        }
+        completion?(index, result)
+        continuation?.resume(returning: result)
     }
 }
 
@@ -74,18 +84,20 @@ struct Attempt: Sendable {
         self.index = index
     }
 
-    /// The push in its place: a copy of the whole counts references to each of its parts.
-    var push: Push { _read { yield batch.pushes[index] } }
+    var hex: String { part { $0.request.destination.hex } }
+    var topic: Topic { part { $0.request.topic } }
+    var bundleID: BundleID { part { $0.request.topic.bundleID } }
+    var pushType: PushType { part { $0.request.topic.pushType } }
+    var id: PushID { part { $0.request.id } }
+    var expiration: PushExpiration { part { $0.request.expiration } }
+    var collapseID: CollapseID? { part { $0.request.collapseID } }
+    var payload: [UInt8] { part { $0.request.payload } }
+    var priority: PushPriority { part { $0.request.priority } }
+    var sendBefore: MonotonicTime { part { $0.sendBefore } }
+    var answerBy: MonotonicTime { part { $0.answerBy } }
 
-    var hex: String { push.request.destination.hex }
-    var topic: Topic { push.request.topic }
-    var id: PushID { push.request.id }
-    var expiration: PushExpiration { push.request.expiration }
-    var collapseID: CollapseID? { push.request.collapseID }
-    var payload: [UInt8] { push.request.payload }
-    var priority: PushPriority { push.request.priority }
-    var sendBefore: MonotonicTime { push.sendBefore }
-    var answerBy: MonotonicTime { push.answerBy }
+    @inline(__always)
+    private func part<Part>(_ part: (borrowing Push) -> Part) -> Part { batch.part(index, part) }
 
     var wasResent: Bool { !resent.isEmpty || refusals > 0 }
 
