@@ -21,6 +21,10 @@ public final class APNSClient: PushSender, Sendable {
     struct RouteKey: Hashable {
         let bundleID: BundleID
         let environment: APNSEnvironment
+
+        func fits(_ request: borrowing PushRequest) -> Bool {
+            request.environment == environment && request.topic.bundleID == bundleID
+        }
     }
 
     private struct PoolKey: Hashable {
@@ -30,8 +34,8 @@ public final class APNSClient: PushSender, Sendable {
     }
 
     private let routes: [RouteKey: ConnectionPool]
-    /// The only route, if there is one alone: found without hashing.
-    private let onlyRoute: (key: RouteKey, pool: ConnectionPool)?
+    /// That of the only route, if there is one alone: found without hashing.
+    private let onlyKey: RouteKey?
     private let pools: [ConnectionPool]
     let broadcastRoutes: [RouteKey: BroadcastRoute]
     private let callPools: [CallPool]
@@ -77,7 +81,7 @@ public final class APNSClient: PushSender, Sendable {
             broadcasts[routeKey] = calls.route(for: route)
         }
         self.routes = byRoute
-        onlyRoute = byRoute.count == 1 ? byRoute.first.map { ($0.key, $0.value) } : nil
+        onlyKey = byRoute.count == 1 ? byRoute.keys.first : nil
         pools = byKey.values.sorted { $0.status.endpoint.description < $1.status.endpoint.description }
         broadcastRoutes = broadcasts
         callPools = calls.all
@@ -144,14 +148,16 @@ public final class APNSClient: PushSender, Sendable {
     }
 
     private func submit(_ batch: PendingBatch) {
-        let pushes = batch.indices
-        var start = 0
-        while start < pushes.count {
+        let indices = batch.indices
+        var start = indices.lowerBound
+        while start < indices.upperBound {
             // Those of one app in one environment that follow each other go to their pool at once.
-            let key = Self.routeKey(batch, start)
+            let key = batch.part(start) {
+                RouteKey(bundleID: $0.request.topic.bundleID, environment: $0.request.environment)
+            }
             var end = start + 1
-            while end < pushes.count, Self.routeKey(batch, end) == key { end += 1 }
-            if let pool = pool(of: key) {
+            while end < indices.upperBound, batch.part(end, { key.fits($0.request) }) { end += 1 }
+            if let pool = onlyKey == key ? pools.first : routes[key] {
                 pool.submit(batch, start..<end)
             } else {
                 let detail = "no key is configured for \(key.bundleID) in \(key.environment.rawValue)"
@@ -159,15 +165,6 @@ public final class APNSClient: PushSender, Sendable {
             }
             start = end
         }
-    }
-
-    private func pool(of key: RouteKey) -> ConnectionPool? {
-        if let onlyRoute { return onlyRoute.key == key ? onlyRoute.pool : nil }
-        return routes[key]
-    }
-
-    private static func routeKey(_ batch: PendingBatch, _ index: Int) -> RouteKey {
-        batch.part(index) { RouteKey(bundleID: $0.request.topic.bundleID, environment: $0.request.environment) }
     }
 
     // MARK: Life
