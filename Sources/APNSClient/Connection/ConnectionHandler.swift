@@ -311,8 +311,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .correctToken(let date):
             follow(tokens.cameFromFuture(streamID, apnsDate: date, wall: context.time.wall(), now), "invalid")
         case .keepToken:
-            let wait = tokens.changeRefused(now, dice: context.dice())
-            machine.pause(until: now + wait)
+            machine.pause(until: tokens.changeRefused(now, dice: context.dice()))
             log("APNs asked to keep the provider token: pausing")
         }
     }

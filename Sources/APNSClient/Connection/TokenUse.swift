@@ -12,6 +12,8 @@ struct TokenUse {
 
     /// A difference of clocks below this is travel and rounding.
     private static let tolerance = Duration.seconds(60)
+    /// A refusal that comes so long after a pause is another matter.
+    private static let memory = Duration.seconds(120)
 
     private let signer: ProviderTokenSigner
     private var schedule = ProviderTokenSchedule()
@@ -20,6 +22,7 @@ struct TokenUse {
     /// The first stream that carried the present token.
     private var sinceStream: UInt32 = 0
     private var pauses = Backoff(first: .seconds(1), longest: .seconds(60))
+    private var pausedUntil: MonotonicTime?
 
     init(signer: ProviderTokenSigner) {
         self.signer = signer
@@ -65,10 +68,18 @@ struct TokenUse {
         return expired(streamID, apnsDate: apnsDate, wall: wall, now)
     }
 
-    /// APNs answered 429 TooManyProviderTokenUpdates: how long the connection pauses.
-    mutating func changeRefused(_ now: MonotonicTime, dice: Double) -> Duration {
+    /// APNs answered 429 TooManyProviderTokenUpdates: until when the connection pauses.
+    ///
+    /// The answers to what was in flight come one after another: they are one refusal.
+    mutating func changeRefused(_ now: MonotonicTime, dice: Double) -> MonotonicTime {
+        if let pausedUntil {
+            if now < pausedUntil { return pausedUntil }
+            if now - pausedUntil >= Self.memory { pauses.reset() }
+        }
         schedule.changeWasRefused(at: now)
-        return pauses.next(dice: dice)
+        let until = now + pauses.next(dice: dice)
+        pausedUntil = until
+        return until
     }
 }
 

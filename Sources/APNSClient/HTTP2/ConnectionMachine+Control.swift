@@ -103,7 +103,7 @@ extension ConnectionMachine {
             if ring[place].partial == nil {
                 settle(place, .refused("the peer closes the connection and did not process it (GOAWAY)"))
             } else {
-                settle(place, unanswered: "")
+                settle(place, unanswered: "the peer closes the connection")
             }
             free(place)
         }

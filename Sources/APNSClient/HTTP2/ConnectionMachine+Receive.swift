@@ -143,7 +143,7 @@ extension ConnectionMachine {
         case .waiting: try receiveAnswer(place, answer, endStream, now)
         case .refusal:
             // Trailers end the stream (RFC 9113 section 8.1).
-            settle(place, unanswered: "")
+            settleRefusal(place)
             if endStream { free(place) } else { reset(place, .protocolError) }
         case .tail:
             if endStream { free(place) } else { try gauge.charge(now: now) }
@@ -221,7 +221,7 @@ extension ConnectionMachine {
         let tooLarge = partial.body.count + data.readableBytes > RefusalBody.maximumBytes
         if tooLarge { partial.body.removeAll() } else { partial.body.append(contentsOf: data.readableBytesView) }
         guard endStream || tooLarge else { return }
-        settle(place, unanswered: "")
+        settleRefusal(place)
         if endStream, ring[place].unsent == 0 { free(place) } else { reset(place, .cancel) }
     }
 

@@ -298,13 +298,22 @@ struct ConnectionMachine {
 
     // MARK: Streams
 
-    /// Settles a stream without an answer in full: the status of a refusal is an answer, even without its body.
+    /// Settles a stream that ended before its answer was whole.
+    ///
+    /// The status of a refusal is an answer even without its body, but for those that mean a fault of the request, of
+    /// the connection or of the key, and only the body says which: all that is known there is that nothing was done.
     mutating func settle(_ place: Int, unanswered detail: @autoclosure () -> String) {
-        if let partial = ring[place].partial {
-            settle(place, .answered(partial.headers.answer(RefusalBody(partial.body))))
-        } else {
-            settle(place, .unknown(detail()))
+        guard let partial = ring[place].partial else { return settle(place, .unknown(detail())) }
+        switch partial.headers.status {
+        case 400, 403: settle(place, .refused("APNs answered \(partial.headers.status), and its reason was cut off"))
+        default: settleRefusal(place)
         }
+    }
+
+    /// Settles a refusal by as much of its body as there is.
+    mutating func settleRefusal(_ place: Int) {
+        guard let partial = ring[place].partial else { return }
+        settle(place, .answered(partial.headers.answer(RefusalBody(partial.body))))
     }
 
     mutating func settle(_ place: Int, _ outcome: Settlement.Outcome) {

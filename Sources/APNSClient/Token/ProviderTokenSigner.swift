@@ -2,9 +2,13 @@ import APNSModel
 import Synchronization
 
 /// Signs the provider tokens of one key, each slot once, for all connections that use it.
+///
+/// The token before the newest is kept, too: a connection that has to go back to it has to go back to the same one, and
+/// no two signatures are alike.
 final class ProviderTokenSigner: Sendable {
     private struct State {
-        var newest: ProviderToken?
+        /// The newest last.
+        var known: [ProviderToken] = []
         var clockOffset = Duration.zero
     }
 
@@ -24,9 +28,13 @@ final class ProviderTokenSigner: Sendable {
 
     /// The token of a slot.
     func token(issuedAt: UnixTime) throws(ProviderKeyError) -> ProviderToken {
-        if let known = state.withLock({ $0.newest }), known.issuedAt == issuedAt { return known }
+        if let known = state.withLock({ $0.known.first { $0.issuedAt == issuedAt } }) { return known }
         let token = try key.makeToken(issuedAt: issuedAt)
-        state.withLock { $0.newest = token }
-        return token
+        return state.withLock { state in
+            // Another connection may have been faster.
+            if let known = state.known.first(where: { $0.issuedAt == issuedAt }) { return known }
+            state.known = state.known.suffix(1) + [token]
+            return token
+        }
     }
 }

@@ -255,9 +255,27 @@ import Testing
     @Test func `a deadline in the middle of a refusal leaves its status`() throws {
         var peer = try Peer()
         peer.open(try Make.push(1, answerBy: Make.time(5)))
-        peer.send(peer.block([(":status", "403")], 1, endStream: false))
+        peer.send(peer.block([(":status", "404")], 1, endStream: false))
         peer.tick(5)
-        #expect(answer(peer) == PushAnswer(status: 403))
+        #expect(answer(peer) == PushAnswer(status: 404))
+    }
+
+    @Test(arguments: [400, 403])
+    func `a refusal whose reason was cut off does not say whose fault it is`(status: Int) throws {
+        for ending in [Peer.reset(1, 2), Peer.goAway(0), []] {
+            var peer = try Peer()
+            peer.open(try Make.push(1, answerBy: Make.time(5)))
+            peer.send(peer.block([(":status", "\(status)")], 1, endStream: false))
+            peer.send(Peer.frame(0, 1, Array(#"{"reason":"Idle"#.utf8)))
+            if ending.isEmpty { peer.tick(5) } else { peer.send(ending) }
+            guard case .refused = peer.outcomes.first else { throw Make.Missing() }
+            #expect(peer.settled.count == 1)
+        }
+        // Whole ones, one of them without a body.
+        var peer = try Peer()
+        peer.open(try Make.push(1))
+        peer.answer(1, status: status)
+        #expect(answer(peer)?.status == status)
     }
 
     @Test func `silence is answered with a PING, and silence after it ends the connection`() throws {

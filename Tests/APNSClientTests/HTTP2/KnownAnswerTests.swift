@@ -118,3 +118,9 @@ import Testing
         #expect(known.answer(for: block) == nil)
     }
 }
+
+extension KnownAnswer {
+    fileprivate func answer(for block: ByteBuffer) -> AnswerHeaders? {
+        block.withUnsafeReadableBytes { answer(for: $0) }
+    }
+}

@@ -162,7 +162,8 @@ final class HandlerStage {
     private func attempts(_ pushes: [Push], then: (@Sendable (Int) -> Void)? = nil) -> [Attempt] {
         let outcomes = outcomes
         let numbers = pushes.map { Int($0.request.id.low) }
-        let batch = PendingBatch(pushes) { index, result in
+        guard let first = pushes.first else { return [] }
+        let batch = PendingBatch(first, of: pushes) { index, result in
             outcomes.record(numbers[index], result)
             then?(numbers[index])
         }

@@ -156,6 +156,6 @@ struct Peer {
 extension Attempt {
     /// A push that nobody waits for.
     init(_ push: Push) {
-        self.init(PendingBatch([push]) { _, _ in }, 0)
+        self.init(PendingBatch(push, of: [push]) { _, _ in }, 0)
     }
 }

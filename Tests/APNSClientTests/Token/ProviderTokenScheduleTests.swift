@@ -89,4 +89,34 @@ import Testing
         #expect(next.expired(9, apnsDate: apns + .seconds(1_500), wall: wall + .seconds(1_500), later) == .renewed)
         #expect(next.expired(11, apnsDate: nil, wall: wall, later) == .alreadyRenewed)
     }
+
+    @Test func `a connection that has to keep its token goes back to the very same one`() throws {
+        let signer = ProviderTokenSigner(try Make.key())
+        func token(_ tokens: inout TokenUse, _ minutes: Double) throws -> ProviderToken? {
+            let wall = UnixTime(seconds: Self.midnight) + .milliseconds(Int64(minutes * 60_000))
+            return try tokens.token(wall: wall, Make.time(minutes * 60), nextStreamID: 1)
+        }
+        var tokens = TokenUse(signer: signer)
+        let first = try #require(try token(&tokens, 10))
+        let second = try #require(try token(&tokens, 30))
+        #expect(first.text != second.text)
+        _ = tokens.changeRefused(Make.time(31 * 60), dice: 1)
+        let again = try #require(try token(&tokens, 31))
+        #expect(again.text == first.text)
+        // Others go on with the newest one.
+        var other = TokenUse(signer: signer)
+        #expect(try token(&other, 32)?.text == second.text)
+    }
+
+    @Test func `the answers to one change are one refusal, and each later one costs a longer pause`() throws {
+        var tokens = TokenUse(signer: ProviderTokenSigner(try Make.key()))
+        let until = tokens.changeRefused(Make.time(100), dice: 1)
+        #expect(until == Make.time(101))
+        for number in 0..<500 {
+            #expect(tokens.changeRefused(Make.time(100 + Double(number) / 1_000), dice: 1) == until)
+        }
+        #expect(tokens.changeRefused(Make.time(102), dice: 1) == Make.time(104))
+        #expect(tokens.changeRefused(Make.time(110), dice: 1) == Make.time(114))
+        #expect(tokens.changeRefused(Make.time(234), dice: 1) == Make.time(235))
+    }
 }
