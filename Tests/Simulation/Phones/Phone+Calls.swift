@@ -112,6 +112,7 @@ extension Phone {
 
     func inventory(in world: World) {
         sequence += 1
+        for card in cards.indices { cards[card].isOverUnseen = false }
         let (device, sequence, shown) = (device, sequence, cards.filter { !$0.isOver })
         let reports = shown.compactMap { wording($0, .active) }
         send("inventory \(sequence): \(shown.map(\.local))", mayComeTwice: true, in: world) { [self] in

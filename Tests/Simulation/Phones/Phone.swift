@@ -19,6 +19,8 @@ final class Phone {
         /// In the server's time, where the app started it itself.
         var saysStartedAt: UnixTime?
         var isOver = false
+        /// iOS ended it by itself, and the app has not looked since.
+        var isOverUnseen = false
         /// The person swiped it away.
         var isSwiped = false
         /// The run and the revision that it shows, which a phone does not know.
@@ -78,7 +80,7 @@ final class Phone {
     var deviceToken = ""
     var cards: [Card] = []
     var stored: (push: Push, destination: VirtualAPNS.Destination)?
-    /// Cards whose end APNs has taken: they are over for all that anybody can know.
+    /// Cards whose end APNs has answered: they are over for all that anybody can know.
     var endTaken: Set<String> = []
     var sequence: Int64 = 0
     var cardsMade = 0
@@ -155,6 +157,7 @@ final class Phone {
             guard let index = cards.firstIndex(where: { $0.local == local }), !cards[index].isOver else { return }
             world.note(name, "iOS ends \(local) after eight hours")
             close(index, in: world)
+            cards[index].isOverUnseen = true
         }
         return Card(local: local, activity: activity, type: type, step: step, run: run, revision: 0)
     }

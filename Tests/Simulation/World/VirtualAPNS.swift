@@ -159,6 +159,15 @@ extension World {
 
     private func words(_ push: Push) -> String { observer.push(push.request.id)?.words ?? "a push nobody claimed" }
 
+    /// After an answer to its end a card is over for all that anybody can know, and so it is when the token is dead:
+    /// nobody but the phone could say that it has another.
+    private func noteEnd(_ push: Push, _ destination: VirtualAPNS.Destination) {
+        guard case .card(let local) = destination.kind,
+            observer.push(push.request.id)?.card?.seat.plan.kind == .end
+        else { return }
+        phones[destination.phone].endTaken.insert(local)
+    }
+
     /// APNs looks at a push, and passes it on.
     private func take(_ push: Push) -> PushAnswer {
         guard let destination = apns.tokens[push.request.destination.hex],
@@ -166,16 +175,14 @@ extension World {
         else { return refuse(push, .badDeviceToken) }
         guard destination.app == push.request.topic.bundleID else { return refuse(push, .deviceTokenNotForTopic) }
         if let refusedAt = destination.refusedAt, refusedAt <= now {
+            noteEnd(push, destination)
             return refuse(push, .expiredToken, since: Sample.now + .milliseconds(destination.invalidAt ?? refusedAt))
         }
         note("APNs", "takes \(words(push))")
         let phone = phones[destination.phone]
         if let sent = observer.push(push.request.id) {
             see(.accepted(sent))
-            if destination.invalidAt == nil, case .card(let local) = destination.kind, sent.card?.seat.plan.kind == .end
-            {
-                phone.endTaken.insert(local)
-            }
+            if destination.invalidAt == nil { noteEnd(push, destination) }
         }
         guard destination.invalidAt == nil else { return PushAnswer(status: 200) }
         if phone.isOnline {
