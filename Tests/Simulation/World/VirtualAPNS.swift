@@ -182,7 +182,7 @@ extension World {
         let phone = phones[destination.phone]
         if let sent = observer.push(push.request.id) {
             see(.accepted(sent))
-            if destination.invalidAt == nil { noteEnd(push, destination) }
+            noteEnd(push, destination)
         }
         guard destination.invalidAt == nil else { return PushAnswer(status: 200) }
         if phone.isOnline {
