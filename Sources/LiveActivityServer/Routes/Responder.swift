@@ -110,7 +110,8 @@ package struct Responder: HTTPResponder {
                 .overloaded, "\(services.streams.maximum) streams are being read already; nothing was changed",
                 fix: "repeat the call later", headers: [.retryAfter: "1"])
         }
-        let lines = LineStream(reader: reader, limits: services.limits, requestID: requestID)
+        let lines = LineStream(
+            reader: reader, limits: services.limits, time: services.time, requestID: requestID)
         let body = request.body
         return ResponseBody { writer in
             defer { withExtendedLifetime(place) {} }

@@ -118,27 +118,21 @@ import Testing
 
     // MARK: - Batches
 
-    @Test func `the lines of a batch are a person's as single calls are`() async throws {
+    @Test func `a batch is for keys: people and phones make their calls one by one, each counted`() async throws {
         try await withPeople { fixture in
-            #expect(try await fixture.put("/v1/devices/phone-a", #"{"user":"ada"}"#).status == 200)
-            let lines = [
-                #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"build":"7"}}"#,
-                #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"user":"ada"}}"#,
-                #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"wantsCredential":true}}"#,
-                #"{"method":"PUT","path":"/v1/devices/phone-a","body":{}}"#,
-                #"{"method":"DELETE","path":"/v1/devices/phone-a"}"#,
-                #"{"method":"PUT","path":"/v1/activities/order-1","body":{"type":"Order","state":{}}}"#,
-                #"{"method":"DELETE","path":"/v1/devices/phone-a/credential"}"#,
-            ]
-            let reply = try await fixture.asPerson(
-                "bob", .post, "/v1/batch", lines.joined(separator: "\n"), type: "application/x-ndjson")
-            let answers = try reply.text.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
-            let codes = answers.map { $0.object?["body"]?.object?["code"]?.string }
-            #expect(
-                codes == [
-                    nil, "user_differs", "invalid_body", "device_taken", "unknown_device", "scope_missing",
-                    "scope_missing",
-                ])
+            let credential = try await fixture.credential(of: "phone-b", "bob")
+            let line = #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"build":"7"}}"#
+            let lines = "application/x-ndjson"
+            let before = try fixture.contents()
+            let person = try await fixture.asPerson("bob", .post, "/v1/batch", line, type: lines)
+            let phone = try await fixture.call(
+                .post, "/v1/batch", line, key: credential, headers: [.contentType: lines])
+            for reply in [person, phone] { #expect(reply.status == 403 && reply.code == "scope_missing") }
+            #expect(try fixture.contents() == before)
+            // A credential is handed to nobody in a batch.
+            let wish = #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"user":"bob","wantsCredential":true}}"#
+            let replies = try await fixture.stream("/v1/batch", [wish], key: fixture.keys[.device]?.text)
+            #expect(replies.map { $0["/body/code"] } == ["invalid_body"])
         }
     }
 
