@@ -74,6 +74,11 @@ package struct Draft: Sendable {
         indexed().tokens[device, default: []].sorted()
     }
 
+    /// The cards that are over and were loaded of a device, in order.
+    mutating func tombstones(of device: DeviceKey) -> [TombstoneRecord] {
+        indexed().tombstones[device, default: []].sorted().compactMap { snapshot.tombstones[.init(device, $0)] }
+    }
+
     /// The devices that were loaded of a person, in order.
     package mutating func devices(of user: UserNumber) -> [DeviceRecord] {
         indexed().devices[user, default: []].sorted().compactMap { snapshot.devices[$0] }
@@ -237,11 +242,28 @@ package struct Draft: Sendable {
     package mutating func put(_ tombstone: TombstoneRecord) {
         let key = Snapshot.TombstoneKey(tombstone.device, tombstone.localID)
         let (old, was) = (snapshot.tombstones[key], changes.tombstones.contains(key))
+        let wasRemoved = changes.removedTombstones.remove(key) != nil
         snapshot.tombstones[key] = tombstone
         changes.tombstones.insert(key)
+        index?.add(key)
         onRefusal { draft in
             draft.snapshot.tombstones[key] = old
             if !was { draft.changes.tombstones.remove(key) }
+            if wasRemoved { draft.changes.removedTombstones.insert(key) }
+            if old == nil { draft.index?.remove(key) }
+        }
+    }
+
+    mutating func remove(_ key: Snapshot.TombstoneKey) {
+        guard let old = snapshot.tombstones.removeValue(forKey: key) else { return }
+        let was = changes.tombstones.remove(key) != nil
+        changes.removedTombstones.insert(key)
+        index?.remove(key)
+        onRefusal { draft in
+            draft.snapshot.tombstones[key] = old
+            if was { draft.changes.tombstones.insert(key) }
+            draft.changes.removedTombstones.remove(key)
+            draft.index?.add(key)
         }
     }
 

@@ -23,6 +23,7 @@ package struct ReportCard: Command {
         record.contactAt = now
         draft.put(record)
         try CardIntake(app: app, device: record, reporter: reporter, now: now).take(report, &draft)
+        draft.forgetOldTombstones(of: record.key)
         return record.key
     }
 }
@@ -76,6 +77,7 @@ package struct ReportInventory: Command {
         for key in draft.phones(on: record.key) {
             settleAbsence(key, listed, &draft)
         }
+        draft.forgetOldTombstones(of: record.key)
         return Reply(device: record.key, isSuperseded: false)
     }
 
