@@ -85,8 +85,10 @@ extension CardIntake {
     func activity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord? {
         if let known = try knownActivity(of: report, &draft) { return known }
         if let named = report.namedActivity {
-            let isThere = ActivityTag.spellings(of: named).contains { draft.activity(app.bundleID, $0) != nil }
-            return isThere ? nil : announce(named, report, &draft)
+            let foreign = ActivityTag.spellings(of: named).compactMap { draft.activity(app.bundleID, $0) }.first
+            guard let foreign else { return announce(named, report, &draft) }
+            try hold(foreign, &draft)
+            return nil
         }
         let phones = draft.phones(on: device.key)
         // Starts whose card nobody has reported yet, matched by what the card carries.

@@ -32,11 +32,16 @@ package struct Draft: Sendable {
 
     /// Runs a command as a step of another one. A refused step leaves nothing, and the whole may go on.
     mutating func step<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
+        step { (draft) throws(Refusal) in try command.decide(&draft) }
+    }
+
+    /// The same of a part of a command.
+    mutating func step<Reply>(_ decide: (inout Draft) throws(Refusal) -> Reply) -> Result<Reply, Refusal> {
         let outer = journal
         journal = []
         defer { journal = outer.map { $0 + (journal ?? []) } }
         do throws(Refusal) {
-            return .success(try command.decide(&self))
+            return .success(try decide(&self))
         } catch {
             let undo = journal ?? []
             journal = []

@@ -39,6 +39,37 @@ struct PhonesLimitsTests {
         return scene
     }
 
+    // MARK: - Cards that wait
+
+    @Test func `an inventory leaves nothing of the cards that it refuses, and takes the others`() throws {
+        var scene = try Self.scene()
+        for number in 1...20 { try Self.report(Self.card("c\(number)", "x\(number)", scene.type), &scene) }
+        try scene.put("hers", users: ["eve"])
+        let before = scene.store.rows
+        let refused = (1...80).map { Self.card("n\($0)", "new-\($0)", scene.type) }
+        try Self.inventory(1, refused + [Self.card("mine", "hers", scene.type)], &scene)
+        #expect(scene.store.rows.activities.count == before.activities.count)
+        #expect(scene.store.rows.instances.count == before.instances.count)
+        #expect(scene.store.rows.nextActivityNumber == before.nextActivityNumber)
+        #expect(try scene.instance("other", of: "hers").state == .live)
+    }
+
+    @Test func `whatever the name of a card's activity, the twenty-first that waits is refused alike`() throws {
+        let other = Sample.type("other")
+        for first in ["theirs", "of-another-type", "unknown"] {
+            var scene = try Self.scene(other)
+            try scene.put("theirs", users: ["ann"])
+            try scene.put("of-another-type", users: ["ann"], type: other)
+            try Self.report(Self.card("c0", first, scene.type), &scene)
+            for number in 1...19 { try Self.report(Self.card("c\(number)", "x\(number)", scene.type), &scene) }
+            for name in ["theirs", "of-another-type", "unknown", "nobodys"] where name != first {
+                #expect(throws: Refusal.tooManyAwaiting(limit: 20), "\(first), then \(name)") {
+                    try Self.report(Self.card("c20", name, scene.type), &scene)
+                }
+            }
+        }
+    }
+
     // MARK: - What a phone leaves
 
     @Test func `of activities that anybody may join a phone's word makes a hundred new cards a day`() throws {
