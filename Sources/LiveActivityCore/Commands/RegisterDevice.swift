@@ -71,6 +71,8 @@ package struct RegisterDevice: Command {
             device.user = user
             device.userID = body.user
             device.credentials = []
+            // How far the one before had counted must not keep this one's inventories from being taken.
+            device.inventorySequence = 0
         }
         device.signedOutAt = nil
         device.contactAt = now

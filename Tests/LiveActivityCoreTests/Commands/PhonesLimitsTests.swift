@@ -127,4 +127,16 @@ struct PhonesLimitsTests {
         scene.wait(.seconds(30 * 86_400))
         try register(52, by: Self.eve)
     }
+
+    @Test func `the inventories of a phone's next owner are taken, however far the one before had counted`() throws {
+        var scene = try Self.scene()
+        try Self.inventory(.max, [], &scene)
+        try scene.register("other", user: "ann", startToken: nil, key: 9)
+        try scene.put(users: ["ann"])
+        #expect(try !scene.inventory("other", sequence: 1, [Self.card("c", "a", scene.type)]).isSuperseded)
+        #expect(try scene.instance("other").state == .live)
+        // The same person's count goes on.
+        try scene.register("other", user: "ann", startToken: nil, key: 9)
+        #expect(try scene.inventory("other", sequence: 1).isSuperseded)
+    }
 }
