@@ -192,6 +192,31 @@ import Testing
         }
     }
 
+    @Test func `a person's idempotency key is not the backend's`() async throws {
+        try await withPeople { fixture in
+            let name = try #require(HTTPField.Name("Idempotency-Key"))
+            let replayed = try #require(HTTPField.Name("Idempotency-Replayed"))
+            func register(_ device: String, _ key: String) async throws -> Reply {
+                try await fixture.call(.put, "/v1/devices/\(device)", "{}", key: key, headers: [name: "order-1-ready"])
+            }
+            let (ada, bob) = (
+                try Minter().token("ada", at: fixture.clock.now), try Minter().token("bob", at: fixture.clock.now)
+            )
+            #expect(try await register("phone-1", ada).status == 200)
+            #expect(try await register("phone-2", bob).status == 200)
+            let state = #"{"type":"Order","state":{"step":1}}"#
+            let set = try await fixture.call(
+                .put, "/v1/activities/order-1", state, key: fixture.keys[.backend]?.text,
+                headers: [name: "order-1-ready"])
+            #expect(set.status == 200 && set["/revision"] == 1)
+            // The same call of the same person is known again, by whichever credential.
+            #expect(try await register("phone-1", ada).headers[replayed] == "true")
+            let credential = try await fixture.credential(of: "phone-1", "ada")
+            #expect(try await register("phone-1", credential).headers[replayed] == "true")
+            #expect(try await register("phone-3", ada).code == "idempotency_key_reused")
+        }
+    }
+
     @Test func `a revocation counts from the next call on`() async throws {
         try await withPeople { fixture in
             let ways: [@Sendable () async throws -> Void] = [
