@@ -43,6 +43,8 @@ struct LineStream: Sendable {
     }
 
     let reader: any LineReader
+    /// Of whoever sends the lines.
+    let standing: CallerStanding
     let limits: LiveActivityServer.Limits
     let time: TimeSource
     let requestID: String
@@ -77,6 +79,7 @@ struct LineStream: Sendable {
         }
         try await withThrowingDiscardingTaskGroup { workers in
             var room = shared.room.rings.makeAsyncIterator()
+            var standing = self.standing
             var splitter = LineSplitter(limit: reader.lineBytes)
             var input = body.makeAsyncIterator()
             // Of what comes only whole lines count: whoever sends something else for ever would have the place for ever.
@@ -102,6 +105,14 @@ struct LineStream: Sendable {
                 let number = splitter.count
                 guard number <= limits.lines else {
                     return refuse(number, Self.tooMany(limits.lines), shared)
+                }
+                do throws(Problem) {
+                    try await standing.check()
+                } catch {
+                    refuse(number, error, shared)
+                    // What cannot be looked at now may be at the next line.
+                    if error.code.status == 401 { return }
+                    continue
                 }
                 if let entry = take(line, number, shared) {
                     workers.addTask { await work(entry, shared) }
