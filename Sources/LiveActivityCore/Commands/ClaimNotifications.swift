@@ -40,6 +40,9 @@ package struct ClaimNotifications: Command {
         self.pace = pace
     }
 
+    /// How long what cannot be read is left alone.
+    package static let unreadablePause = Duration.seconds(60)
+
     package static var mayBeRefused: Bool { false }
     package var rank: CommandRank { .claim }
     package var keys: [SnapshotKey] {
@@ -77,6 +80,8 @@ package struct ClaimNotifications: Command {
         _ notification: NotificationRecord, _ page: Snapshot.NotificationPage, _ room: inout Room, _ draft: inout Draft
     ) {
         var waitsUntil = page.nextDueAt
+        // Those of the page that were not looked at, and those beyond it, wait until then.
+        var restWaitsUntil: UnixTime?
         func wait(_ time: UnixTime) { waitsUntil = min(waitsUntil ?? time, time) }
         for device in page.devices {
             guard let addressee = draft.snapshot.addressees[.init(notification.number, device)] else { continue }
@@ -89,7 +94,7 @@ package struct ClaimNotifications: Command {
                 let token = draft.snapshot.deviceTokens[.init(device, .device, "")]
             else { continue }
             guard room.pace.room(of: notification.number) > 0 else {
-                wait(now + Pacer.pause)
+                restWaitsUntil = now + Pacer.pause
                 break
             }
             let route = PushRoute(notification.app, token.environment)
@@ -110,8 +115,20 @@ package struct ClaimNotifications: Command {
                 .init(notification: notification, addressee: claimed, device: record, token: token))
         }
         guard var left = draft.snapshot.notifications[notification.number] else { return }
-        left.nextAt = page.isComplete ? min(waitsUntil ?? left.expiresAt, max(now, left.expiresAt)) : now
+        left.nextAt = nextLook(at: left, restWaitsUntil ?? (page.isComplete ? nil : now), waitsUntil)
         draft.put(left)
+    }
+
+    /// - Parameters:
+    ///   - rest: When those that were due and not looked at are; `nil`: all were.
+    ///   - waiting: When the first of the others is.
+    private func nextLook(
+        at notification: NotificationRecord, _ rest: UnixTime?, _ waiting: UnixTime?
+    ) -> UnixTime {
+        if let rest { return min(rest, max(now, notification.expiresAt)) }
+        // All that could be read was given up: what is still there cannot be read.
+        guard now < notification.expiresAt else { return now + Self.unreadablePause }
+        return min(waiting ?? notification.expiresAt, notification.expiresAt)
     }
 
     private func put(off addressee: AddresseeRecord, until time: UnixTime, _ reason: Reason, _ draft: inout Draft) {
