@@ -27,7 +27,9 @@ extension Dispatcher {
         var pace = grant
         pace.pushes = max(1, grant.pushes / 2)
         let result = try await store.commit(
-            ClaimNotifications(now: now, limits: limits.notifications, gate: gate, pace: pace))
+            ClaimNotifications(
+                now: now, limits: limits.notifications, gate: gate, pace: pace,
+                environments: apps.mapValues(\.environments)))
         guard case .success(let reply) = result else { return nil }
         circuits.claimed(probed: reply.probed, held: reply.held, at: now)
         for (code, count) in reply.dropped {

@@ -30,14 +30,18 @@ package struct ClaimNotifications: Command {
     package let limits: Limits
     package let gate: CircuitGate
     package let pace: Pacer.Grant
+    /// Where each app's pushes may go; an app that is not there: anywhere.
+    package let environments: [BundleID: Set<APNSEnvironment>]
 
     package init(
-        now: UnixTime, limits: Limits = Limits(), gate: CircuitGate = .open, pace: Pacer.Grant = Pacer.unlimited
+        now: UnixTime, limits: Limits = Limits(), gate: CircuitGate = .open, pace: Pacer.Grant = Pacer.unlimited,
+        environments: [BundleID: Set<APNSEnvironment>] = [:]
     ) {
         self.now = now
         self.limits = limits
         self.gate = gate
         self.pace = pace
+        self.environments = environments
     }
 
     /// How long what cannot be read is left alone.
@@ -102,7 +106,10 @@ package struct ClaimNotifications: Command {
                 // The row waits by itself, so that one on the other route does not wait behind it.
                 put(off: addressee, until: closure.until, closure.reason, &draft)
                 wait(closure.until)
-                continue
+                guard environments[notification.app] == [token.environment] else { continue }
+                // There is no other route: the notification waits as a whole, and nothing is written for the others.
+                restWaitsUntil = closure.until
+                break
             }
             var claimed = addressee
             claimed.tries += 1

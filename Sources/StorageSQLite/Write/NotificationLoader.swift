@@ -81,9 +81,16 @@ struct NotificationLoader {
         of notification: NotificationRecord, among rows: [AddresseeRecord], at now: UnixTime
     ) -> (rows: [AddresseeRecord], next: UnixTime?) {
         guard now < notification.expiresAt else { return (rows, nil) }
-        let due = rows.filter { row in row.dueAt.map { $0 <= now } ?? false }
+        let due = rows.compactMap { row in row.dueAt.map { (at: $0, row: row) } }.filter { $0.at <= now }
+            .sorted { ($0.at, $0.row.device) < ($1.at, $1.row.device) }.map(\.row)
         return (due, rows.compactMap(\.dueAt).filter { $0 > now }.min())
     }
+
+    /// The longest waiting first: those that were put off do not stand in the way of the others.
+    static let pageOfDue = """
+        SELECT \(AddresseeRecord.list) FROM addressee INDEXED BY addressee_due
+        WHERE notification = ? AND due_at <= ? ORDER BY due_at, dk LIMIT ?
+        """
 
     private func large(
         _ notification: NotificationRecord, limit: Int, at now: UnixTime
@@ -97,13 +104,12 @@ struct NotificationLoader {
             ) { row in rows.append(try AddresseeRecord(&row)) }
             return (rows, nil)
         }
-        try sql.query(
-            """
-            SELECT \(AddresseeRecord.list) FROM addressee WHERE notification = ? AND due_at <= ? ORDER BY dk LIMIT ?
-            """, [number, .int(now.milliseconds), .int(Int64(limit))]
-        ) { row in rows.append(try AddresseeRecord(&row)) }
+        try sql.query(Self.pageOfDue, [number, .int(now.milliseconds), .int(Int64(limit))]) { row in
+            rows.append(try AddresseeRecord(&row))
+        }
         let next = try sql.number(
-            "SELECT min(due_at) FROM addressee WHERE notification = ? AND due_at > ?", [number, .int(now.milliseconds)])
+            "SELECT min(due_at) FROM addressee INDEXED BY addressee_due WHERE notification = ? AND due_at > ?",
+            [number, .int(now.milliseconds)])
         return (rows, next.map(UnixTime.init(milliseconds:)))
     }
 
