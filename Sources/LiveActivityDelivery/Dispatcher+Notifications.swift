@@ -32,6 +32,7 @@ extension Dispatcher {
                 environments: apps.mapValues(\.environments)))
         guard case .success(let reply) = result else { return nil }
         circuits.claimed(probed: reply.probed, held: reply.held, at: now)
+        report(unreadable: reply.unreadable)
         for (code, count) in reply.dropped {
             logger.info("notifications are given up", metadata: ["reason": "\(code.rawValue)", "count": "\(count)"])
         }

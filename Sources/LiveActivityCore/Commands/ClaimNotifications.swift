@@ -24,6 +24,8 @@ package struct ClaimNotifications: Command {
         package var held: Set<PushRoute> = []
         /// What was given up before it was sent, and why.
         package var dropped: [Reason.Code: Int] = [:]
+        /// What had to be passed over, since it could not be read.
+        package var unreadable: [String] = []
     }
 
     package let now: UnixTime
@@ -77,7 +79,7 @@ package struct ClaimNotifications: Command {
         }
         return Reply(
             flight: NotificationFlight(claimedAt: now, seats: room.seats), probed: room.gate.probed,
-            held: room.gate.held, dropped: room.dropped)
+            held: room.gate.held, dropped: room.dropped, unreadable: draft.snapshot.unreadable)
     }
 
     private func claim(

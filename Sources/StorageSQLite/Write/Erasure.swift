@@ -302,7 +302,7 @@ extension Erasure {
             "SELECT activity, state FROM instance INDEXED BY instance_by_device WHERE dk = ?", [.int(device)]
         ) { row in states.append((row.int(), row.int())) }
         for (activity, raw) in states {
-            let state: InstanceRecord.State = try decodeCase(raw, "instance", "state")
+            guard let state = try state(raw) else { continue }
             var counts = LaneCounts()
             counts.count(state, 1)
             try sql.execute(
@@ -325,6 +325,18 @@ extension Erasure {
         let user = try sql.number("SELECT user FROM device WHERE dk = ?", [.int(device)])
         count("device", try sql.execute("DELETE FROM device WHERE dk = ?", [.int(device)]))
         if let user { try eraseUsers(.text(jsonList([user]))) }
+    }
+
+    /// `nil` for one that cannot be read, once it is clear that such rows are passed over: nobody knows how it was
+    /// counted, and it goes all the same.
+    private func state(_ raw: Int64) throws -> InstanceRecord.State? {
+        do {
+            return try decodeCase(raw, "instance", "state")
+        } catch let row as DamagedRow {
+            guard let notes = sql.damage else { throw row }
+            notes.note(row)
+            return nil
+        }
     }
 
     private mutating func eraseDeadOwners() throws {

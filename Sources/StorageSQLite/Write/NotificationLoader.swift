@@ -14,6 +14,7 @@ struct NotificationLoader {
             "SELECT \(NotificationRecord.list) FROM notification WHERE next_at <= ? ORDER BY next_at, no LIMIT ?",
             [.int(due.at.milliseconds), .int(Int64(due.notifications))]
         ) { row in found.append(try NotificationRecord(&row)) }
+        if let notes = sql.damage { try putOffUnreadable(due, besides: Set(found.map(\.number)), notes) }
         guard !found.isEmpty else { return }
         let small = try smallOnes(found)
         var room = due.addressees
@@ -57,6 +58,27 @@ struct NotificationLoader {
             snapshot.addressees[record.key] = record
         }
         try loadInstances(&snapshot)
+    }
+
+    /// One that cannot be read would be due for ever: it is looked at again later, for a person may mend it.
+    private func putOffUnreadable(
+        _ due: DueNotifications, besides found: Set<NotificationNumber>, _ notes: DamageNotes
+    ) throws {
+        var unreadable: [NotificationNumber] = []
+        // By numbers alone: these can always be read.
+        try sql.query(
+            "SELECT no FROM notification WHERE next_at <= ? ORDER BY next_at, no LIMIT ?",
+            [.int(due.at.milliseconds), .int(Int64(due.notifications))]
+        ) { row in
+            let number = row.int()
+            if !found.contains(number) { unreadable.append(number) }
+        }
+        for number in unreadable {
+            notes.note("notification number \(number) is put off for \(DamagedWork.pause.components.seconds) s")
+            try sql.execute(
+                "UPDATE notification SET next_at = ? WHERE no = ?",
+                [.int((due.at + DamagedWork.pause).milliseconds), .int(number)])
+        }
     }
 
     // MARK: - Pages
