@@ -101,6 +101,12 @@ struct Erasure {
         if freed > 0 { erased["token_owner", default: 0] += freed }
     }
 
+    /// Among what runs, which may be very many, those that only phones have spoken of are few.
+    static let oldAnnounced = """
+        SELECT no FROM activity INDEXED BY activity_announced WHERE phase = 'announced' AND run_started_at < ?
+        AND no < (SELECT max(no) FROM activity) ORDER BY run_started_at LIMIT ?
+        """
+
     /// Takes activities out of sight in one step; the greatest number stays, for it says which comes next.
     private mutating func detachActivities() throws {
         guard room > 0 else { return }
@@ -111,10 +117,7 @@ struct Erasure {
                 AND phase = 'ended' AND no < (SELECT max(no) FROM activity) ORDER BY ended_at LIMIT ?
                 """, [before(limits.ended), .int(Int64(Self.owners))])
             + numbers(
-                """
-                SELECT no FROM activity INDEXED BY activity_running WHERE phase <> 'ended' AND run_started_at < ?
-                AND phase = 'announced' AND no < (SELECT max(no) FROM activity) ORDER BY run_started_at LIMIT ?
-                """, [before(limits.announced), .int(Int64(Self.owners))])
+                Self.oldAnnounced, [before(limits.announced), .int(Int64(Self.owners))])
         guard !old.isEmpty else { return }
         let list = Statements.Argument.text(jsonList(old))
         try sql.execute(
