@@ -27,9 +27,12 @@ extension Dispatcher {
         var pace = grant
         pace.pushes = max(1, grant.pushes / 2)
         let result = try await store.commit(
-            ClaimNotifications(now: now, limits: limits.notifications, gate: gate, pace: pace))
+            ClaimNotifications(
+                now: now, limits: limits.notifications, gate: gate, pace: pace,
+                environments: apps.mapValues(\.environments)))
         guard case .success(let reply) = result else { return nil }
         circuits.claimed(probed: reply.probed, held: reply.held, at: now)
+        report(unreadable: reply.unreadable)
         for (code, count) in reply.dropped {
             logger.info("notifications are given up", metadata: ["reason": "\(code.rawValue)", "count": "\(count)"])
         }

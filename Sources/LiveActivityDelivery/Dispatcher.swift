@@ -146,11 +146,7 @@ package struct Dispatcher: Service {
                 logger.info("a card is ended to make room for another", metadata: ["app": "\(eviction.app.bundleID)"])
             }
         }
-        if !reply.unreadable.isEmpty {
-            logger.error(
-                "the database holds rows that cannot be read: their work is passed over, everything else goes on",
-                metadata: ["rows": "\(reply.unreadable.prefix(10).joined(separator: "; "))"])
-        }
+        report(unreadable: reply.unreadable)
         if reply.rescued > 0 {
             logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
         }
@@ -158,5 +154,12 @@ package struct Dispatcher: Service {
             Departure(flight: $0, claimedAt: before, gate: gate, halvings: grant.halvings)
         }
         return (departures, reply.hasMore)
+    }
+
+    func report(unreadable rows: [String]) {
+        guard !rows.isEmpty else { return }
+        logger.error(
+            "the database holds rows that cannot be read: their work is passed over, everything else goes on",
+            metadata: ["rows": "\(rows.prefix(10).joined(separator: "; "))"])
     }
 }

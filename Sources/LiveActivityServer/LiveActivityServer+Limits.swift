@@ -33,7 +33,7 @@ extension LiveActivityServer {
         public var requestsPerSecondPerDevice: Int? = 20
         /// The most connections at the same time; further ones wait to be accepted.
         public var connections = 10_000
-        /// How long a connection may be silent before it is closed.
+        /// How long a connection may be silent before it is closed, and lines may come without a whole one among them.
         public var idleTimeout = Duration.seconds(60)
         /// The most bytes of a request's header; of HTTP/2's at most 16 KiB.
         public var headerBytes = 32 * 1024

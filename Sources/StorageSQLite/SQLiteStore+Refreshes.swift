@@ -35,15 +35,19 @@ extension SQLiteStore {
     ) async throws(StorageError) -> [(number: UserNumber, id: UserID)] {
         let rows = try await query { sql in
             var found: [UserRow] = []
-            try sql.query(
-                """
-                SELECT \(UserRow.list) FROM user
-                WHERE app = ? AND no > ? AND EXISTS (SELECT 1 FROM device WHERE device.user = user.no)
-                ORDER BY no LIMIT ?
-                """, [.text(app.text), .int(after), .int(Int64(limit))]
-            ) { row in found.append(try UserRow(&row)) }
+            try sql.query(Self.pageOfPeople, [.text(app.text), .int(after), .int(Int64(limit))]) { row in
+                found.append(try UserRow(&row))
+            }
             return found
         }
         return rows.map { ($0.number, $0.id) }
     }
+
+    /// In the order of the numbers, from where the page before ended: by the index of names all of an app would be
+    /// sorted anew for each page.
+    static let pageOfPeople = """
+        SELECT \(UserRow.list) FROM user
+        WHERE +app = ? AND no > ? AND EXISTS (SELECT 1 FROM device WHERE device.user = user.no)
+        ORDER BY no LIMIT ?
+        """
 }

@@ -14,6 +14,7 @@ enum Schema {
                 try db.execute(sql: statement)
             }
         }
+        migrator.registerMigration("2 announced activities by their age") { db in try db.execute(sql: announced) }
         return migrator
     }
 
@@ -48,6 +49,11 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX lane_due ON lane (next_at) WHERE next_at IS NOT NULL;
         CREATE INDEX lane_in_flight ON lane (flight_node) WHERE flight_node IS NOT NULL;
+        """
+
+    /// Those that only phones have spoken of, which are erased after a while: among all that run they are few.
+    private static let announced = """
+        CREATE INDEX activity_announced ON activity (run_started_at) WHERE phase = 'announced';
         """
 
     private static let phones = """

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import LiveActivityProviders
+import NIOCore
 import Testing
 
 /// A small document over HTTP: what is read, and what is not.
@@ -38,6 +39,22 @@ struct DocumentAddressTests {
             #expect(asked().count == 1)
             let large = try await Self.read(url + "/large")
             #expect(large == .failure(.init(description: "the answer has more than 1000 bytes")))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a body that stalls ends with the deadline`() async throws {
+        let (silence, rest) = AsyncStream.makeStream(of: Void.self)
+        defer { rest.finish() }
+        let body = ResponseBody { writer in
+            try await writer.write(ByteBuffer(string: "{"))
+            for await _ in silence {}
+            try await writer.finish(nil)
+        }
+        try await withBackend({ _ in Response(status: .ok, body: body) }) { url, asked in
+            let stalled = try await Self.read(url, timeout: .milliseconds(300))
+            #expect(stalled == .failure(.init(description: "no answer within 0.3 seconds")))
+            #expect(asked().count == 1)
+            rest.finish()
         }
     }
 

@@ -386,8 +386,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         let elsewhere: Set<Problem.Code> = [
             // Keys and content types have tables of their own.
             .keyMissing, .keyInvalid, .keyExpired, .tokenInvalid, .tokenExpired, .credentialInvalid, .keysUnavailable,
-            .userDiffers, .deviceTaken, .tooManyAwaiting, .scopeMissing, .originRefused, .appNotConfigured,
-            .unsupportedMediaType,
+            .userDiffers, .deviceTaken, .tooManyAwaiting, .tooManyCards, .tooManyDevices, .scopeMissing,
+            .originRefused, .appNotConfigured, .unsupportedMediaType,
             // Headers have a table of their own, see the tests of conditions.
             .invalidHeader, .revisionDiffers, .idempotencyKeyReused,
             // They need more than a request: see the tests of phones and of the store.

@@ -152,6 +152,28 @@ private func put(_ id: String, _ step: Int, _ more: String = "") -> String {
         }
     }
 
+    @Test func `whoever sends no whole line for a minute gives its place back`() async throws {
+        try await withListeningServer { fixture, address in
+            try await SocketClient.connect(to: address) { client in
+                try await client.begin("/v1/batch", key: fixture.keys[.backend]?.text ?? "")
+                try await client.send(put("a", 1) + "\n")
+                #expect(try await client.nextLine()?["/status"] == 200)
+                fixture.clock.advance(.seconds(59))
+                try await client.send("\n" + put("a", 2) + "\n")
+                #expect(try await client.nextLine()?["/status"] == 200)
+                // A line that goes on is none, nor is an empty one.
+                fixture.clock.advance(.seconds(60))
+                try await client.send("\n{")
+                try await client.send("\n" + put("a", 3) + "\n")
+                try await client.end()
+                let last = try await client.nextLine()
+                #expect(last?["/status"] == 408 && last?["/body/code"] == "request_timeout")
+                #expect(try await client.nextLine() == nil)
+            }
+            #expect(try await fixture.call(.get, "/v1/activities/a")["/state/step"] == 2)
+        }
+    }
+
     @Test func `a client that goes away in the middle leaves the server well`() async throws {
         var limits = LiveActivityServer.Limits()
         limits.streams = 1

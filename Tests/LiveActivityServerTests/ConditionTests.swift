@@ -202,5 +202,15 @@ extension Fixture {
         }
     }
 
+    @Test func `asking for everybody takes no key, since it is many commits`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            let everybody = #"{"all":true}"#
+            let refused = try await fixture.call(.post, "/v1/refreshes", everybody, idempotencyKey: "k")
+            #expect(refused.status == 400 && refused.code == "invalid_header")
+            #expect(try await fixture.call(.post, "/v1/refreshes", everybody)["/asked"] == 1)
+        }
+    }
+
     private static let replayed = HTTPField.Name("Idempotency-Replayed")
 }

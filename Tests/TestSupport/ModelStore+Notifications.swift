@@ -11,7 +11,10 @@ extension ModelStore {
             let own = rows.addressees.values.filter { $0.notification == notification.number }
                 .sorted { $0.key < $1.key }
             let isOver = due.at >= notification.expiresAt
-            let found = own.filter { row in isOver || row.dueAt.map { $0 <= due.at } ?? false }
+            let waiting = own.compactMap { row in row.dueAt.map { (at: $0, row: row) } }.filter { $0.at <= due.at }
+            let found =
+                isOver
+                ? own : waiting.sorted { ($0.at, $0.row.device) < ($1.at, $1.row.device) }.map(\.row)
             let page = found.prefix(limit)
             room -= page.count
             part.notifications[notification.number] = notification

@@ -61,6 +61,7 @@ package struct ModelStore: Sendable {
         for key in changes.memberMarks { rows.memberMarks[key] = from.memberMarks[key] }
         for key in changes.audiences { rows.audiences[key] = from.audiences[key] }
         for key in changes.idempotency { rows.idempotency[key] = from.idempotency[key] }
+        for key in changes.removedTombstones { rows.tombstones[key] = nil }
         for key in changes.tombstones { rows.tombstones[key] = from.tombstones[key] }
         for key in changes.owners { rows.owners[key] = from.owners[key] }
         for key in changes.budgets { rows.budgets[key] = from.budgets[key] }

@@ -13,6 +13,7 @@ extension CardIntake {
         let isKnown = draft.snapshot.instances[.init(activity.number, device.key)] != nil
         guard !isKnown || instance.awaitsUntil != nil else { return }
         if belongs(to: activity, draft) {
+            if !isKnown { try checkRoom(for: activity, &draft) }
             guard instance.awaitsUntil != nil else { return }
             instance.awaitsUntil = nil
             instance.isWanted = device.signedOutAt == nil
@@ -26,6 +27,28 @@ extension CardIntake {
         }
         instance.isWanted = false
         instance.awaitsUntil = now + Self.awaiting
+    }
+
+    /// Who names activities that anybody may join makes rows of each, which every call of the phone looks at.
+    private func checkRoom(for activity: ActivityRecord, _ draft: inout Draft) throws(Refusal) {
+        guard reporter != .backend, draft.snapshot.members[activity.number]?.contains(device.user) != true else {
+            return
+        }
+        let new = draft.phones(on: device.key).count { key in
+            draft.snapshot.instances[key].map { now < $0.createdAt + Self.counted } ?? false
+        }
+        guard new < Self.maximumNew else { throw .tooManyCards(limit: Self.maximumNew) }
+    }
+
+    /// A card of another type than the activity that it names, which the phone may not know of: counted as one that
+    /// waits, so that nobody learns by counting that the activity is there. Nothing of the report is kept.
+    private func hold(_ activity: ActivityRecord, _ draft: inout Draft) throws(Refusal) {
+        let known = draft.snapshot.instances[.init(activity.number, device.key)]
+        var instance =
+            known ?? InstanceRecord(activity: activity.number, device: device.key, run: activity.run, at: now)
+        if known == nil { instance.alertedRevision = activity.revision }
+        try admit(&instance, to: activity, &draft)
+        draft.put(instance)
     }
 
     private func belongs(to activity: ActivityRecord, _ draft: Draft) -> Bool {
@@ -62,8 +85,10 @@ extension CardIntake {
     func activity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord? {
         if let known = try knownActivity(of: report, &draft) { return known }
         if let named = report.namedActivity {
-            let isThere = ActivityTag.spellings(of: named).contains { draft.activity(app.bundleID, $0) != nil }
-            return isThere ? nil : announce(named, report, &draft)
+            let foreign = ActivityTag.spellings(of: named).compactMap { draft.activity(app.bundleID, $0) }.first
+            guard let foreign else { return announce(named, report, &draft) }
+            try hold(foreign, &draft)
+            return nil
         }
         let phones = draft.phones(on: device.key)
         // Starts whose card nobody has reported yet, matched by what the card carries.

@@ -50,6 +50,9 @@ struct CardIntake {
     static let awaiting = Duration.seconds(86_400)
     /// So many such reports are kept of a device: a phone shows a handful of cards.
     static let maximumAwaiting = 20
+    /// So many new cards are taken of a device in this time on its own word, of activities that anybody may join.
+    static let maximumNew = 100
+    static let counted = Duration.seconds(86_400)
     /// How long the app's word that it is about to start a card holds.
     static let requestingLease = Duration.seconds(120)
 

@@ -24,21 +24,30 @@ package struct ClaimNotifications: Command {
         package var held: Set<PushRoute> = []
         /// What was given up before it was sent, and why.
         package var dropped: [Reason.Code: Int] = [:]
+        /// What had to be passed over, since it could not be read.
+        package var unreadable: [String] = []
     }
 
     package let now: UnixTime
     package let limits: Limits
     package let gate: CircuitGate
     package let pace: Pacer.Grant
+    /// Where each app's pushes may go; an app that is not there: anywhere.
+    package let environments: [BundleID: Set<APNSEnvironment>]
 
     package init(
-        now: UnixTime, limits: Limits = Limits(), gate: CircuitGate = .open, pace: Pacer.Grant = Pacer.unlimited
+        now: UnixTime, limits: Limits = Limits(), gate: CircuitGate = .open, pace: Pacer.Grant = Pacer.unlimited,
+        environments: [BundleID: Set<APNSEnvironment>] = [:]
     ) {
         self.now = now
         self.limits = limits
         self.gate = gate
         self.pace = pace
+        self.environments = environments
     }
+
+    /// How long what cannot be read is left alone.
+    package static let unreadablePause = Duration.seconds(60)
 
     package static var mayBeRefused: Bool { false }
     package var rank: CommandRank { .claim }
@@ -70,13 +79,15 @@ package struct ClaimNotifications: Command {
         }
         return Reply(
             flight: NotificationFlight(claimedAt: now, seats: room.seats), probed: room.gate.probed,
-            held: room.gate.held, dropped: room.dropped)
+            held: room.gate.held, dropped: room.dropped, unreadable: draft.snapshot.unreadable)
     }
 
     private func claim(
         _ notification: NotificationRecord, _ page: Snapshot.NotificationPage, _ room: inout Room, _ draft: inout Draft
     ) {
         var waitsUntil = page.nextDueAt
+        // Those of the page that were not looked at, and those beyond it, wait until then.
+        var restWaitsUntil: UnixTime?
         func wait(_ time: UnixTime) { waitsUntil = min(waitsUntil ?? time, time) }
         for device in page.devices {
             guard let addressee = draft.snapshot.addressees[.init(notification.number, device)] else { continue }
@@ -89,7 +100,7 @@ package struct ClaimNotifications: Command {
                 let token = draft.snapshot.deviceTokens[.init(device, .device, "")]
             else { continue }
             guard room.pace.room(of: notification.number) > 0 else {
-                wait(now + Pacer.pause)
+                restWaitsUntil = now + Pacer.pause
                 break
             }
             let route = PushRoute(notification.app, token.environment)
@@ -97,7 +108,10 @@ package struct ClaimNotifications: Command {
                 // The row waits by itself, so that one on the other route does not wait behind it.
                 put(off: addressee, until: closure.until, closure.reason, &draft)
                 wait(closure.until)
-                continue
+                guard environments[notification.app] == [token.environment] else { continue }
+                // There is no other route: the notification waits as a whole, and nothing is written for the others.
+                restWaitsUntil = closure.until
+                break
             }
             var claimed = addressee
             claimed.tries += 1
@@ -110,8 +124,20 @@ package struct ClaimNotifications: Command {
                 .init(notification: notification, addressee: claimed, device: record, token: token))
         }
         guard var left = draft.snapshot.notifications[notification.number] else { return }
-        left.nextAt = page.isComplete ? min(waitsUntil ?? left.expiresAt, max(now, left.expiresAt)) : now
+        left.nextAt = nextLook(at: left, restWaitsUntil ?? (page.isComplete ? nil : now), waitsUntil)
         draft.put(left)
+    }
+
+    /// - Parameters:
+    ///   - rest: When those that were due and not looked at are; `nil`: all were.
+    ///   - waiting: When the first of the others is.
+    private func nextLook(
+        at notification: NotificationRecord, _ rest: UnixTime?, _ waiting: UnixTime?
+    ) -> UnixTime {
+        if let rest { return min(rest, max(now, notification.expiresAt)) }
+        // All that could be read was given up: what is still there cannot be read.
+        guard now < notification.expiresAt else { return now + Self.unreadablePause }
+        return min(waiting ?? notification.expiresAt, notification.expiresAt)
     }
 
     private func put(off addressee: AddresseeRecord, until time: UnixTime, _ reason: Reason, _ draft: inout Draft) {

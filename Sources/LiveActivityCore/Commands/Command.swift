@@ -145,6 +145,10 @@ package enum Refusal: Error, Sendable, Equatable {
     case deviceTaken(DeviceID)
     /// The phone reported as many cards of activities that do not know its person as are kept.
     case tooManyAwaiting(limit: Int)
+    /// The phone reported as many new cards of activities that anybody may join as are taken in a day.
+    case tooManyCards(limit: Int)
+    /// The person has as many devices as one may have on their own word.
+    case tooManyDevices(limit: Int)
     case activityEnded(ActivityID)
     case notAnActivityYet(ActivityID)
     case typeDiffers(ActivityID, is: String)

@@ -17,6 +17,7 @@ extension Draft {
         package var audiences: Set<ActivityNumber> = []
         package var idempotency: Set<Snapshot.AppID<[UInt8]>> = []
         package var tombstones: Set<Snapshot.TombstoneKey> = []
+        package var removedTombstones: Set<Snapshot.TombstoneKey> = []
         package var owners: Set<TokenValue> = []
         package var budgets: Set<BudgetKey> = []
         package var notifications: Set<NotificationNumber> = []
@@ -36,7 +37,7 @@ extension Draft {
                 && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
                 && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
                 && idempotency.isEmpty && notifications.isEmpty && removedNotifications.isEmpty && addressees.isEmpty
-                && removedAddressees.isEmpty
+                && removedAddressees.isEmpty && removedTombstones.isEmpty
                 && refreshes.isEmpty && memos.isEmpty && removedMemos.isEmpty
         }
     }

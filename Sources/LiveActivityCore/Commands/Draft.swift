@@ -32,11 +32,16 @@ package struct Draft: Sendable {
 
     /// Runs a command as a step of another one. A refused step leaves nothing, and the whole may go on.
     mutating func step<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
+        step { (draft) throws(Refusal) in try command.decide(&draft) }
+    }
+
+    /// The same of a part of a command.
+    mutating func step<Reply>(_ decide: (inout Draft) throws(Refusal) -> Reply) -> Result<Reply, Refusal> {
         let outer = journal
         journal = []
         defer { journal = outer.map { $0 + (journal ?? []) } }
         do throws(Refusal) {
-            return .success(try command.decide(&self))
+            return .success(try decide(&self))
         } catch {
             let undo = journal ?? []
             journal = []
@@ -72,6 +77,11 @@ package struct Draft: Sendable {
     /// The tokens that were loaded of a device, in order.
     package mutating func tokens(of device: DeviceKey) -> [Snapshot.DeviceTokenKey] {
         indexed().tokens[device, default: []].sorted()
+    }
+
+    /// The cards that are over and were loaded of a device, in order.
+    mutating func tombstones(of device: DeviceKey) -> [TombstoneRecord] {
+        indexed().tombstones[device, default: []].sorted().compactMap { snapshot.tombstones[.init(device, $0)] }
     }
 
     /// The devices that were loaded of a person, in order.
@@ -237,11 +247,28 @@ package struct Draft: Sendable {
     package mutating func put(_ tombstone: TombstoneRecord) {
         let key = Snapshot.TombstoneKey(tombstone.device, tombstone.localID)
         let (old, was) = (snapshot.tombstones[key], changes.tombstones.contains(key))
+        let wasRemoved = changes.removedTombstones.remove(key) != nil
         snapshot.tombstones[key] = tombstone
         changes.tombstones.insert(key)
+        index?.add(key)
         onRefusal { draft in
             draft.snapshot.tombstones[key] = old
             if !was { draft.changes.tombstones.remove(key) }
+            if wasRemoved { draft.changes.removedTombstones.insert(key) }
+            if old == nil { draft.index?.remove(key) }
+        }
+    }
+
+    mutating func remove(_ key: Snapshot.TombstoneKey) {
+        guard let old = snapshot.tombstones.removeValue(forKey: key) else { return }
+        let was = changes.tombstones.remove(key) != nil
+        changes.removedTombstones.insert(key)
+        index?.remove(key)
+        onRefusal { draft in
+            draft.snapshot.tombstones[key] = old
+            if was { draft.changes.tombstones.insert(key) }
+            draft.changes.removedTombstones.remove(key)
+            draft.index?.add(key)
         }
     }
 

@@ -27,6 +27,10 @@ package struct RegisterDevice: Command {
     /// The key of a device that was not known: random 63 bits.
     package let freshKey: DeviceKey
     package var reporter = Reporter.backend
+    /// So many devices a person has on their own word, of those that were heard of in this time: each of their calls
+    /// looks at all of them.
+    static let maximumDevices = 50
+    static let counted = Duration.seconds(30 * 86_400)
     /// The hash of a credential of the phone, where a person shows one beside their own token: it proves that they hold
     /// the phone.
     package var possession: [UInt8]?
@@ -57,6 +61,7 @@ package struct RegisterDevice: Command {
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
         let old = try standing(draft)
         let user = draft.user(app.bundleID, body.user)
+        if old?.user != user { try checkRoom(for: user, &draft) }
         var device =
             old
             ?? DeviceRecord(key: freshKey, app: app.bundleID, id: id, user: user, userID: body.user, at: now)
@@ -66,6 +71,8 @@ package struct RegisterDevice: Command {
             device.user = user
             device.userID = body.user
             device.credentials = []
+            // How far the one before had counted must not keep this one's inventories from being taken.
+            device.inventorySequence = 0
         }
         device.signedOutAt = nil
         device.contactAt = now
@@ -98,6 +105,12 @@ package struct RegisterDevice: Command {
             reporter.mayTakeOver(device, for: body.user, possession: possession)
         else { throw .deviceTaken(id) }
         return device
+    }
+
+    private func checkRoom(for user: UserNumber, _ draft: inout Draft) throws(Refusal) {
+        guard reporter != .backend else { return }
+        let own = draft.devices(of: user).count { now < $0.contactAt + Self.counted }
+        guard own < Self.maximumDevices else { throw .tooManyDevices(limit: Self.maximumDevices) }
     }
 
     /// What a provider would say may be another now.

@@ -23,6 +23,7 @@ package struct ReportCard: Command {
         record.contactAt = now
         draft.put(record)
         try CardIntake(app: app, device: record, reporter: reporter, now: now).take(report, &draft)
+        draft.forgetOldTombstones(of: record.key)
         return record.key
     }
 }
@@ -64,18 +65,13 @@ package struct ReportInventory: Command {
         record.contactAt = now
         draft.put(record)
         let intake = CardIntake(app: app, device: record, reporter: reporter, now: now, isInventory: true)
-        for report in reports {
-            do throws(Refusal) {
-                try intake.take(report, &draft)
-            } catch {
-                // A card nobody can place must not keep the others from being taken.
-                continue
-            }
-        }
+        // A card nobody can place must not keep the others from being taken, and leaves nothing itself.
+        for report in reports { _ = draft.step { (draft) throws(Refusal) in try intake.take(report, &draft) } }
         let listed = Set(reports.map(\.localID))
         for key in draft.phones(on: record.key) {
             settleAbsence(key, listed, &draft)
         }
+        draft.forgetOldTombstones(of: record.key)
         return Reply(device: record.key, isSuperseded: false)
     }
 

@@ -202,11 +202,13 @@ package struct DeviceIndex: Sendable {
     package private(set) var tokens: [DeviceKey: Set<Snapshot.DeviceTokenKey>] = [:]
     package private(set) var devices: [UserNumber: Set<DeviceKey>] = [:]
     package private(set) var memberships: [UserNumber: Set<ActivityNumber>] = [:]
+    package private(set) var tombstones: [DeviceKey: Set<LocalID>] = [:]
 
     init(_ snapshot: Snapshot) {
         for key in snapshot.instances.keys { add(key) }
         for key in snapshot.deviceTokens.keys { add(key) }
         for device in snapshot.devices.values { add(device) }
+        for key in snapshot.tombstones.keys { add(key) }
         for (activity, users) in snapshot.members {
             for user in users { memberships[user, default: []].insert(activity) }
         }
@@ -216,6 +218,8 @@ package struct DeviceIndex: Sendable {
     mutating func remove(_ key: Snapshot.PhoneKey) { activities[key.device]?.remove(key.activity) }
     mutating func add(_ key: Snapshot.DeviceTokenKey) { tokens[key.device, default: []].insert(key) }
     mutating func remove(_ key: Snapshot.DeviceTokenKey) { tokens[key.device]?.remove(key) }
+    mutating func add(_ key: Snapshot.TombstoneKey) { tombstones[key.device, default: []].insert(key.localID) }
+    mutating func remove(_ key: Snapshot.TombstoneKey) { tombstones[key.device]?.remove(key.localID) }
     mutating func add(_ device: DeviceRecord) { devices[device.user, default: []].insert(device.key) }
     mutating func remove(_ device: DeviceRecord) { devices[device.user]?.remove(device.key) }
     mutating func add(_ user: UserNumber, to activity: ActivityNumber) {

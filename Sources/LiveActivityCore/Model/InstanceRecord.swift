@@ -155,6 +155,9 @@ package enum PushKind: Int, Sendable, CaseIterable {
 /// A card that is over, remembered by its local id for at least 48 hours: news about it never touches a newer one.
 package struct TombstoneRecord: Sendable, Equatable {
     package static let lifetime = Duration.seconds(48 * 3600)
+    /// So many of a device outlive its next report: each of its calls looks at all of them, and a phone does not have
+    /// as many cards in that time.
+    package static let maximum = 200
 
     package var device: DeviceKey
     package var localID: LocalID

@@ -27,12 +27,13 @@ package struct DocumentAddress: Sendable {
     private let allowPrivate: Bool
     private let maximumBytes: Int
     private let timeout: Duration
+    private let clock: any Clock<Duration>
     private let connections: ProviderConnections
 
     /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
     package init?(
         _ url: String, allowPrivate: Bool, maximumBytes: Int, timeout: Duration = .seconds(10),
-        _ connections: ProviderConnections
+        clock: any Clock<Duration> = ContinuousClock(), _ connections: ProviderConnections
     ) {
         guard HTTPProvider.isAllowed(url, allowPrivate: allowPrivate), let place = HostPlace(url) else { return nil }
         self.url = url
@@ -40,12 +41,32 @@ package struct DocumentAddress: Sendable {
         self.allowPrivate = allowPrivate
         self.maximumBytes = maximumBytes
         self.timeout = timeout
+        self.clock = clock
         self.connections = connections
     }
 
     @concurrent
     package func read() async throws(Failure) -> Document {
         if !allowPrivate, let problem = await place.problem() { throw Failure(description: problem) }
+        // The client's own deadline ends with the head of the answer: a body could go on for ever.
+        let result = await withTaskGroup(of: Result<Document, Failure>.self) { group in
+            group.addTask {
+                do throws(Failure) { return .success(try await fetch()) } catch { return .failure(error) }
+            }
+            group.addTask {
+                try? await clock.sleep(for: timeout)
+                return .failure(tooLate)
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? .failure(tooLate)
+        }
+        return try result.get()
+    }
+
+    private var tooLate: Failure { Failure(description: "no answer within \(timeout)") }
+
+    private func fetch() async throws(Failure) -> Document {
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "accept", value: "application/json")
         request.headers.add(name: "user-agent", value: "Islet")
@@ -61,7 +82,7 @@ package struct DocumentAddress: Sendable {
         } catch is NIOTooManyBytesError {
             throw Failure(description: "the answer has more than \(maximumBytes) bytes")
         } catch let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout {
-            throw Failure(description: "no answer within \(timeout)")
+            throw tooLate
         } catch {
             throw Failure(description: "the call failed: \(type(of: error))")
         }

@@ -69,20 +69,32 @@ package struct CallerUpkeep: Service {
     /// Until it is stopped; what is not written down then is written at the end.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await step()
-                try? await clock.sleep(for: Self.tick)
+            await withDiscardingTaskGroup { group in
+                // Each by itself: where one is slow, the others are not.
+                for set in keySets { group.addTask { await repeatedly { await set.refresh(time, logger) } } }
+                group.addTask { await repeatedly { await writeUsesIfDue() } }
             }
         }
         await writeUses()
+    }
+
+    private func repeatedly(_ work: @Sendable () async -> Void) async {
+        while !Task.isCancelled {
+            await work()
+            try? await clock.sleep(for: Self.tick)
+        }
     }
 
     /// Does what is due.
     package func step() async {
         await withDiscardingTaskGroup { group in
             for set in keySets { group.addTask { await set.refresh(time, logger) } }
-            if lastWrite.isDue(at: time.wall()) { await writeUses() }
+            await writeUsesIfDue()
         }
+    }
+
+    private func writeUsesIfDue() async {
+        if lastWrite.isDue(at: time.wall()) { await writeUses() }
     }
 
     /// Writes down what was used since the last time.

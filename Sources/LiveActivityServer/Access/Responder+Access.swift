@@ -33,6 +33,18 @@ extension Responder {
         let record = try await services.ask { () async throws(StorageError) in try await services.store.key(key.id) }
         // Proven first, so that the time tells nothing about which keys there are.
         guard key.isProven(by: record), let record else { throw Self.invalidKey }
+        try use(record)
+        return .key(record)
+    }
+
+    /// Whether a key that was proven before is still good.
+    func check(_ id: String) async throws(Problem) {
+        let record = try await services.ask { () async throws(StorageError) in try await services.store.key(id) }
+        guard let record else { throw Self.invalidKey }
+        try use(record)
+    }
+
+    private func use(_ record: APIKeyRecord) throws(Problem) {
         let now = services.time.wall()
         switch record.standing(at: now) {
         case .revoked: throw Self.invalidKey
@@ -42,7 +54,6 @@ extension Responder {
         case .valid: break
         }
         services.keyUses.note(record, at: now)
-        return .key(record)
     }
 
     private static let invalidKey = unauthorized(.keyInvalid, "this key is unknown, wrong or revoked")

@@ -54,6 +54,11 @@ enum RefreshCalls {
 
     /// A thousand people a commit. A call that was broken off is repeated: asking twice computes once.
     private static func askAll(_ types: [String], _ call: Call) async throws(Problem) -> Answer {
+        guard call.conditions.key == nil else {
+            throw Problem(
+                .invalidHeader, "asking for everybody takes no `Idempotency-Key`: it is many commits, and not kept",
+                fix: "leave the header out: asking twice computes once")
+        }
         var (asked, last) = (0, UserNumber(0))
         let limit = AskRefresh.maximumUsers
         while true {

@@ -51,6 +51,11 @@ package struct ConsoleSessions: Sendable {
         return session
     }
 
+    /// Whether there is still a session of this cookie. Looking is no use of it.
+    func isOpen(_ secret: CallerSecret, at now: MonotonicTime) -> Bool {
+        sessions[secret.hash].map { Self.isOpen($0, at: now) } ?? false
+    }
+
     mutating func end(_ secret: CallerSecret) {
         sessions[secret.hash] = nil
     }
@@ -74,6 +79,10 @@ final class ConsoleDesk: Sendable {
 
     func find(_ secret: CallerSecret, at now: MonotonicTime) -> ConsoleSessions.Session? {
         sessions.withLock { $0.find(secret, at: now) }
+    }
+
+    func isOpen(_ secret: CallerSecret, at now: MonotonicTime) -> Bool {
+        sessions.withLock { $0.isOpen(secret, at: now) }
     }
 
     func end(_ secret: CallerSecret) {

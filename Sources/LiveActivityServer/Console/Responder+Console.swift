@@ -117,7 +117,9 @@ extension Responder {
         case .session: return try await session(request, console)
         case .live:
             try Self.only([.get], request)
-            return try live(console, for: try await reader(request).app)
+            let key = try await reader(request)
+            guard let (secret, _) = openSession(request, ConsoleOrigin(request.head)) else { throw Self.sessionOver }
+            return try live(console, key, secret)
         case .simulator(let path): return try await simulator(path, request, console)
         case .nothing: throw Problem(.notFound, "the console has no such page")
         }
@@ -235,8 +237,9 @@ extension Responder {
 
     // MARK: - What is live
 
-    /// Server-sent events: an `overview` with one sample each time that one is taken.
-    private func live(_ console: Console, for app: BundleID) throws(Problem) -> Response {
+    /// Server-sent events: an `overview` with one sample each time that one is taken, until the session or its key is
+    /// over.
+    private func live(_ console: Console, _ key: APIKeyRecord, _ secret: CallerSecret) throws(Problem) -> Response {
         guard let place = console.places.take() else {
             throw Problem(
                 .overloaded, "\(console.places.maximum) pages are live already", fix: "close one",
@@ -249,7 +252,10 @@ extension Responder {
                 defer { withExtendedLifetime(place) {} }
                 try await writer.write(ByteBuffer(string: "retry: 3000\n\n"))
                 for await sample in samples {
-                    let overview = OverviewCalls.overview(of: app, [sample], services)
+                    guard console.desk.isOpen(secret, at: services.time.monotonic()),
+                        (try? await check(key.id)) != nil
+                    else { break }
+                    let overview = OverviewCalls.overview(of: key.app, [sample], services)
                     guard let json = try? JSONValue(encoding: overview) else { continue }
                     try await writer.write(ByteBuffer(string: "event: overview\ndata: \(json.text)\n\n"))
                 }

@@ -78,7 +78,7 @@ struct IdempotencyKey: Sendable {
     static let expectation = "1 to 255 visible ASCII characters"
 
     /// The first 16 bytes of the SHA-256.
-    let hash: [UInt8]
+    private let hash: [UInt8]
 
     init?(_ text: String) {
         guard 1...255 ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
@@ -90,6 +90,15 @@ struct IdempotencyKey: Sendable {
         // A header's key has no spaces.
         let text = "notification \(user.text.utf8.count) \(user.text) \(id)"
         hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
+    }
+
+    /// What it is kept by. Those who hold the app's keys share their names; a person's, by whichever credential, are
+    /// their own, so that nobody takes the name of a call that the backend is to make.
+    func hash(of caller: Caller) -> [UInt8] {
+        guard let user = caller.user else { return hash }
+        // A header's key has no spaces.
+        let text = "person \(user.text.utf8.count) \(user.text) "
+        return Array(SHA256.hash(data: Array(text.utf8) + hash).prefix(16))
     }
 
     /// What the call asks, whatever the order of members and the way its path is encoded.

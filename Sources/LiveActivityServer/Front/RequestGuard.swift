@@ -124,6 +124,8 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             isAnswering = false
             open -= 1
+            // Lines that nobody answers any more are a body as any other.
+            if open == 0 { isLines = false }
             connection?.answerEnded()
             let wasLast = isLast
             answers += 1

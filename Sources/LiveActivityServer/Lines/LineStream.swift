@@ -1,3 +1,4 @@
+import APNSModel
 import HTTPTypes
 import Hummingbird
 import JSONText
@@ -42,7 +43,10 @@ struct LineStream: Sendable {
     }
 
     let reader: any LineReader
+    /// Of whoever sends the lines.
+    let standing: CallerStanding
     let limits: LiveActivityServer.Limits
+    let time: TimeSource
     let requestID: String
 
     /// - Throws: What the connection threw; what was read before is committed or not.
@@ -75,12 +79,17 @@ struct LineStream: Sendable {
         }
         try await withThrowingDiscardingTaskGroup { workers in
             var room = shared.room.rings.makeAsyncIterator()
+            var standing = self.standing
             var splitter = LineSplitter(limit: reader.lineBytes)
             var input = body.makeAsyncIterator()
+            // Of what comes only whole lines count: whoever sends something else for ever would have the place for ever.
+            var lastLineAt = time.monotonic()
             while true {
                 let line: LineSplitter.Line
                 if let next = splitter.next() {
                     line = next
+                } else if time.monotonic() - lastLineAt >= limits.idleTimeout {
+                    return refuse(splitter.count + 1, Self.tooSlow(limits.idleTimeout), shared)
                 } else if let bytes = try await input.next() {
                     splitter.append(bytes)
                     continue
@@ -92,9 +101,18 @@ struct LineStream: Sendable {
                 while !shared.window.withLock(\.hasRoom) {
                     guard await room.next() != nil else { throw CancellationError() }
                 }
+                lastLineAt = time.monotonic()
                 let number = splitter.count
                 guard number <= limits.lines else {
                     return refuse(number, Self.tooMany(limits.lines), shared)
+                }
+                do throws(Problem) {
+                    try await standing.check()
+                } catch {
+                    refuse(number, error, shared)
+                    // What cannot be looked at now may be at the next line.
+                    if error.code.status == 401 { return }
+                    continue
                 }
                 if let entry = take(line, number, shared) {
                     workers.addTask { await work(entry, shared) }
@@ -158,6 +176,12 @@ struct LineStream: Sendable {
             answer = LineAnswer(line: number, status: document.status, body: body)
         }
         return ((try? JSONValue(encoding: answer))?.bytes ?? []) + [UInt8(ascii: "\n")]
+    }
+
+    private static func tooSlow(_ limit: Duration) -> Problem {
+        Problem(
+            .requestTimeout, "no whole line came within \(limit.wholeMilliseconds) ms; nothing after it was read",
+            fix: "send lines as they are there, and end the call when there are none")
     }
 
     private static func tooMany(_ limit: Int) -> Problem {

@@ -46,6 +46,8 @@ package struct Problem: Error, Sendable, Equatable {
         case audienceTooLarge = "audience_too_large"
         case idempotencyKeyReused = "idempotency_key_reused"
         case tooManyAwaiting = "too_many_awaiting"
+        case tooManyCards = "too_many_cards"
+        case tooManyDevices = "too_many_devices"
         case ignoredByIOS = "ignored_by_ios"
         case rateLimited = "rate_limited"
         case typeMisconfigured = "type_misconfigured"
@@ -72,7 +74,8 @@ package struct Problem: Error, Sendable, Equatable {
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
             case .invalidBody, .unknownType, .noProvider, .activityIDConflict, .activityNotNamed, .contractViolation,
-                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS, .tooManyAwaiting:
+                .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS, .tooManyAwaiting,
+                .tooManyCards, .tooManyDevices:
                 422
             case .rateLimited: 429
             case .typeMisconfigured, .internalError: 500
@@ -99,6 +102,8 @@ package struct Problem: Error, Sendable, Equatable {
             case .userDiffers: "The token is of another person"
             case .deviceTaken: "Another person is signed in on this device"
             case .tooManyAwaiting: "Too many cards of activities that do not know this person"
+            case .tooManyCards: "Too many new cards on this device"
+            case .tooManyDevices: "Too many devices of this person"
             case .keysUnavailable: "The keys for this token are not there yet"
             case .appNotConfigured: "The app of this key is not configured"
             case .notFound: "There is no such call"

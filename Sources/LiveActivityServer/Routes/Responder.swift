@@ -69,7 +69,7 @@ package struct Responder: HTTPResponder {
                     shownCredential: Self.credentialHeader.flatMap { request.headers[$0] })
             }
             if let reader = try lines(of: route, request, call) {
-                return .lines(try stream(reader, request, trace.requestID))
+                return .lines(try stream(reader, of: caller, request, trace.requestID))
             }
             guard let handler = route.handler else { throw Problem(.notFound, "no call has this path") }
             let limit = limit(of: route)
@@ -101,7 +101,7 @@ package struct Responder: HTTPResponder {
     }
 
     private func stream(
-        _ reader: any LineReader, _ request: Request, _ requestID: String
+        _ reader: any LineReader, of caller: Caller, _ request: Request, _ requestID: String
     ) throws(Problem)
         -> ResponseBody
     {
@@ -110,7 +110,9 @@ package struct Responder: HTTPResponder {
                 .overloaded, "\(services.streams.maximum) streams are being read already; nothing was changed",
                 fix: "repeat the call later", headers: [.retryAfter: "1"])
         }
-        let lines = LineStream(reader: reader, limits: services.limits, requestID: requestID)
+        let lines = LineStream(
+            reader: reader, standing: CallerStanding(caller, self), limits: services.limits, time: services.time,
+            requestID: requestID)
         let body = request.body
         return ResponseBody { writer in
             defer { withExtendedLifetime(place) {} }

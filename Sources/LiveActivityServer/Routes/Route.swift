@@ -11,7 +11,8 @@ package struct Route: Sendable {
         case key([APIKeyRecord.Scope], @Sendable (Call) async throws(Problem) -> Answer)
         /// The same with `device`; a person, for phones of their own; and a phone, for itself.
         case phone(@Sendable (Call) async throws(Problem) -> Answer)
-        /// As `phone`; the body is read line by line, each a write that is let in, or not, and answered by itself.
+        /// The holder of a key that covers `device`: a person or a phone has few calls to make, and each is counted. The
+        /// body is read line by line, each a write that is let in, or not, and answered by itself.
         case lines
     }
 
@@ -41,8 +42,8 @@ package struct Route: Sendable {
     /// People and phones may make the call without a key.
     package var isForPhones: Bool {
         switch access {
-        case .open, .key: false
-        case .phone, .lines: true
+        case .open, .key, .lines: false
+        case .phone: true
         }
     }
 

@@ -54,6 +54,11 @@ func jsonPairs(_ values: [(Int64, Int64)]) -> String {
     "[" + values.map { "[\($0.0),\($0.1)]" }.joined(separator: ",") + "]"
 }
 
+/// The same of a number and a text.
+func jsonPairs(_ values: [(Int64, String)]) -> String {
+    JSONValue.array(values.map { .array([.number(JSONNumber(Int($0.0))), .string($0.1)]) }).text
+}
+
 /// Texts for `(SELECT value FROM json_each(?))`.
 func jsonTexts(_ values: [String]) -> String {
     JSONValue.array(values.map(JSONValue.string)).text

@@ -17,7 +17,7 @@ final class DamageNotes {
 /// looked at again later, for a person may mend it; nothing of it is changed but when to look.
 struct DamagedWork {
     /// How long it is put off.
-    static let pause = Duration.seconds(60)
+    static let pause = ClaimNotifications.unreadablePause
 
     let due: DueLanes
     let sql: Statements
@@ -30,7 +30,6 @@ struct DamagedWork {
             snapshot.activities[number] = nil
             try putOff(number)
         }
-        snapshot.unreadable = notes.rows
     }
 
     private func isWhole(_ number: ActivityNumber, _ snapshot: Snapshot) -> Bool {

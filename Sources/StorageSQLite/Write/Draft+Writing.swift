@@ -28,6 +28,10 @@ extension Draft {
             })
         try sql.write(changes.audiences.sorted().compactMap { snapshot.audiences[$0] })
         try sql.write(changes.idempotency.compactMap { snapshot.idempotency[$0] })
+        let forgotten = changes.removedTombstones.sorted()
+        try sql.delete(
+            "DELETE FROM tombstone WHERE (dk, local_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+            jsonPairs(forgotten.map { ($0.device, $0.localID.text) }), count: forgotten.count)
         try sql.write(changes.tombstones.sorted().compactMap { snapshot.tombstones[$0] })
         try writeOwners(sql)
         try sql.write(changes.budgets.sorted().compactMap { snapshot.budgets[$0] })

@@ -101,6 +101,12 @@ struct Erasure {
         if freed > 0 { erased["token_owner", default: 0] += freed }
     }
 
+    /// Among what runs, which may be very many, those that only phones have spoken of are few.
+    static let oldAnnounced = """
+        SELECT no FROM activity INDEXED BY activity_announced WHERE phase = 'announced' AND run_started_at < ?
+        AND no < (SELECT max(no) FROM activity) ORDER BY run_started_at LIMIT ?
+        """
+
     /// Takes activities out of sight in one step; the greatest number stays, for it says which comes next.
     private mutating func detachActivities() throws {
         guard room > 0 else { return }
@@ -111,10 +117,7 @@ struct Erasure {
                 AND phase = 'ended' AND no < (SELECT max(no) FROM activity) ORDER BY ended_at LIMIT ?
                 """, [before(limits.ended), .int(Int64(Self.owners))])
             + numbers(
-                """
-                SELECT no FROM activity INDEXED BY activity_running WHERE phase <> 'ended' AND run_started_at < ?
-                AND phase = 'announced' AND no < (SELECT max(no) FROM activity) ORDER BY run_started_at LIMIT ?
-                """, [before(limits.announced), .int(Int64(Self.owners))])
+                Self.oldAnnounced, [before(limits.announced), .int(Int64(Self.owners))])
         guard !old.isEmpty else { return }
         let list = Statements.Argument.text(jsonList(old))
         try sql.execute(
@@ -302,7 +305,7 @@ extension Erasure {
             "SELECT activity, state FROM instance INDEXED BY instance_by_device WHERE dk = ?", [.int(device)]
         ) { row in states.append((row.int(), row.int())) }
         for (activity, raw) in states {
-            let state: InstanceRecord.State = try decodeCase(raw, "instance", "state")
+            guard let state = try state(raw) else { continue }
             var counts = LaneCounts()
             counts.count(state, 1)
             try sql.execute(
@@ -325,6 +328,18 @@ extension Erasure {
         let user = try sql.number("SELECT user FROM device WHERE dk = ?", [.int(device)])
         count("device", try sql.execute("DELETE FROM device WHERE dk = ?", [.int(device)]))
         if let user { try eraseUsers(.text(jsonList([user]))) }
+    }
+
+    /// `nil` for one that cannot be read, once it is clear that such rows are passed over: nobody knows how it was
+    /// counted, and it goes all the same.
+    private func state(_ raw: Int64) throws -> InstanceRecord.State? {
+        do {
+            return try decodeCase(raw, "instance", "state")
+        } catch let row as DamagedRow {
+            guard let notes = sql.damage else { throw row }
+            notes.note(row)
+            return nil
+        }
     }
 
     private mutating func eraseDeadOwners() throws {

@@ -14,6 +14,7 @@ struct NotificationLoader {
             "SELECT \(NotificationRecord.list) FROM notification WHERE next_at <= ? ORDER BY next_at, no LIMIT ?",
             [.int(due.at.milliseconds), .int(Int64(due.notifications))]
         ) { row in found.append(try NotificationRecord(&row)) }
+        if let notes = sql.damage { try putOffUnreadable(due, besides: Set(found.map(\.number)), notes) }
         guard !found.isEmpty else { return }
         let small = try smallOnes(found)
         var room = due.addressees
@@ -59,6 +60,27 @@ struct NotificationLoader {
         try loadInstances(&snapshot)
     }
 
+    /// One that cannot be read would be due for ever: it is looked at again later, for a person may mend it.
+    private func putOffUnreadable(
+        _ due: DueNotifications, besides found: Set<NotificationNumber>, _ notes: DamageNotes
+    ) throws {
+        var unreadable: [NotificationNumber] = []
+        // By numbers alone: these can always be read.
+        try sql.query(
+            "SELECT no FROM notification WHERE next_at <= ? ORDER BY next_at, no LIMIT ?",
+            [.int(due.at.milliseconds), .int(Int64(due.notifications))]
+        ) { row in
+            let number = row.int()
+            if !found.contains(number) { unreadable.append(number) }
+        }
+        for number in unreadable {
+            notes.note("notification number \(number) is put off for \(DamagedWork.pause.components.seconds) s")
+            try sql.execute(
+                "UPDATE notification SET next_at = ? WHERE no = ?",
+                [.int((due.at + DamagedWork.pause).milliseconds), .int(number)])
+        }
+    }
+
     // MARK: - Pages
 
     private func smallOnes(_ found: [NotificationRecord]) throws -> [NotificationNumber: [AddresseeRecord]] {
@@ -81,9 +103,16 @@ struct NotificationLoader {
         of notification: NotificationRecord, among rows: [AddresseeRecord], at now: UnixTime
     ) -> (rows: [AddresseeRecord], next: UnixTime?) {
         guard now < notification.expiresAt else { return (rows, nil) }
-        let due = rows.filter { row in row.dueAt.map { $0 <= now } ?? false }
+        let due = rows.compactMap { row in row.dueAt.map { (at: $0, row: row) } }.filter { $0.at <= now }
+            .sorted { ($0.at, $0.row.device) < ($1.at, $1.row.device) }.map(\.row)
         return (due, rows.compactMap(\.dueAt).filter { $0 > now }.min())
     }
+
+    /// The longest waiting first: those that were put off do not stand in the way of the others.
+    static let pageOfDue = """
+        SELECT \(AddresseeRecord.list) FROM addressee INDEXED BY addressee_due
+        WHERE notification = ? AND due_at <= ? ORDER BY due_at, dk LIMIT ?
+        """
 
     private func large(
         _ notification: NotificationRecord, limit: Int, at now: UnixTime
@@ -97,13 +126,12 @@ struct NotificationLoader {
             ) { row in rows.append(try AddresseeRecord(&row)) }
             return (rows, nil)
         }
-        try sql.query(
-            """
-            SELECT \(AddresseeRecord.list) FROM addressee WHERE notification = ? AND due_at <= ? ORDER BY dk LIMIT ?
-            """, [number, .int(now.milliseconds), .int(Int64(limit))]
-        ) { row in rows.append(try AddresseeRecord(&row)) }
+        try sql.query(Self.pageOfDue, [number, .int(now.milliseconds), .int(Int64(limit))]) { row in
+            rows.append(try AddresseeRecord(&row))
+        }
         let next = try sql.number(
-            "SELECT min(due_at) FROM addressee WHERE notification = ? AND due_at > ?", [number, .int(now.milliseconds)])
+            "SELECT min(due_at) FROM addressee INDEXED BY addressee_due WHERE notification = ? AND due_at > ?",
+            [number, .int(now.milliseconds)])
         return (rows, next.map(UnixTime.init(milliseconds:)))
     }
 

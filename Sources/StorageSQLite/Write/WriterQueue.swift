@@ -169,7 +169,7 @@ final class WriterQueue: Sendable {
         } catch  where group.count > 1 && error.isOneJobs {
             // What one of them meets must not fail those that have nothing to do with it.
             for job in group { write([job]) }
-        } catch  where error.isDamage && group.first?.rank == .claim {
+        } catch  where error.isDamage && (group.first?.rank == .claim || group.first?.rank == .prune) {
             pass(group)
         } catch {
             for job in group { job.fail(error.storageError) }
@@ -181,7 +181,8 @@ final class WriterQueue: Sendable {
         }
     }
 
-    /// A claim that met a row that cannot be read goes on without it, or one row would stop all delivery.
+    /// A claim that met a row that cannot be read goes on without it, or one row would stop all delivery; so does what
+    /// erases, or one would keep all that is over.
     private func pass(_ group: [Job]) {
         do throws(Failure) {
             try commit(group, DamageNotes())
@@ -263,6 +264,7 @@ final class WriterQueue: Sendable {
         var snapshot = try SnapshotLoader.snapshot(of: keys, sql)
         if let notes = sql.damage {
             for case .due(let due) in keys { try DamagedWork(due: due, sql: sql).putOff(&snapshot, notes) }
+            snapshot.unreadable = notes.rows
         }
         var draft = Draft(snapshot)
         var done: [Done] = []

@@ -191,11 +191,12 @@ struct PhonesOwnWordTests {
         var scene = Scene(Sample.type(), other)
         try scene.register("other", user: "eve", startToken: nil, key: 9)
         try scene.put(users: ["ann"])
-        let before = scene.store.rows
-        try scene.report("other", type: other, by: Self.eve)
-        var rows = scene.store.rows
-        rows.devices = before.devices
-        #expect(rows == before)
+        try scene.report("other", token: "t", type: other, by: Self.eve)
+        // It counts as one that waits, and nothing of it is kept.
+        let waiting = try scene.instance("other")
+        #expect(waiting.awaitsUntil == scene.now + .seconds(86_400) && !waiting.isWanted)
+        #expect(waiting.state == .absent && waiting.localID == nil && scene.store.rows.updateTokens.isEmpty)
+        #expect(try scene.activity().type == "order" && scene.deliver().isEmpty)
         // Who belongs to it is told.
         try scene.register(startToken: nil)
         #expect(throws: Refusal.typeDiffers(Sample.activityID("a"), is: "order")) {

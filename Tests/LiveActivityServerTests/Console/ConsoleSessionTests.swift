@@ -27,6 +27,14 @@ import Testing
         #expect(sessions.find(Self.secret(1), at: Self.start) == nil && sessions.count == 0)
     }
 
+    @Test func `looking whether a session is open is no use of it`() {
+        var sessions = ConsoleSessions()
+        _ = sessions.begin(Self.secret(1), token: Self.secret(2), keyID: "key", at: Self.start)
+        let almost = Self.start + (ConsoleSessions.idleLimit - .milliseconds(1))
+        #expect(sessions.isOpen(Self.secret(1), at: almost) && !sessions.isOpen(Self.secret(2), at: almost))
+        #expect(!sessions.isOpen(Self.secret(1), at: Self.start + ConsoleSessions.idleLimit))
+    }
+
     @Test func `a session that is not used ends, and so does one that is used for long`() {
         var sessions = ConsoleSessions()
         _ = sessions.begin(Self.secret(1), token: Self.secret(2), keyID: "key", at: Self.start)

@@ -79,6 +79,22 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `lines that drip in after the last answer end the connection`() async throws {
+        var limits = Self.limits
+        limits.lines = 1
+        try await withListeningServer(limits: limits) { fixture, address in
+            let key = fixture.keys[.backend]?.text ?? ""
+            try await RawConnection.open(address) { connection in
+                await connection.send(
+                    "POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(key)\r\n"
+                        + "Transfer-Encoding: chunked\r\n\r\n")
+                connection.drip("3\r\n{}\n\r\n", every: .milliseconds(20))
+                let answer = await connection.text()
+                #expect(answer.contains("\"status\":413") && answer.hasSuffix("0\r\n\r\n"))
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `answers that nobody reads end the connection`() async throws {
         try await withListeningServer(limits: Self.limits) { _, address in
             let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -118,27 +118,21 @@ import Testing
 
     // MARK: - Batches
 
-    @Test func `the lines of a batch are a person's as single calls are`() async throws {
+    @Test func `a batch is for keys: people and phones make their calls one by one, each counted`() async throws {
         try await withPeople { fixture in
-            #expect(try await fixture.put("/v1/devices/phone-a", #"{"user":"ada"}"#).status == 200)
-            let lines = [
-                #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"build":"7"}}"#,
-                #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"user":"ada"}}"#,
-                #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"wantsCredential":true}}"#,
-                #"{"method":"PUT","path":"/v1/devices/phone-a","body":{}}"#,
-                #"{"method":"DELETE","path":"/v1/devices/phone-a"}"#,
-                #"{"method":"PUT","path":"/v1/activities/order-1","body":{"type":"Order","state":{}}}"#,
-                #"{"method":"DELETE","path":"/v1/devices/phone-a/credential"}"#,
-            ]
-            let reply = try await fixture.asPerson(
-                "bob", .post, "/v1/batch", lines.joined(separator: "\n"), type: "application/x-ndjson")
-            let answers = try reply.text.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
-            let codes = answers.map { $0.object?["body"]?.object?["code"]?.string }
-            #expect(
-                codes == [
-                    nil, "user_differs", "invalid_body", "device_taken", "unknown_device", "scope_missing",
-                    "scope_missing",
-                ])
+            let credential = try await fixture.credential(of: "phone-b", "bob")
+            let line = #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"build":"7"}}"#
+            let lines = "application/x-ndjson"
+            let before = try fixture.contents()
+            let person = try await fixture.asPerson("bob", .post, "/v1/batch", line, type: lines)
+            let phone = try await fixture.call(
+                .post, "/v1/batch", line, key: credential, headers: [.contentType: lines])
+            for reply in [person, phone] { #expect(reply.status == 403 && reply.code == "scope_missing") }
+            #expect(try fixture.contents() == before)
+            // A credential is handed to nobody in a batch.
+            let wish = #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"user":"bob","wantsCredential":true}}"#
+            let replies = try await fixture.stream("/v1/batch", [wish], key: fixture.keys[.device]?.text)
+            #expect(replies.map { $0["/body/code"] } == ["invalid_body"])
         }
     }
 
@@ -195,6 +189,31 @@ import Testing
                     .put, "/v1/devices/phone-1/instances", #"{"sequence":0}"#, key: text)
                 #expect(isKnown.code == "invalid_body")
             }
+        }
+    }
+
+    @Test func `a person's idempotency key is not the backend's`() async throws {
+        try await withPeople { fixture in
+            let name = try #require(HTTPField.Name("Idempotency-Key"))
+            let replayed = try #require(HTTPField.Name("Idempotency-Replayed"))
+            func register(_ device: String, _ key: String) async throws -> Reply {
+                try await fixture.call(.put, "/v1/devices/\(device)", "{}", key: key, headers: [name: "order-1-ready"])
+            }
+            let (ada, bob) = (
+                try Minter().token("ada", at: fixture.clock.now), try Minter().token("bob", at: fixture.clock.now)
+            )
+            #expect(try await register("phone-1", ada).status == 200)
+            #expect(try await register("phone-2", bob).status == 200)
+            let state = #"{"type":"Order","state":{"step":1}}"#
+            let set = try await fixture.call(
+                .put, "/v1/activities/order-1", state, key: fixture.keys[.backend]?.text,
+                headers: [name: "order-1-ready"])
+            #expect(set.status == 200 && set["/revision"] == 1)
+            // The same call of the same person is known again, by whichever credential.
+            #expect(try await register("phone-1", ada).headers[replayed] == "true")
+            let credential = try await fixture.credential(of: "phone-1", "ada")
+            #expect(try await register("phone-1", credential).headers[replayed] == "true")
+            #expect(try await register("phone-3", ada).code == "idempotency_key_reused")
         }
     }
 

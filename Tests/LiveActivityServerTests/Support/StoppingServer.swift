@@ -34,7 +34,10 @@ func withStoppingServer(
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let address = try #require(await addresses.first { _ in true })
-            try await body(fixture, address) { await group.triggerGracefulShutdown() }
+            let listening = Fixture(
+                server: server, store: fixture.store, clock: fixture.clock, client: fixture.client, keys: fixture.keys,
+                revoked: fixture.revoked, otherApp: fixture.otherApp)
+            try await body(listening, address) { await group.triggerGracefulShutdown() }
             try await tasks.waitForAll()
         }
     }

@@ -70,6 +70,23 @@ struct CostTests {
         }
     }
 
+    @Test func `pages of people, of held phones and of what is erased begin where the one before ended`() async throws {
+        try await withStore { store in
+            let pages = [
+                (SQLiteStore.pageOfPeople, "SEARCH user USING INTEGER PRIMARY KEY"),
+                (Erasure.oldAnnounced, "INDEX activity_announced (run_started_at<?)"),
+                (NotificationLoader.pageOfDue, "INDEX addressee_due (notification=? AND due_at<?)"),
+            ]
+            for (text, way) in pages {
+                let plan = try await store.pool.read { db in
+                    let sample = text.replacing(/\?[0-9]*/, with: "1")
+                    return try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sample)").map { $0["detail"] as String }
+                }
+                #expect(plan.contains { $0.contains(way) } && !plan.contains { $0.contains("TEMP") }, "\(plan)")
+            }
+        }
+    }
+
     @Test func `the number of prepared statements does not grow with the number of activities`() async throws {
         try await withStore { store in
             let recorder = StatementRecorder()

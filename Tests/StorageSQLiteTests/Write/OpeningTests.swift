@@ -47,6 +47,27 @@ struct OpeningTests {
         }
     }
 
+    @Test func `a database of before gets what came since when it is opened`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            let first = try #require(Schema.migrator.migrations.first)
+            let before = try DatabaseQueue(path: path)
+            try Schema.migrator.migrate(before, upTo: first)
+            try before.close()
+            let store = try SQLiteStore(path: path)
+            defer { store.close() }
+            let new = try SQLiteStore(path: directory.appending(path: "new.sqlite").path)
+            defer { new.close() }
+            func schema(_ store: SQLiteStore) async throws -> [String] {
+                try await store.pool.read { db in
+                    try String.fetchAll(db, sql: "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY name")
+                }
+            }
+            #expect(try await schema(store) == schema(new))
+            #expect(try await schema(store).contains { $0.contains("activity_announced") })
+        }
+    }
+
     @Test(arguments: [SQLiteStore.Access.exclusive, .administration])
     func `nobody but its owner reads the database, its log and its index`(access: SQLiteStore.Access) async throws {
         try await withDirectory { directory in

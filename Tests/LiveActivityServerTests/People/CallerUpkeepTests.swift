@@ -1,0 +1,43 @@
+import APNSModel
+import LiveActivityStorage
+import Testing
+
+@testable import LiveActivityServer
+
+/// Sleeps for no time.
+private struct RestlessClock: Clock {
+    var now: ContinuousClock.Instant { ContinuousClock.now }
+    var minimumResolution: Duration { .nanoseconds(1) }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { await Task.yield() }
+}
+
+@Suite struct CallerUpkeepTests {
+    @Test(.timeLimit(.minutes(1))) func `a key set that does not answer holds up no other`() async throws {
+        try await withServer { fixture in
+            let (never, _) = AsyncStream.makeStream(of: Void.self)
+            let (fetches, fetched) = AsyncStream.makeStream(of: Void.self)
+            let slow = KeySet(source: "slow") { () async throws(KeySet.FetchFailure) in
+                for await _ in never {}
+                throw KeySet.FetchFailure("cancelled")
+            }
+            let down = KeySet(source: "down") { () async throws(KeySet.FetchFailure) in
+                fetched.yield()
+                throw KeySet.FetchFailure("down")
+            }
+            let upkeep = CallerUpkeep(
+                store: fixture.store, uses: KeyUses(), keySets: [slow, down], time: fixture.clock.source,
+                clock: RestlessClock(), logger: quiet)
+            await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await upkeep.run() }
+                var count = 0
+                for await _ in fetches {
+                    count += 1
+                    if count == 3 { break }
+                    fixture.clock.advance(.seconds(300))
+                }
+                #expect(count == 3)
+                group.cancelAll()
+            }
+        }
+    }
+}
