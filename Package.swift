@@ -103,7 +103,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: settings),
-        .target(name: "LiveActivityAPI", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(name: "LiveActivityAPI", dependencies: ["JSONText", crypto], swiftSettings: settings),
         .target(
             name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
         .target(
@@ -380,7 +380,8 @@ let package = Package(
             name: "IsletTests",
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore",
-                "EmbeddedIslet", "HTTP2TestServer", "LiveActivityProviders", "LiveActivityServer", "StorageSQLite",
+                "EmbeddedIslet", "HTTP2TestServer", "LiveActivityAPI", "LiveActivityProviders", "LiveActivityServer",
+                "StorageSQLite",
                 crypto, hummingbird, logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings

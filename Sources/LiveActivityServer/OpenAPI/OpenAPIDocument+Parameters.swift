@@ -20,6 +20,13 @@ extension OpenAPIDocument {
                     "If-Match", in: "header", .text(pattern: #"^("[0-9]+"|\*)$"#),
                     about: "Taken only while the activity is at this revision; several may be given."))
         }
+        if route.isStream {
+            all.append(
+                parameter(
+                    "Last-Event-ID", in: "header", .text(pattern: "^[0-9]+$"),
+                    about: "Events after this one; without it, those from now on. 0: all that are kept, if none is "
+                        + "erased."))
+        }
         if route.method != .get, !route.readsLines {
             all.append(
                 parameter(
@@ -35,8 +42,11 @@ extension OpenAPIDocument {
         "localID": "ActivityKit's `Activity.id`.",
     ]
 
+    private static let kinds = EventRecord.Kind.allCases.map(\.name).joined(separator: "|")
+
     private static func query(_ name: String, of route: Route) -> (Schema, String) {
         switch name {
+        case "kinds": (.text(pattern: "^(\(kinds))(,(\(kinds)))*$"), "Only those of these kinds, with commas between.")
         case "limit": (.integer(1...1000), "How many to answer; default: 100.")
         case "after": (.text(), "The `next` of an earlier answer.")
         case "payloads": (.flag, "Answers with each push what it carried, made anew.")

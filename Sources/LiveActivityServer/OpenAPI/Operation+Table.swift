@@ -194,6 +194,14 @@ extension Operation {
             answer: Body(
                 .lineAnswer,
                 #"{"line": 1, "status": 200, "body": {"revision": 1, "changed": true, "phase": "active"}}"#)),
+        "GET /v1/events": Operation(
+            "readEvents", .server, "What happens, as it happens",
+            answer: Body(
+                .event,
+                #"""
+                {"id": "42", "type": "started", "timestamp": "2026-11-21T14:45:01Z", "app": "com.acme.pizza",
+                 "activity": "order-12345", "run": 1, "revision": 3, "device": "phone-1", "reason": "first-state"}
+                """#), problems: [.eventsErased]),
         "GET /v1/types": Operation(
             "listTypes", .server, "The app's activity types",
             answer: Body(

@@ -37,6 +37,7 @@ extension Schema {
         case typeList = "TypeList"
         case keyList = "KeyList"
         case overview = "Overview"
+        case event = "Event"
         case desiredStates = "DesiredStates"
         case credentialsRevoked = "CredentialsRevoked"
         case diagnosis = "Diagnosis"
@@ -62,7 +63,7 @@ extension Schema {
             case .activityList, .activityView, .deviceView, .timeline, .desiredStates, .credentialsRevoked, .diagnosis,
                 .notificationAnswer, .refreshAsked, .refreshView:
                 viewSchema
-            case .typeList, .keyList, .overview: settingsSchema
+            case .typeList, .keyList, .overview, .event: settingsSchema
             }
         }
     }

@@ -32,6 +32,7 @@ package struct Problem: Error, Sendable, Equatable {
         case deadToken = "dead_token"
         case sessionReplaced = "session_replaced"
         case sessionClosed = "session_closed"
+        case eventsErased = "events_erased"
         case revisionDiffers = "revision_differs"
         case requestTimeout = "request_timeout"
         case bodyTooLarge = "body_too_large"
@@ -68,6 +69,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .activityEnded, .noStateYet, .typeDiffers, .attributesDiffer, .deadToken, .sessionReplaced,
                 .sessionClosed:
                 409
+            case .eventsErased: 410
             case .revisionDiffers: 412
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
@@ -112,6 +114,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .deadToken: "The token is dead"
             case .sessionReplaced: "A newer replacement of the audience has begun"
             case .sessionClosed: "The replacement of the audience is complete"
+            case .eventsErased: "Events that followed are erased"
             case .revisionDiffers: "The activity is at another revision"
             case .idempotencyKeyReused: "The idempotency key belongs to another call"
             case .requestTimeout: "The request did not come in time"

@@ -13,6 +13,8 @@ package struct Route: Sendable {
         case phone(@Sendable (Call) async throws(Problem) -> Answer)
         /// As `phone`; the body is read line by line, each a write that is let in, or not, and answered by itself.
         case lines
+        /// The holder of a key whose scope covers one of these; the answer has no end.
+        case events([APIKeyRecord.Scope])
     }
 
     /// What body the call takes.
@@ -33,7 +35,7 @@ package struct Route: Sendable {
     package var scopes: [APIKeyRecord.Scope] {
         switch access {
         case .open: []
-        case .key(let scopes, _): scopes
+        case .key(let scopes, _), .events(let scopes): scopes
         case .phone, .lines: [.device]
         }
     }
@@ -41,7 +43,7 @@ package struct Route: Sendable {
     /// People and phones may make the call without a key.
     package var isForPhones: Bool {
         switch access {
-        case .open, .key: false
+        case .open, .key, .events: false
         case .phone, .lines: true
         }
     }
@@ -50,7 +52,7 @@ package struct Route: Sendable {
     var handler: (@Sendable (Call) async throws(Problem) -> Answer)? {
         switch access {
         case .key(_, let handler), .phone(let handler): handler
-        case .open, .lines: nil
+        case .open, .lines, .events: nil
         }
     }
 

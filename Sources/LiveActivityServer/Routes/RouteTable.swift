@@ -46,6 +46,7 @@ extension Route {
         Route(.get, "/v1/users/{user}/refresh", .key([.read], RefreshCalls.view)),
         Route(.post, "/v1/refreshes", body: .large, .key([.backend], RefreshCalls.askMany)),
         Route(.post, "/v1/batch", body: .large, .lines),
+        Route(.get, "/v1/events", query: ["activity", "kinds"], .events([.read])),
         Route(.get, "/v1/types", .key([.read], SettingsCalls.types)),
         Route(.get, "/v1/keys", .key([.backend, .admin], SettingsCalls.keys)),
         Route(.get, "/v1/overview", .key([.read], OverviewCalls.overview)),

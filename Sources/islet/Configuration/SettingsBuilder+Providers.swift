@@ -21,29 +21,39 @@ extension SettingsBuilder {
     private func target(
         _ given: ConfigurationFile.Provider, _ place: String
     ) throws(ConfigurationError) -> HTTPProvider.Target {
-        let allowPrivate = given.allowPrivate ?? false
-        guard HTTPProvider.isAllowed(given.url, allowPrivate: allowPrivate) else {
+        try target(
+            url: given.url, (given.secretFile, given.secretEnvironment), allowPrivate: given.allowPrivate ?? false,
+            timeout: given.timeout?.duration ?? ConfigurationKey.Default.providerTimeout, place)
+    }
+
+    /// Where signed calls go.
+    func target(
+        url: String, _ secret: (file: String?, environment: String?), allowPrivate: Bool, timeout: Duration,
+        _ place: String
+    ) throws(ConfigurationError) -> HTTPProvider.Target {
+        guard HTTPProvider.isAllowed(url, allowPrivate: allowPrivate) else {
             throw problem(
                 "\(place)/url",
                 "it has to be an https URL with a host and no user"
                     + (allowPrivate ? ", or an http one" : "; plain http needs `allowPrivate: true`"))
         }
-        guard let secret = WebhookSecret(try secretText(given, place)) else {
+        guard let secret = WebhookSecret(try secretText(secret, place)) else {
             throw problem(
                 place,
                 "the secret is not `\(WebhookSecret.prefix)` and \(WebhookSecret.sizes.lowerBound) to "
                     + "\(WebhookSecret.sizes.upperBound) bytes in base64 (echo whsec_$(openssl rand -base64 32))")
         }
-        let timeout = given.timeout?.duration ?? ConfigurationKey.Default.providerTimeout
         guard (.milliseconds(100)...(.seconds(60))).contains(timeout) else {
             throw problem("\(place)/timeout", "from 1s to 60s")
         }
-        return HTTPProvider.Target(url: given.url, secret: secret, timeout: timeout, allowPrivate: allowPrivate)
+        return HTTPProvider.Target(url: url, secret: secret, timeout: timeout, allowPrivate: allowPrivate)
     }
 
     /// Nothing of it is quoted.
-    private func secretText(_ given: ConfigurationFile.Provider, _ place: String) throws(ConfigurationError) -> String {
-        switch (given.secretFile, given.secretEnvironment) {
+    private func secretText(
+        _ given: (file: String?, environment: String?), _ place: String
+    ) throws(ConfigurationError) -> String {
+        switch given {
         case (let path?, nil):
             guard !path.hasPrefix(WebhookSecret.prefix) else {
                 throw problem("\(place)/secretFile", "give the path of a file with the secret, not the secret itself")

@@ -52,6 +52,7 @@ private struct Access {
         "GET /v1/users/{user}/refresh": .read(.status(200)),
         "POST /v1/refreshes": .backend(.status(200)),
         "POST /v1/batch": .phone(.status(200)),
+        "GET /v1/events": .read(.status(200)),
         "GET /v1/types": .read(.status(200)),
         "GET /v1/keys": Access(scopes: [.backend, .admin], elsewhere: .status(200)),
         "GET /v1/overview": .read(.status(200)),
