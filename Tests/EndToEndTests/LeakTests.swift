@@ -68,7 +68,8 @@ import Testing
     // MARK: - The run
 
     private static let people = ["alice", "bob", "carol"]
-    private static let webhookSecret = "whsec_" + Data((0..<32).map { UInt8($0 &* 37) }).base64EncodedString()
+    private static let webhookSecret =
+        "whsec_" + Data((0..<32).map { UInt8(truncatingIfNeeded: $0 &* 37) }).base64EncodedString()
 
     /// Registrations, starts, updates, notifications, refusals, replaced tokens.
     private func live(_ stage: DemoStage, _ said: Said) async throws {

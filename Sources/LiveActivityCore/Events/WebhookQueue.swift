@@ -237,7 +237,8 @@ package struct WebhookQueue: Sendable {
             }
         }
         var place = writtenPlace
-        place.position = max(writtenPlace.position, firstFresh.map { $0 - 1 } ?? readThrough)
+        // A row from before a crash may be of an event that was not read again yet: what lies between is not done.
+        place.position = max(writtenPlace.position, min(readThrough, firstFresh.map { $0 - 1 } ?? readThrough))
         place.failures = failures
         place.failingSince = failingSince
         place.disabledAt = disabledAt

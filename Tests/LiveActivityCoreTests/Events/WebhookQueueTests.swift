@@ -189,6 +189,20 @@ struct WebhookQueueTests {
         #expect(second?.done == [1] && second?.rows.isEmpty == true && second?.place.position == 3)
     }
 
+    @Test func `a row that a crash left ahead of the position does not pull it past what was not read again`() {
+        let place = WebhookPlace(Self.key, position: 4)
+        var queue = WebhookQueue(WebhookState(place: place, waiting: [WebhookDelivery(number: 10, activity: 1)]))
+        #expect(queue.readThrough == 4 && queue.takeProgress() == nil)
+        queue.take([Self.event(6, of: 2)], through: 7)
+        #expect(queue.takeProgress()?.place.position == 5)
+        #expect(queue.next(at: now) == [6, 10])
+        _ = queue.finish(6, .taken, at: now, dice: 1)
+        #expect(queue.takeProgress()?.place.position == 7)
+        _ = queue.finish(10, .taken, at: now, dice: 1)
+        let last = queue.takeProgress()
+        #expect(last?.place.position == 7 && last?.done == [10])
+    }
+
     @Test func `a window is read at a time`() {
         var queue = Self.queue([1, 2, 3]) { $0.window = 3 }
         #expect(queue.room == 0)
