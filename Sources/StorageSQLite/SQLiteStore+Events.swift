@@ -76,14 +76,17 @@ extension SQLiteStore: EventStore {
         let oldest = (now - limits.events).milliseconds
         let most = span.newest - Int64(limits.eventCount)
         var end = span.erasedThrough
-        var count = 0
+        var (count, isOver) = (0, false)
         try sql.query(
             "SELECT seq, at FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
             [.int(span.erasedThrough), .int(Int64(limits.rows))]
         ) { row in
             let (number, at) = (row.int(), row.int())
             // Numbers are given by commits, times by clocks: only what follows nothing younger goes.
-            guard end == span.erasedThrough + Int64(count), at < oldest || number <= most else { return }
+            guard !isOver, at < oldest || number <= most else {
+                isOver = true
+                return
+            }
             end = number
             count += 1
         }
