@@ -67,7 +67,7 @@ apps:
     webhooks:
       - {{name: backend, url: "{receiver.url}", secretFile: webhook-secret, allowPrivate: true}}
     activities:
-      - {{type: Order, attributesType: OrderAttributes}}
+      - {{type: Order, attributesType: OrderAttributes, policy: {{start: appOnly}}}}
 """)
         made = subprocess.run([binary, "keys", "create", "--app", APP, "--scope", "backend"], cwd=self.folder,
                               check=True, stdout=subprocess.PIPE, stderr=self.log, text=True)
