@@ -228,7 +228,7 @@ class WebhookTest(unittest.TestCase):
         first = {event["id"]: message for status, message, event in receiver.calls if status == 500}
         for message, event in receiver.taken():
             self.assertEqual(message, first.get(event["id"], message))
-        browser.see("on", ".badge")
+        browser.wait("that it is on", lambda: browser.text("main .badge") == "on")
         server.until("nothing waits", lambda: server.webhook()["waiting"] == 0)
         self.assertEqual(server.webhook()["state"], "on")
         self.assertEqual(browser.complaints(), [])

@@ -81,8 +81,6 @@ apps:
                 self.address = found.group(1)
                 break
         if not self.address:
-            with open(self._path("server.log")) as log:
-                print(log.read())
             self.close()
             raise SystemExit("the server did not start")
 

@@ -37,9 +37,9 @@ function endpoint(row, said, look) {
       h("dt", {}, "Waiting"), h("dd", {}, number.format(row.waiting)),
       h("dt", {}, "Given up"), h("dd", {}, row.dead
         ? h("a", { href: `#/webhooks/${encodeURIComponent(row.name)}` }, number.format(row.dead)) : "0")),
-    row.state === "off" && may("backend") && action("Turn on", `Turn ${row.name} on`, said,
+    row.state === "off" && may("backend") && h("p", {}, action("Turn on", `Turn ${row.name} on`, said,
       async () => (await call("POST", of(row.name, "/enable"))).changed
-        ? `${row.name} is told again within 10 seconds.` : `${row.name} was on already.`, look));
+        ? `${row.name} is told again within 10 seconds.` : `${row.name} was on already.`, look)));
 }
 
 async function list(place, signal) {
