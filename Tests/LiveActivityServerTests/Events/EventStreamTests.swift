@@ -193,14 +193,18 @@ import Testing
 
     @Test(.timeLimit(.minutes(2))) func `who does not read is cut, and finds the rest when it comes back`() async throws
     {
-        // More than the system keeps for a connection that nobody reads.
-        let total = 150_000
+        // With events of 400 bytes and more, more than the system keeps for a connection that nobody reads.
+        let (total, long) = (40_000, String(repeating: "o", count: 256))
         try await withListeningServer(limits: Self.limits) { fixture, address in
+            let reply = try await fixture.put("/v1/activities/\(long)", #"{"type":"Order","state":{"step":1}}"#)
+            #expect(reply.status == 200)
+            let number = try await fixture.store.activity(pizza.bundleID, ActivityID(stored: long))?.record.number
             try await RawConnection.open(address) { connection in
                 await connection.send(Self.request(fixture))
                 _ = await connection.heard(until: "id: 0\n\n")
+                var event = EventRecord(.started, app: pizza.bundleID, at: fixture.clock.now)
+                event.activity = number
                 for _ in 0..<(total / 1000) {
-                    let event = EventRecord(.started, app: pizza.bundleID, at: fixture.clock.now)
                     _ = try await fixture.store.commit(Tell(events: Array(repeating: event, count: 1000))).get()
                 }
                 let numbers = Self.numbers(await connection.heard())
