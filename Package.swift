@@ -57,7 +57,7 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
 
 let consoleAssets: [Resource] = [
     "index.html", "style.css", "icon.svg", "app.js", "server.js", "dom.js", "plot.js", "phone.js", "form.js", "now.js",
-    "activities.js", "phones.js", "compose.js", "diagnose.js", "settings.js",
+    "activities.js", "phones.js", "compose.js", "diagnose.js", "webhooks.js", "settings.js",
 ].map { .embedInCode("Console/Assets/\($0)") }
 
 let package = Package(
@@ -108,7 +108,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: historied),
-        .target(name: "LiveActivityAPI", dependencies: ["JSONText"], swiftSettings: historied),
+        .target(name: "LiveActivityAPI", dependencies: ["JSONText", crypto], swiftSettings: historied),
         .target(
             name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: historied),
         .target(
@@ -380,7 +380,8 @@ let package = Package(
             name: "IsletTests",
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore",
-                "EmbeddedIslet", "HTTP2TestServer", "LiveActivityProviders", "LiveActivityServer", "StorageSQLite",
+                "EmbeddedIslet", "HTTP2TestServer", "LiveActivityAPI", "LiveActivityProviders", "LiveActivityServer",
+                "StorageSQLite",
                 crypto, hummingbird, logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings

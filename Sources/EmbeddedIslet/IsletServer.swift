@@ -41,6 +41,8 @@ public final class IsletServer: Service {
         public var apps: [BundleID: [Kind]]
         /// How the people of each app prove who they are; an app without an entry has phones called for by its backend.
         public var people: [BundleID: People] = [:]
+        /// The endpoints that each app's events are told to, by bundle id.
+        public var webhooks: [BundleID: [Webhook]] = [:]
         /// The keys and endpoints of each app and environment.
         public var routes: [APNSClient.Route]
         /// How many people of a type are computed in a second, of those whom nobody waits for: local midnights, and
@@ -167,6 +169,7 @@ public final class IsletServer: Service {
             }
         }
         parts.people = try configuration.appPeople()
+        parts.webhooks = try configuration.appWebhooks()
         parts.metrics = configuration.metrics
         parts.tokenKeys = configuration.tokenKeyFile.map { .file($0, isMade: false) }
         parts.refreshes.perSecond = configuration.refreshesPerSecond

@@ -6,6 +6,8 @@ import Synchronization
 /// The circuits of every route with their lock, and the one line that each opening and closing is worth.
 final class Circuits: Sendable {
     private let board = Mutex(CircuitBoard())
+    /// Halts that are not written down yet.
+    private let halts = Mutex<[PushRoute: Reason.Code]>([:])
     private let logger: Logger
 
     init(logger: Logger) {
@@ -26,7 +28,13 @@ final class Circuits: Sendable {
     }
 
     func record(_ route: PushRoute, _ tally: RouteTally, under gate: CircuitGate, at now: UnixTime, dice: Double) {
-        let change = board.withLock { $0.record(route, tally, under: gate, at: now, dice: dice) }
+        let (change, halt) = board.withLock { board in
+            let before = board.status(at: now)[route]?.isHalt ?? false
+            let change = board.record(route, tally, under: gate, at: now, dice: dice)
+            let after = board.status(at: now)[route]
+            return (change, before ? nil : after.flatMap { $0.isHalt ? $0.reason.code : nil })
+        }
+        if let halt { halts.withLock { $0[route] = halt } }
         guard let change else { return }
         let metadata: Logger.Metadata = ["app": "\(route.app)", "environment": "\(route.environment.rawValue)"]
         switch change {
@@ -40,5 +48,18 @@ final class Circuits: Sendable {
             logger.notice(
                 "delivery goes on", metadata: metadata.merging(["seconds": "\(duration.components.seconds)"]) { $1 })
         }
+    }
+
+    /// The routes that have been halted since this was last asked, and why.
+    func takeHalts() -> [PushRoute: Reason.Code] {
+        halts.withLock { halts in
+            defer { halts = [:] }
+            return halts
+        }
+    }
+
+    /// They could not be written down.
+    func putBack(_ untold: [PushRoute: Reason.Code]) {
+        halts.withLock { $0.merge(untold) { newer, _ in newer } }
     }
 }

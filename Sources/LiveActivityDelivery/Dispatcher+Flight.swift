@@ -157,6 +157,7 @@ extension Dispatcher {
 
     /// `false` when it could not be written.
     private func settle(_ flight: Flight, _ entries: [SettleFlight.Entry], _ app: AppSettings) async -> Bool {
+        await tellHalts()
         for entry in entries {
             guard case .answered(let outcome) = entry.outcome else { continue }
             let (phone, isStart) = (entry.seat.phone, entry.seat.plan.kind == .start)
@@ -180,6 +181,20 @@ extension Dispatcher {
         // The lease runs out and a rescuer takes it that they may have arrived.
         logger.error("outcomes are given up", metadata: ["activity": "\(flight.desired.activity.id)"])
         return false
+    }
+
+    /// A route that was halted is an event of its own: its circuit is in memory alone.
+    func tellHalts() async {
+        var untold = circuits.takeHalts()
+        for (route, code) in untold {
+            do throws(StorageError) {
+                _ = try await store.commit(TellKeyHalted(route: route, reason: code, now: time.wall()))
+                untold[route] = nil
+            } catch {
+                logger.error("a halt could not be written", metadata: ["error": "\(error)"])
+            }
+        }
+        circuits.putBack(untold)
     }
 
     private func report(_ reply: SettleFlight.Reply, _ flight: Flight) {

@@ -120,6 +120,7 @@ extension Dispatcher {
 
     private func settle(_ entries: [SettleNotifications.Entry]) async {
         guard !entries.isEmpty else { return }
+        await tellHalts()
         metrics.settled(entries)
         for entry in entries {
             noteDeath(of: entry.seat.token.value, "device", on: entry.seat.device.id, entry.outcome)

@@ -25,6 +25,16 @@ extension LiveActivityServer {
         public var unreadBytes = 16 * 1024 * 1024
         /// The most batches and streamed audiences at the same time; a further one is answered with 503.
         public var streams = 8
+        /// The most streams of events (`GET /v1/events`) at the same time; a further one is answered with 503.
+        public var eventStreams = 256
+        /// The same of one app.
+        public var eventStreamsOfApp = 64
+        /// The most events that wait for one of their readers; one that reads more slowly is cut, and comes back.
+        public var unreadEvents = 1000
+        /// How often a stream of events shows that it is alive when there are none.
+        public var eventBeat = Duration.seconds(15)
+        /// Events of one read from the database.
+        var eventPage: Int { min(500, unreadEvents) }
         /// The most requests that are worked on at the same time; a further one is answered with 503.
         public var openRequests = 2_000
         /// The most calls of one API key in a second, and twice as many at once; `nil`: any number.

@@ -44,6 +44,8 @@ public struct LiveActivityServer: Service {
         package var delivery = DeliverySources()
         /// How people of each app prove who they are; without an entry only keys and phones call.
         package var people: [BundleID: PeopleSettings] = [:]
+        /// The endpoints that events are told to, by somebody else than the server.
+        package var webhooks: [ToldWebhook] = []
         /// `/` is the console.
         package var console = true
         /// In development: the simulator whose phones the console shows.
@@ -64,6 +66,8 @@ public struct LiveActivityServer: Service {
     package let upkeep: CallerUpkeep
     /// What takes the samples of `GET /v1/overview`; has to run beside it too.
     package let sampler: FigureSampler
+    /// What hands events to their readers; has to run beside it, and to stop before it.
+    package let relay: EventRelayService
     private let front: Front
 
     /// - Parameters:
@@ -81,14 +85,24 @@ public struct LiveActivityServer: Service {
         sampler = FigureSampler(
             figures: figures, registry: configuration.metrics?.registry, store: store, delivery: configuration.delivery,
             time: time, clock: ContinuousClock())
+        var readerLimits = EventRelay.Limits()
+        readerLimits.readers = limits.eventStreams
+        readerLimits.readersOfApp = limits.eventStreamsOfApp
+        readerLimits.buffered = limits.unreadEvents
+        let readers = EventReaders(readerLimits)
+        relay = EventRelayService(
+            readers: readers, store: store, interval: limits.eventBeat, clock: ContinuousClock(), logger: logger)
         let services = Services(
             store: store,
             apps: Dictionary(configuration.apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first }),
             limits: limits, time: time, dice: dice, logger: logger, metrics: configuration.metrics,
             delivery: configuration.delivery,
             httpMetrics: HTTPMetrics(configuration.metrics?.registry ?? MetricsSystem.factory),
-            streams: StreamPlaces(maximum: limits.streams), admission: Admission(limits), people: people,
-            keyUses: keyUses, credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
+            streams: StreamPlaces(maximum: limits.streams),
+            webhooks: Dictionary(
+                configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
+            events: readers, admission: Admission(limits), people: people, keyUses: keyUses,
+            credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
             console: configuration.console
                 ? Console(simulator: configuration.simulator, version: configuration.version) : nil)

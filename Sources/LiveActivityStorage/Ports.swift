@@ -149,6 +149,9 @@ package struct PruneLimits: Sendable, Equatable {
     package var deadTokens = Duration.seconds(90 * 86_400)
     /// Activities that only a phone has spoken of.
     package var announced = Duration.seconds(48 * 3600)
+    /// Events: by age or by number, whichever comes first.
+    package var events = Duration.seconds(7 * 86_400)
+    package var eventCount = 1_000_000
     /// Rows of each kind that one call erases at most.
     package var rows = 1000
 

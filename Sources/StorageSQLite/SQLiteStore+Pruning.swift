@@ -55,7 +55,8 @@ extension SQLiteStore {
                 DELETE FROM idempotency WHERE (app, key_hash) IN
                     (SELECT app, key_hash FROM idempotency WHERE at < ? ORDER BY at LIMIT ?)
                 """, [.int((now - limits.idempotencyKeys).milliseconds), .int(Int64(limits.rows))])
-            return max(history, tombstones, keys) >= limits.rows
+            let events = try Self.pruneEvents(sql, limits, now)
+            return max(history, tombstones, keys, events) >= limits.rows
         }
     }
 

@@ -12,6 +12,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     package let refreshWakeUps: AsyncStream<Void>
     let pool: DatabasePool
     let queue: WriterQueue
+    let eventSubscribers = EventSubscribers()
     let counters: StoreCounters
     /// `nil`: whoever opened it has nothing to do with tokens.
     let sealer: TokenSealer?
@@ -68,9 +69,10 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         let (refreshes, refreshDue) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         refreshWakeUps = refreshes
         refreshContinuation = refreshDue
+        let subscribers = eventSubscribers
         queue = WriterQueue(
             pool, counters, sealer, faultPoints: faultPoints, onWorkDue: { continuation.yield() },
-            onRefreshDue: { refreshDue.yield() })
+            onRefreshDue: { refreshDue.yield() }, onEvents: { subscribers.wake() })
     }
 
     private static let writerCacheKiB = 16 * 1024
@@ -130,6 +132,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         queue.close()
         wakeContinuation.finish()
         refreshContinuation.finish()
+        eventSubscribers.finish()
         try? pool.close()
         lock?.unlock()
     }

@@ -15,6 +15,7 @@ enum Schema {
             }
         }
         migrator.registerMigration("2 announced activities by their age") { db in try db.execute(sql: announced) }
+        migrator.registerMigration("3 events, webhooks") { db in try db.execute(sql: events) }
         return migrator
     }
 
@@ -174,5 +175,26 @@ enum Schema {
             id TEXT PRIMARY KEY, app TEXT NOT NULL, scope TEXT NOT NULL, name TEXT, secret_hash BLOB NOT NULL,
             created_at INTEGER NOT NULL, expires_at INTEGER, used_at INTEGER, revoked_at INTEGER
         ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Events are numbered by the order of their commits; `event_seq` is the last number that was given, and
+    /// `event_floor` the last that was erased.
+    private static let events = """
+        CREATE TABLE event (
+            seq INTEGER PRIMARY KEY, app TEXT NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, activity INTEGER,
+            run INTEGER, dk INTEGER, rev INTEGER, reason TEXT, subject TEXT
+        ) STRICT;
+        INSERT INTO meta VALUES ('event_seq', 0), ('event_floor', 0);
+        CREATE TABLE webhook (
+            app TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, failures INTEGER NOT NULL,
+            failing_since INTEGER, disabled_at INTEGER, failure TEXT, version INTEGER NOT NULL,
+            PRIMARY KEY (app, name)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE webhook_delivery (
+            app TEXT NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NULL, activity INTEGER, tries INTEGER NOT NULL,
+            first_at INTEGER, due_at INTEGER, dead_at INTEGER, failure TEXT,
+            PRIMARY KEY (app, name, seq)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX webhook_delivery_by_event ON webhook_delivery (seq);
         """
 }

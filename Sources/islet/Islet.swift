@@ -14,7 +14,8 @@ struct Islet: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Serve.self, Demo.self, Simulate.self, Keys.self, Devices.self, Send.self, Token.self, Config.self,
+            Serve.self, Demo.self, Simulate.self, Keys.self, Devices.self, Webhooks.self, Send.self, Token.self,
+            Config.self,
             ContractCommand.self,
             Policy.self,
             Doctor.self,

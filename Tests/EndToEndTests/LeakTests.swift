@@ -22,7 +22,10 @@ import Testing
         try await withStage { stage in
             let config = stage.directory.appendingPathComponent("islet.yaml")
             let text = try String(contentsOf: config, encoding: .utf8).withPeople(provider.configuration)
+                // Nobody is there: what is said of a webhook that fails is looked at as well.
+                .withWebhook("http://127.0.0.1:1/islet")
             try Data(text.utf8).write(to: config)
+            try Data(Self.webhookSecret.utf8).write(to: stage.directory.appendingPathComponent("webhook-secret"))
             // All that can be logged is.
             try await stage.crashServer(environment: ["ISLET_LOG_LEVEL": "trace"])
             let said = Said(stage)
@@ -41,7 +44,10 @@ import Testing
                 // The log of the database is gone when the server stopped in order.
                 if let content = try? Data(contentsOf: url) { places[file] = content }
             }
-            for place in ["islet.db", "copy.db", "server.log", "doctor", "keys list", "GET /metrics"] {
+            for place in [
+                "islet.db", "copy.db", "server.log", "doctor", "keys list", "GET /metrics", "GET /v1/events",
+                "GET /v1/webhooks", "webhooks list",
+            ] {
                 #expect(places[place]?.isEmpty == false, "\(place) was not looked at")
             }
             #expect(
@@ -62,6 +68,8 @@ import Testing
     // MARK: - The run
 
     private static let people = ["alice", "bob", "carol"]
+    private static let webhookSecret =
+        "whsec_" + Data((0..<32).map { UInt8(truncatingIfNeeded: $0 &* 37) }).base64EncodedString()
 
     /// Registrations, starts, updates, notifications, refusals, replaced tokens.
     private func live(_ stage: DemoStage, _ said: Said) async throws {
@@ -174,10 +182,14 @@ import Testing
         for path in [
             "/v1/activities/order-1?limit=1000", "/v1/activities/order-1/timeline?limit=1000", "/v1/activities",
             "/v1/devices/alice/diagnosis", "/v1/devices/bob/diagnosis?activity=order-1", "/v1/devices/carol/diagnosis",
-            "/v1/devices/alice/activities", "/metrics", "/healthz", "/readyz", "/openapi.json", "/",
+            "/v1/devices/alice/activities", "/v1/webhooks", "/v1/webhooks/backend/dead", "/metrics", "/healthz",
+            "/readyz", "/openapi.json", "/",
         ] {
             try await said.call(.GET, path)
         }
+        // All that happened, as it is told.
+        let events = try await stage.readEvents(after: 0) { $0.contains("event: token-dead") }
+        said.note("GET /v1/events", Data(events.utf8))
     }
 
     /// What commands print.
@@ -189,6 +201,8 @@ import Testing
                 ["doctor", "--device", "bob", "--server", stage.isletAddress]
             ), ("keys list", ["keys", "list"]), ("key status", ["keys", "rotate-storage", "--status"]),
             ("rotation", ["keys", "rotate-storage"]), ("check", ["config", "check"]),
+            ("webhooks list", ["webhooks", "list"]), ("webhooks json", ["webhooks", "list", "--json"]),
+            ("webhooks dead", ["webhooks", "dead", "backend", "--json"]),
             ("backup", ["backup", stage.directory.appendingPathComponent("copy.db").path]),
         ]
         for (name, arguments) in commands {
@@ -250,6 +264,7 @@ import Testing
     private func secrets(_ stage: DemoStage, _ said: Said) async throws -> [Secret] {
         var secrets = said.tokens.sorted().map(Secret.init(token:))
         secrets.append(Secret("the API key", String(stage.key.suffix(43))))
+        secrets.append(Secret("the webhook's secret", String(Self.webhookSecret.dropFirst(6))))
         let (token, credentials) = said.callers
         for part in token.split(separator: ".").dropFirst() { secrets.append(Secret("a person's token", String(part))) }
         #expect(credentials.count == 2)

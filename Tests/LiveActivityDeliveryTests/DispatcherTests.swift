@@ -192,6 +192,11 @@ struct DispatcherTests {
             #expect(errors.map(\.text).contains { $0.contains("halted") && $0.contains("InvalidProviderToken") })
             let token = Sample.token("update-a-1", as: UpdateTokenKind.self).hex
             #expect(!stage.logs.lines.isEmpty && stage.logs.lines.allSatisfy { !$0.text.contains(token) })
+            // And told once, until it is mended.
+            let told = try await stage.store.inner.events(of: nil, EventFilter(), after: 0, limit: 10).events
+            #expect(told.map(\.record.kind).filter { $0 == .keyHalted }.count == 1)
+            let event = try #require(told.first { $0.record.kind == .keyHalted })
+            #expect(event.record.reason == .halted && event.record.subject == .production)
         }
     }
 }

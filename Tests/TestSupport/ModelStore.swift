@@ -9,6 +9,8 @@ package struct ModelStore: Sendable {
     /// All rows there are.
     package private(set) var rows = Snapshot()
     package private(set) var history: [HistoryRecord] = []
+    /// What was told, in the order of its numbers.
+    package private(set) var events: [EventRecord] = []
     /// What the last accepted command changed.
     package private(set) var lastChanges = Draft.Changes()
 
@@ -27,6 +29,9 @@ package struct ModelStore: Sendable {
         change(&draft)
         apply(draft)
     }
+
+    /// For tests of what comes after.
+    package mutating func forgetEvents() { events = [] }
 
     /// The earliest instant that a lane waits for.
     package var nextWakeAt: UnixTime? {
@@ -75,6 +80,7 @@ package struct ModelStore: Sendable {
         rows.nextActivityNumber = max(rows.nextActivityNumber, from.nextActivityNumber)
         rows.nextUserNumber = max(rows.nextUserNumber, from.nextUserNumber)
         history += changes.history
+        events += changes.events
         lastChanges = changes
     }
 }

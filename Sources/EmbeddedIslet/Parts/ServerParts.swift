@@ -25,6 +25,29 @@ package struct ServerParts: Sendable {
         }
     }
 
+    /// An endpoint that an app's events are told to.
+    package struct Webhook: Sendable {
+        package var key: WebhookKey
+        /// `nil`: all.
+        package var kinds: Set<EventRecord.Kind>?
+        package var target: HTTPProvider.Target
+
+        package init(key: WebhookKey, kinds: Set<EventRecord.Kind>?, target: HTTPProvider.Target) {
+            self.key = key
+            self.kinds = kinds
+            self.target = target
+        }
+
+        /// 1 to 64 letters, digits, `-`, `_` and `.`: it is printed, and typed on command lines.
+        package static func isName(_ text: String) -> Bool {
+            (1...64).contains(text.utf8.count)
+                && text.utf8.allSatisfy { byte in
+                    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-_.".utf8.contains(byte)
+                        || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20)
+                }
+        }
+    }
+
     /// How the people of an app prove who they are.
     package struct AppPeople: Sendable {
         package enum Keys: Sendable {
@@ -79,6 +102,8 @@ package struct ServerParts: Sendable {
     /// Where the keys are that seal push tokens; `nil`: beside the database.
     package var tokenKeys: TokenKeySource?
     package var backends: [Backend] = []
+    package var webhooks: [Webhook] = []
+    package var webhookLimits = WebhookService.Limits()
     package var providers: [RefreshService.Provider] = []
     package var refreshes = RefreshService.Limits()
     package var delivery = Dispatcher.Limits()
@@ -127,6 +152,7 @@ package struct ServerParts: Sendable {
         let connections = ProviderConnections()
         serving.people = people.mapValues { $0.settings(connections) }
         serving.socket = socket
+        serving.webhooks = webhooks.map { ToldWebhook(key: $0.key, origin: $0.target.origin, kinds: $0.kinds) }
         serving.console = console
         serving.simulator = simulator
         serving.version = version
@@ -156,13 +182,29 @@ package struct ServerParts: Sendable {
                     store: store, providers: all, zones: zones, time: time, node: node, dice: dice,
                     limits: refreshes, metrics: RefreshMetrics(factory: registry), logger: logger))
         }
+        if !webhooks.isEmpty {
+            services.append(
+                WebhookService(
+                    store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
+                    metrics: WebhookMetrics(factory: registry), logger: logger))
+        }
         if let certificateWatch { services.append(certificateWatch) }
-        return services + [server.upkeep, server, server.sampler]
+        // Streams of events are ended first: the server waits for them.
+        return services + [server.upkeep, server, server.sampler, server.relay]
     }
 
     /// Sees that the certificates are the newest.
     package var certificateWatch: CertificateWatch? {
         certificates.map { CertificateWatch($0, time: time, logger: logger) }
+    }
+
+    private func told(_ connections: ProviderConnections) -> [WebhookService.Endpoint] {
+        webhooks.compactMap { webhook in
+            guard let target = WebhookTarget(webhook.target, connections) else { return nil }
+            return WebhookService.Endpoint(
+                key: webhook.key, kinds: webhook.kinds, deadline: webhook.target.timeout + .seconds(1),
+                send: target.send)
+        }
     }
 
     private func asked(_ connections: ProviderConnections) -> [RefreshService.Provider] {

@@ -106,6 +106,7 @@ package struct Audience: Sendable {
                 instance.awaitsUntil = nil
                 instance.alertedRevision = alertedOnJoining
                 instance.mayStart = mayStart
+                CardEvents(activity: activity, now: now).reported(nil, instance, .reported, &draft)
             }
             instance.isWanted = true
             instance.lookAt = lookAt

@@ -77,9 +77,13 @@ extension CardIntake {
         guard var instance = draft.snapshot.instances[key], instance.isGoneByTokenAlone,
             instance.localID == report.localID
         else { return }
+        let old = instance
         if report.state == .dismissed { instance.state = .dismissed }
         instance.localID = nil
         draft.put(instance)
+        if let activity = draft.snapshot.activities[key.activity] {
+            CardEvents(activity: activity, now: now).reported(old, instance, .reported, &draft)
+        }
         Lanes.review(key, app.types[report.type.name], now: now, &draft)
     }
 }

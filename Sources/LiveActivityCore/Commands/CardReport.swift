@@ -117,6 +117,7 @@ struct CardIntake {
                             detail: report.state.rawValue)
                     ]))
         }
+        CardEvents(activity: activity, now: now).reported(old, instance, .reported, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 

@@ -25,6 +25,12 @@ extension ClaimWork {
         }
         do throws(PayloadError) {
             guard let payload = try Fallback.payload(desired, content) else { return }
+            for (phone, reason) in phones {
+                draft.tell(
+                    EventRecord(
+                        .fellBack, activity, run: activity.run, on: phone.device.key, revision: activity.revision,
+                        reason.code, at: now))
+            }
             draft.notify(
                 phones.map(\.phone.device),
                 NotificationRecord(

@@ -25,6 +25,8 @@ extension Draft {
         package var addressees: Set<AddresseeKey> = []
         package var removedAddressees: Set<AddresseeKey> = []
         package var history: [HistoryRecord] = []
+        /// In the order in which they happened.
+        package var events: [EventRecord] = []
         package var refreshes: Set<RefreshKey> = []
         package var memos: Set<MemoKey> = []
         package var removedMemos: Set<MemoKey> = []
@@ -37,7 +39,7 @@ extension Draft {
                 && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
                 && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
                 && idempotency.isEmpty && notifications.isEmpty && removedNotifications.isEmpty && addressees.isEmpty
-                && removedAddressees.isEmpty && removedTombstones.isEmpty
+                && removedAddressees.isEmpty && removedTombstones.isEmpty && events.isEmpty
                 && refreshes.isEmpty && memos.isEmpty && removedMemos.isEmpty
         }
     }

@@ -44,7 +44,7 @@ struct PhoneSettlement {
 
     /// - Parameter isBehind: The lane goes around once more anyway.
     mutating func apply(to old: InstanceRecord, isBehind: Bool, _ draft: inout Draft) {
-        write(old, &draft)
+        let consequence = write(old, &draft)
         guard var instance = draft.snapshot.instances[.init(old.activity, old.device)] else { return }
         if case .fault = result {
             // A fault of the lane's leaves the phone as it was found: the lane comes back to it. Where it was picked by
@@ -61,29 +61,33 @@ struct PhoneSettlement {
             isBehind
             ? instance.dueAt : Lanes.lookAt(instance, activity, type, renews: renews, now: now, draft)
         draft.put(instance)
+        guard !entry.isSimple, let consequence else { return }
+        CardEvents(activity: activity, now: now).settled(old, instance, plan, consequence, &draft)
     }
 
-    private mutating func write(_ old: InstanceRecord, _ draft: inout Draft) {
+    /// - Returns: What the answer means; `nil` while it is awaited.
+    private mutating func write(_ old: InstanceRecord, _ draft: inout Draft) -> Consequence? {
         if case .awaited(let until) = entry.outcome {
             hold(old, until, &draft)
-            return
+            return nil
         }
         let consequence = consequence(old, draft)
         record(consequence)
         markDeadToken(consequence, &draft)
         // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
-        guard old.run == seat.phone.instance.run else { return }
+        guard old.run == seat.phone.instance.run else { return consequence }
         var instance = old
         if plan.part == .predecessor {
             settlePredecessor(consequence, &instance, &draft)
-            return draft.put(instance)
+            draft.put(instance)
+            return consequence
         }
         guard old.timestamp <= seat.timestamp, isStart || !old.state.isTombstone else {
             // A newer push has overtaken it, or the phone's own update has, or the card is over by now. What it used up
             // is used up all the same.
             overtake(consequence, &instance)
             draft.put(instance)
-            return
+            return consequence
         }
         settle(consequence, &instance, &draft)
         if consequence.isPhones {
@@ -91,6 +95,7 @@ struct PhoneSettlement {
                 kind: plan.kind, at: now, revision: plan.revision, status: status, reason: consequence.reason)
         }
         draft.put(instance)
+        return consequence
     }
 
     // MARK: - What it means
@@ -291,7 +296,7 @@ struct PhoneSettlement {
 
     /// An answer about one value of a token never touches the next one.
     private func markDeadToken(_ consequence: Consequence, _ draft: inout Draft) {
-        guard case .tokenDead = consequence else { return }
+        guard case .tokenDead(let reason) = consequence else { return }
         let device = seat.phone.device.key
         let value: TokenValue?
         if isStart {
@@ -317,6 +322,14 @@ struct PhoneSettlement {
             ?? TokenOwnerRecord(
                 value: value, kind: isStart ? .pushToStart : .update, device: device,
                 activity: isStart ? 0 : activity.number, firstSeenAt: first)
+        if owner.deadAt == nil {
+            var event = EventRecord.dead(
+                isStart ? .pushToStartToken : .updateToken, of: device, in: activity.app, reason.code, at: now)
+            event.activity = activity.number
+            event.run = seat.phone.instance.run
+            event.revision = plan.revision
+            draft.tell(event)
+        }
         owner.deadAt = now
         draft.put(owner)
     }

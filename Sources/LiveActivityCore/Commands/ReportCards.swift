@@ -76,8 +76,9 @@ package struct ReportInventory: Command {
     }
 
     private func settleAbsence(_ key: Snapshot.PhoneKey, _ listed: Set<LocalID>, _ draft: inout Draft) {
-        guard var instance = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
+        guard let old = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
         else { return }
+        var instance = old
         switch instance.state {
         case .live, .ending:
             let state: InstanceRecord.State = instance.state == .ending ? .ended : .gone
@@ -129,6 +130,7 @@ package struct ReportInventory: Command {
                         .reported, device: key.device, at: now, revision: instance.heldRevision,
                         detail: "not in the inventory")
                 ]))
+        CardEvents(activity: activity, now: now).reported(old, instance, .notListed, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 }

@@ -101,7 +101,7 @@ package struct SettleNotifications: Command {
             draft.settle(key)
         case .tokenDead(let reason):
             reply.refused += 1
-            draft.kill(seat.token, at: now)
+            draft.kill(seat.token, in: seat.notification.app, reason, at: now)
             draft.settle(key)
             if let fallback = seat.notification.fallback { draft.takeBack(fallback, on: seat.device.key, reason) }
         case .retry(let at, let reason), .unknownFate(let at, let reason):
@@ -120,10 +120,23 @@ package struct SettleNotifications: Command {
             reply.parked.append(
                 Parked(app: seat.notification.app, pushID: seat.notification.pushID(of: key.device), reason: reason))
             guard var addressee = draft.snapshot.addressees[key] else { return }
+            if addressee.dueAt != nil { tellParked(seat, reason, &draft) }
             addressee.dueAt = nil
             addressee.reason = reason
             draft.put(addressee)
         }
+    }
+
+    private func tellParked(_ seat: NotificationFlight.Seat, _ reason: Reason, _ draft: inout Draft) {
+        var event = EventRecord(.parked, app: seat.notification.app, at: now)
+        if let fallback = seat.notification.fallback {
+            event.activity = fallback.activity
+            event.run = fallback.run
+            event.revision = fallback.revision
+        }
+        event.device = seat.device.key
+        event.reason = reason.code
+        draft.tell(event)
     }
 
     private func retry(
@@ -153,7 +166,7 @@ package struct SettleNotifications: Command {
 
 extension Draft {
     /// This value of a device token is dead and stays dead; another that took its place lives on.
-    fileprivate mutating func kill(_ token: DeviceTokenRecord, at now: UnixTime) {
+    fileprivate mutating func kill(_ token: DeviceTokenRecord, in app: BundleID, _ reason: Reason, at now: UnixTime) {
         if var current = snapshot.deviceTokens[.init(token.device, token.kind, token.type)],
             current.value == token.value, current.deadAt == nil
         {
@@ -164,6 +177,7 @@ extension Draft {
             snapshot.owners[token.value]
             ?? TokenOwnerRecord(
                 value: token.value, kind: .device, device: token.device, activity: 0, firstSeenAt: token.firstSeenAt)
+        if owner.deadAt == nil { tell(.dead(.deviceToken, of: token.device, in: app, reason.code, at: now)) }
         owner.deadAt = now
         put(owner)
     }

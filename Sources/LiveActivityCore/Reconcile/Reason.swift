@@ -95,6 +95,9 @@ package struct Reason: Sendable, Hashable {
         case notSent = "not-sent"
         case notConfigured = "not-configured"
         case rescued = "rescued"
+        // What a phone said
+        case reported = "reported"
+        case notListed = "not-listed"
     }
 
     /// In words, for a person.
@@ -187,6 +190,8 @@ package struct Reason: Sendable, Hashable {
         case .notSent: "it did not leave (\(argument(0))): tried again at \(argument(1))"
         case .notConfigured: "no APNs key is configured for \(argument(0)) of this app"
         case .rescued: "the server stopped while it was on its way: it may have arrived"
+        case .reported: "the phone reported it"
+        case .notListed: "a later inventory of the phone does not list the card"
         }
     }
 }

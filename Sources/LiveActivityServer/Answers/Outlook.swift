@@ -90,7 +90,7 @@ struct Outlook {
             .endedUnseen, .signedOut, .notAnnounced, .awaitingAudience, .otherDeviceActive, .parked, .payloadRefused,
             .accepted,
             .tokenInactive, .tokenBad, .tokenWrongTopic, .noDeviceToken, .deviceTokenDead, .notificationsDenied,
-            .expired:
+            .expired, .reported, .notListed:
             .none
         }
     }

@@ -20,7 +20,14 @@ extension OpenAPIDocument {
                     "If-Match", in: "header", .text(pattern: #"^("[0-9]+"|\*)$"#),
                     about: "Taken only while the activity is at this revision; several may be given."))
         }
-        if route.method != .get, !route.readsLines {
+        if route.isStream {
+            all.append(
+                parameter(
+                    "Last-Event-ID", in: "header", .text(pattern: "^[0-9]+$"),
+                    about: "Events after this one; without it, those from now on. 0: all that are kept, if none is "
+                        + "erased."))
+        }
+        if route.takesKey, !route.readsLines {
             all.append(
                 parameter(
                     "Idempotency-Key", in: "header", .text(pattern: "^[!-~]{1,255}$"),
@@ -32,11 +39,14 @@ extension OpenAPIDocument {
     private static let pathMeanings = [
         "activity": "The activity's id, chosen by the backend.", "device": "The app's own id of this installation.",
         "user": "The person's id.", "type": "An activity type, as configured.",
-        "localID": "ActivityKit's `Activity.id`.",
+        "localID": "ActivityKit's `Activity.id`.", "webhook": "The endpoint's name in the configuration.",
     ]
+
+    private static let kinds = EventRecord.Kind.allCases.map(\.name).joined(separator: "|")
 
     private static func query(_ name: String, of route: Route) -> (Schema, String) {
         switch name {
+        case "kinds": (.text(pattern: "^(\(kinds))(,(\(kinds)))*$"), "Only those of these kinds, with commas between.")
         case "limit": (.integer(1...1000), "How many to answer; default: 100.")
         case "after": (.text(), "The `next` of an earlier answer.")
         case "payloads": (.flag, "Answers with each push what it carried, made anew.")

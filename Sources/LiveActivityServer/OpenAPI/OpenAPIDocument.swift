@@ -130,7 +130,9 @@ package enum OpenAPIDocument {
 
     private static func success(_ route: Route, _ operation: Operation) -> JSONObject {
         var content = JSONObject()
-        if let answer = operation.answer {
+        if let answer = operation.answer, route.isStream {
+            content["text/event-stream"] = .object(stream(answer))
+        } else if let answer = operation.answer {
             if route.readsLines || route.takesPages {
                 let line = route.readsLines ? answer : Operation.Body(.lineAnswer, #"{"line": 1, "status": 200}"#)
                 content["application/x-ndjson"] = .object(lines(line))
@@ -143,11 +145,25 @@ package enum OpenAPIDocument {
         if route.scopes.isEmpty { response["description"] = "The answer." }
         var headers = JSONObject()
         if route.takesIfMatch { headers["ETag"] = ["$ref": "#/components/headers/ETag"] }
-        if route.method != .get, !route.readsLines {
+        if route.takesKey, !route.readsLines {
             headers["Idempotency-Replayed"] = ["$ref": "#/components/headers/Idempotency-Replayed"]
         }
         if !headers.isEmpty { response["headers"] = .object(headers) }
         return response
+    }
+
+    /// Server-sent events have no form of their own in OpenAPI 3.1: each has its `data` in the named schema.
+    private static func stream(_ body: Operation.Body) -> JSONObject {
+        let data = try? JSONValue(parsing: body.example)
+        let (id, type) = (data?.object?["id"]?.string ?? "", data?.object?["type"]?.string ?? "")
+        return [
+            "schema": [
+                "type": "string",
+                "description": .string("Server-sent events; the `data` of each is a `\(body.schema.rawValue)`."),
+                "contentSchema": .object(Schema.named(body.schema).json),
+            ],
+            "example": .string("id: \(id)\nevent: \(type)\ndata: \(data?.text ?? "")\n\n"),
+        ]
     }
 
     private static func refusal(_ status: Int, _ codes: [String]) -> JSONObject {
@@ -171,6 +187,12 @@ package enum OpenAPIDocument {
 }
 
 extension Route {
+    /// The answer has no end.
+    var isStream: Bool {
+        if case .events = access { return true }
+        return false
+    }
+
     /// Lines are all that it takes.
     var readsLines: Bool {
         if case .lines = access { return true }

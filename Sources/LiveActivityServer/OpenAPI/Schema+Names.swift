@@ -37,6 +37,12 @@ extension Schema {
         case typeList = "TypeList"
         case keyList = "KeyList"
         case overview = "Overview"
+        case event = "Event"
+        case webhookList = "WebhookList"
+        case deadDeliveryList = "DeadDeliveryList"
+        case replayRequest = "ReplayRequest"
+        case replayed = "Replayed"
+        case webhookEnabled = "WebhookEnabled"
         case desiredStates = "DesiredStates"
         case credentialsRevoked = "CredentialsRevoked"
         case diagnosis = "Diagnosis"
@@ -62,7 +68,8 @@ extension Schema {
             case .activityList, .activityView, .deviceView, .timeline, .desiredStates, .credentialsRevoked, .diagnosis,
                 .notificationAnswer, .refreshAsked, .refreshView:
                 viewSchema
-            case .typeList, .keyList, .overview: settingsSchema
+            case .typeList, .keyList, .overview, .event: settingsSchema
+            case .webhookList, .deadDeliveryList, .replayRequest, .replayed, .webhookEnabled: webhookSchema
             }
         }
     }

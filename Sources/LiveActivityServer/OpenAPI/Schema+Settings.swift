@@ -9,6 +9,7 @@ extension Schema.Name {
         switch self {
         case .typeList: Self.types
         case .keyList: Self.keys
+        case .event: Self.happened
         default: Self.figures
         }
     }
@@ -40,6 +41,21 @@ extension Schema.Name {
                                         Schema.field($0, .text())
                                     })),
                         ])))
+        ])
+
+    private static let happened = Schema.answer(
+        "Something that happened, as streams and webhooks tell it.",
+        [
+            Schema.needed("id", .text(pattern: "^[0-9]+$"), "Grows with each event."),
+            Schema.needed("type", .choice(EventRecord.Kind.allCases.map(\.name))),
+            Schema.needed("timestamp", moment), Schema.needed("app", .text(), "The bundle id."),
+            Schema.field("activity", .text(1...256)), Schema.field("run", .count),
+            Schema.field("revision", .count), Schema.field("device", .text(1...256)),
+            Schema.field("reason", .text(), "Why, as a code of docs/api.md."),
+            Schema.field(
+                "token", .choice(EventRecord.Subject.allCases.filter(\.isToken).map(\.rawValue)),
+                "Which token is dead."),
+            Schema.field("environment", .choice(["sandbox", "production"]), "Where the key is halted."),
         ])
 
     private static let keys = Schema.answer(

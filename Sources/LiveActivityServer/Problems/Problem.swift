@@ -24,6 +24,7 @@ package struct Problem: Error, Sendable, Equatable {
         case notFound = "not_found"
         case unknownActivity = "unknown_activity"
         case unknownDevice = "unknown_device"
+        case unknownWebhook = "unknown_webhook"
         case methodNotAllowed = "method_not_allowed"
         case activityEnded = "activity_ended"
         case noStateYet = "no_state_yet"
@@ -32,6 +33,7 @@ package struct Problem: Error, Sendable, Equatable {
         case deadToken = "dead_token"
         case sessionReplaced = "session_replaced"
         case sessionClosed = "session_closed"
+        case eventsErased = "events_erased"
         case revisionDiffers = "revision_differs"
         case requestTimeout = "request_timeout"
         case bodyTooLarge = "body_too_large"
@@ -64,12 +66,13 @@ package struct Problem: Error, Sendable, Equatable {
             case .invalidJSON, .invalidID, .invalidPath, .invalidQuery, .invalidHeader: 400
             case .keyMissing, .keyInvalid, .keyExpired, .tokenInvalid, .tokenExpired, .credentialInvalid: 401
             case .scopeMissing, .originRefused, .appNotConfigured, .userDiffers, .deviceTaken: 403
-            case .notFound, .unknownActivity, .unknownDevice: 404
+            case .notFound, .unknownActivity, .unknownDevice, .unknownWebhook: 404
             case .methodNotAllowed: 405
             case .requestTimeout: 408
             case .activityEnded, .noStateYet, .typeDiffers, .attributesDiffer, .deadToken, .sessionReplaced,
                 .sessionClosed:
                 409
+            case .eventsErased: 410
             case .revisionDiffers: 412
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
@@ -109,6 +112,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .notFound: "There is no such call"
             case .unknownActivity: "There is no such activity"
             case .unknownDevice: "There is no such device"
+            case .unknownWebhook: "There is no such webhook"
             case .methodNotAllowed: "This path does not take this method"
             case .activityEnded: "The activity has ended"
             case .noStateYet: "The activity has no state yet"
@@ -117,6 +121,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .deadToken: "The token is dead"
             case .sessionReplaced: "A newer replacement of the audience has begun"
             case .sessionClosed: "The replacement of the audience is complete"
+            case .eventsErased: "Events that followed are erased"
             case .revisionDiffers: "The activity is at another revision"
             case .idempotencyKeyReused: "The idempotency key belongs to another call"
             case .requestTimeout: "The request did not come in time"

@@ -23,7 +23,7 @@ package struct Responder: HTTPResponder {
                 trace.route = "/console"
                 response = try await console(page, request)
             } else {
-                response = Self.response(try await answer(request, &trace))
+                response = try await answer(request, &trace)
             }
         } catch let problem as Problem {
             trace.code = problem.code
@@ -43,7 +43,7 @@ package struct Responder: HTTPResponder {
     // MARK: - Steps
 
     /// Throws `Problem`, or what the connection threw while the body was being read: nobody is there to be answered.
-    private func answer(_ request: Request, _ trace: inout Trace) async throws -> Answered {
+    private func answer(_ request: Request, _ trace: inout Trace) async throws -> Response {
         let (route, encoded) = try Self.route(request.method, request.uri.path)
         // Whoever watches the server is answered also when it is full.
         let place = route.scopes.isEmpty ? nil : try services.admission.enter()
@@ -52,8 +52,8 @@ package struct Responder: HTTPResponder {
         switch route.access {
         case .open(let handler):
             _ = try Query(request.uri.query, known: route.query)
-            return .whole(try await handler(services))
-        case .key, .phone, .lines:
+            return Self.response(try await handler(services))
+        case .key, .phone, .lines, .events:
             let caller = try await authenticate(request)
             trace.caller = caller.label
             let app = try authorize(caller, for: route)
@@ -68,22 +68,18 @@ package struct Responder: HTTPResponder {
                     parameters: parameters, query: query, json: json, conditions: conditions,
                     shownCredential: Self.credentialHeader.flatMap { request.headers[$0] })
             }
+            if case .events = route.access { return try await events(call(nil), request.headers) }
             if let reader = try lines(of: route, request, call) {
-                return .lines(try stream(reader, of: caller, request, trace.requestID))
+                return Self.response(lines: try stream(reader, of: caller, request, trace.requestID))
             }
             guard let handler = route.handler else { throw Problem(.notFound, "no call has this path") }
             let limit = limit(of: route)
             let body = try await read(request, upTo: limit)
-            return .whole(try await handler(call(try Call.parse(body, upTo: limit, services.limits))))
+            return Self.response(try await handler(call(try Call.parse(body, upTo: limit, services.limits))))
         }
     }
 
     private static let credentialHeader = HTTPField.Name(PhoneHeader.deviceCredential)
-
-    private enum Answered {
-        case whole(Answer)
-        case lines(ResponseBody)
-    }
 
     /// What makes writes of the lines of this body; `nil` for a body that is one document.
     private func lines(
@@ -94,7 +90,7 @@ package struct Responder: HTTPResponder {
         case .lines:
             guard type.map({ Self.isLines($0) || Self.isJSON($0) }) ?? true else { throw Self.notLines }
             return BatchReader(responder: self, context: call(nil))
-        case .key, .phone, .open:
+        case .key, .phone, .open, .events:
             guard route.takesPages, let type, Self.isLines(type) else { return nil }
             return try PageReader(call: call(nil))
         }
@@ -181,13 +177,12 @@ package struct Responder: HTTPResponder {
 
     // MARK: - Writing
 
-    private static func response(_ answered: Answered) -> Response {
-        switch answered {
-        case .whole(let answer): response(200, answer.contentType, answer.bytes, answer.headers)
-        case .lines(let body):
-            Response(
-                status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
-        }
+    private static func response(_ answer: Answer) -> Response {
+        response(200, answer.contentType, answer.bytes, answer.headers)
+    }
+
+    private static func response(lines body: ResponseBody) -> Response {
+        Response(status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
     }
 
     private static func response(_ problem: Problem, requestID: String) -> Response {

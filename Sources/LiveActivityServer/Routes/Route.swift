@@ -14,6 +14,8 @@ package struct Route: Sendable {
         /// The holder of a key that covers `device`: a person or a phone has few calls to make, and each is counted. The
         /// body is read line by line, each a write that is let in, or not, and answered by itself.
         case lines
+        /// The holder of a key whose scope covers one of these; the answer has no end.
+        case events([APIKeyRecord.Scope])
     }
 
     /// What body the call takes.
@@ -27,6 +29,8 @@ package struct Route: Sendable {
     let takesIfMatch: Bool
     /// The call takes its body as lines too: pages of one and the same call.
     let takesPages: Bool
+    /// A repetition of the call is known by its `Idempotency-Key`.
+    package let takesKey: Bool
     /// The query parameters the call knows; others are refused.
     package let query: [String]
 
@@ -34,7 +38,7 @@ package struct Route: Sendable {
     package var scopes: [APIKeyRecord.Scope] {
         switch access {
         case .open: []
-        case .key(let scopes, _): scopes
+        case .key(let scopes, _), .events(let scopes): scopes
         case .phone, .lines: [.device]
         }
     }
@@ -42,7 +46,7 @@ package struct Route: Sendable {
     /// People and phones may make the call without a key.
     package var isForPhones: Bool {
         switch access {
-        case .open, .key, .lines: false
+        case .open, .key, .lines, .events: false
         case .phone: true
         }
     }
@@ -51,13 +55,13 @@ package struct Route: Sendable {
     var handler: (@Sendable (Call) async throws(Problem) -> Answer)? {
         switch access {
         case .key(_, let handler), .phone(let handler): handler
-        case .open, .lines: nil
+        case .open, .lines, .events: nil
         }
     }
 
     init(
         _ method: HTTPRequest.Method, _ path: String, body: Body = .none, query: [String] = [],
-        takesIfMatch: Bool = false, takesPages: Bool = false, _ access: Access
+        takesIfMatch: Bool = false, takesPages: Bool = false, takesKey: Bool = true, _ access: Access
     ) {
         self.method = method
         self.path = PathPattern(path)
@@ -66,6 +70,7 @@ package struct Route: Sendable {
         self.query = query
         self.takesIfMatch = takesIfMatch
         self.takesPages = takesPages
+        self.takesKey = takesKey && method != .get
     }
 }
 

@@ -44,6 +44,19 @@ extension Draft {
         }
         try sql.write(changes.memos.sorted().compactMap { snapshot.memos[$0] })
         try writeHistory(sql)
+        try writeEvents(sql)
+    }
+
+    /// Numbered here: one thread writes, so that the order of the numbers is that of the commits.
+    private func writeEvents(_ sql: Statements) throws {
+        guard !changes.events.isEmpty else { return }
+        let last = try sql.number("SELECT value FROM meta WHERE name = 'event_seq'") ?? 0
+        try sql.write(
+            changes.events.enumerated().map { index, event in
+                EventRow(number: last + Int64(index) + 1, record: event)
+            })
+        try sql.execute(
+            "UPDATE meta SET value = ? WHERE name = 'event_seq'", [.int(last + Int64(changes.events.count))])
     }
 
     private func writeNotifications(_ sql: Statements) throws {

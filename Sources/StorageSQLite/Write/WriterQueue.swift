@@ -41,6 +41,8 @@ final class WriterQueue: Sendable {
         var wakes = false
         /// A computation is due.
         var asks = false
+        /// Events were written.
+        var tells = false
         let reply: @Sendable () -> Void
     }
 
@@ -66,12 +68,15 @@ final class WriterQueue: Sendable {
     private let faultPoints: FaultPoints
     private let onWorkDue: @Sendable () -> Void
     private let onRefreshDue: @Sendable () -> Void
+    private let onEvents: @Sendable () -> Void
 
     init(
         _ pool: DatabasePool, _ counters: StoreCounters, _ sealer: TokenSealer?,
         faultPoints: FaultPoints = FaultPoints(),
-        onWorkDue: @escaping @Sendable () -> Void, onRefreshDue: @escaping @Sendable () -> Void
+        onWorkDue: @escaping @Sendable () -> Void, onRefreshDue: @escaping @Sendable () -> Void,
+        onEvents: @escaping @Sendable () -> Void
     ) {
+        self.onEvents = onEvents
         self.onRefreshDue = onRefreshDue
         self.faultPoints = faultPoints
         self.pool = pool
@@ -177,6 +182,7 @@ final class WriterQueue: Sendable {
             if case .commitUnknown = error {
                 onWorkDue()
                 onRefreshDue()
+                onEvents()
             }
         }
     }
@@ -255,6 +261,7 @@ final class WriterQueue: Sendable {
         for item in done { item.reply() }
         if done.contains(where: \.wakes) { onWorkDue() }
         if done.contains(where: \.asks) { onRefreshDue() }
+        if done.contains(where: \.tells) { onEvents() }
     }
 
     /// Loads what all of them need, runs them one after another on what those before left, writes what has changed.
@@ -273,6 +280,7 @@ final class WriterQueue: Sendable {
         // A claim knows itself what is due next.
         if draft.makesWorkDue, group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].wakes = true }
         if draft.makesRefreshDue, !done.isEmpty { done[0].asks = true }
+        if !draft.changes.events.isEmpty, !done.isEmpty { done[0].tells = true }
         return done
     }
 

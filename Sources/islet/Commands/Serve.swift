@@ -71,6 +71,7 @@ struct Serve: AsyncParsableCommand {
         parts.people = settings.people
         parts.credentialIdleLimit = settings.credentialIdleLimit
         parts.backends = settings.backends
+        parts.webhooks = settings.webhooks
         parts.refreshes.perSecond = settings.refreshesPerSecond
         if settings.certificates == nil, !settings.isLoopback, parts.socket == nil {
             parts.logger.warning("other machines reach the API over plain HTTP, keys and tokens in clear: set `tls`")

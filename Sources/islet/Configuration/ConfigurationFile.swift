@@ -62,6 +62,7 @@ struct ConfigurationFile: Decodable {
         var signedOutDays: Int?
         var silentDays: Int?
         var credentialDays: Int?
+        var eventDays: Int?
     }
 
     struct App: Decodable {
@@ -69,6 +70,17 @@ struct ConfigurationFile: Decodable {
         var apns: Environments
         var people: People?
         var activities: [Activity]
+        var webhooks: [Webhook]?
+    }
+
+    struct Webhook: Decodable {
+        var name: String
+        var url: String
+        var secretFile: String?
+        var secretEnvironment: String?
+        var kinds: [String]?
+        var timeout: APIDuration?
+        var allowPrivate: Bool?
     }
 
     struct People: Decodable {

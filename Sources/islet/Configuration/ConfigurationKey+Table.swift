@@ -13,6 +13,7 @@ extension ConfigurationKey {
         static let console = true
         static let refreshesPerSecond = 100
         static let providerTimeout = Duration.seconds(10)
+        static let webhookTimeout = Duration.seconds(15)
         static let credentialIdle = Duration.seconds(90 * 86_400)
     }
 
@@ -119,6 +120,7 @@ extension ConfigurationKey {
         days(
             "credentialDays", Default.credentialIdle,
             "Device credentials that were not used. Then their phones need their person's own token again."),
+        days("eventDays", limits.events, "Events, of which the newest million is kept in any case and no more."),
     ]
 
     private static func days(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
@@ -137,6 +139,9 @@ extension ConfigurationKey {
             "How people prove who they are, for phones that call by themselves. Without it they need a backend."),
         ConfigurationKey(
             "activities", .objects(activity), .group(isOptional: false), "The kinds of Live Activity of the app."),
+        ConfigurationKey(
+            "webhooks", .objects(webhook), .group(isOptional: true),
+            "Endpoints that are told what happens to cards, tokens and keys. See docs/webhooks.md."),
     ]
 
     private static let environments: [ConfigurationKey] = [

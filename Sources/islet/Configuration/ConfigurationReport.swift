@@ -35,6 +35,7 @@ struct ConfigurationReport {
                 lines += Self.words(type)
                 lines += backend(of: type, app.bundleID)
             }
+            for webhook in settings.webhooks where webhook.key.app == app.bundleID { lines += Self.words(webhook) }
         }
         return lines
     }
@@ -43,6 +44,14 @@ struct ConfigurationReport {
         settings.backends.filter { $0.app == app && $0.type == type.name }.map { backend in
             "    computed by \(backend.target.url), which has \(Wording.duration(backend.target.timeout)) to answer"
         }
+    }
+
+    private static func words(_ webhook: ServerParts.Webhook) -> [String] {
+        let kinds = webhook.kinds.map { $0.sorted().map(\.name).joined(separator: ", ") } ?? "everything"
+        return [
+            "  webhook \(webhook.key.name): tells \(kinds) to \(webhook.target.url)"
+                + (webhook.target.allowPrivate ? ", which may lead inside a network" : "")
+        ]
     }
 
     private var listens: String {

@@ -38,6 +38,8 @@ struct Settings {
     var keys: [KeySettings]
     /// The backends that compute states.
     var backends: [ServerParts.Backend]
+    /// The endpoints that events are told to.
+    var webhooks: [ServerParts.Webhook]
     /// People of a type that are computed in a second, of those whom nobody waits for.
     var refreshesPerSecond: Int
 

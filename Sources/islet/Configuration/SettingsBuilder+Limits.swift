@@ -71,6 +71,7 @@ extension SettingsBuilder {
         limits.ended = days(given.endedDays, "endedDays", limits.ended)
         limits.signedOut = days(given.signedOutDays, "signedOutDays", limits.signedOut)
         limits.silent = days(given.silentDays, "silentDays", limits.silent)
+        limits.events = days(given.eventDays, "eventDays", limits.events)
         return limits
     }
 

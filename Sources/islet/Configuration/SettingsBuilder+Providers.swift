@@ -21,19 +21,27 @@ extension SettingsBuilder {
     private func target(
         _ given: ConfigurationFile.Provider, _ place: String
     ) throws(ConfigurationError) -> HTTPProvider.Target {
-        let allowPrivate = given.allowPrivate ?? false
-        try checkTarget(given.url, allowPrivate: allowPrivate, place)
-        guard let secret = WebhookSecret(try secretText(given, place)) else {
+        try target(
+            url: given.url, (given.secretFile, given.secretEnvironment), allowPrivate: given.allowPrivate ?? false,
+            timeout: given.timeout?.duration ?? ConfigurationKey.Default.providerTimeout, place)
+    }
+
+    /// Where signed calls go.
+    func target(
+        url: String, _ secret: (file: String?, environment: String?), allowPrivate: Bool, timeout: Duration,
+        _ place: String
+    ) throws(ConfigurationError) -> HTTPProvider.Target {
+        try checkTarget(url, allowPrivate: allowPrivate, place)
+        guard let secret = WebhookSecret(try secretText(secret, place)) else {
             throw problem(
                 place,
                 "the secret is not `\(WebhookSecret.prefix)` and \(WebhookSecret.sizes.lowerBound) to "
                     + "\(WebhookSecret.sizes.upperBound) bytes in base64 (echo whsec_$(openssl rand -base64 32))")
         }
-        let timeout = given.timeout?.duration ?? ConfigurationKey.Default.providerTimeout
         guard (.milliseconds(100)...(.seconds(60))).contains(timeout) else {
             throw problem("\(place)/timeout", "from 1s to 60s")
         }
-        return HTTPProvider.Target(url: given.url, secret: secret, timeout: timeout, allowPrivate: allowPrivate)
+        return HTTPProvider.Target(url: url, secret: secret, timeout: timeout, allowPrivate: allowPrivate)
     }
 
     /// What this server may call at all: `place/url` names what is wrong.
@@ -46,8 +54,10 @@ extension SettingsBuilder {
     }
 
     /// Nothing of it is quoted.
-    private func secretText(_ given: ConfigurationFile.Provider, _ place: String) throws(ConfigurationError) -> String {
-        switch (given.secretFile, given.secretEnvironment) {
+    private func secretText(
+        _ given: (file: String?, environment: String?), _ place: String
+    ) throws(ConfigurationError) -> String {
+        switch given {
         case (let path?, nil):
             guard !path.hasPrefix(WebhookSecret.prefix) else {
                 throw problem("\(place)/secretFile", "give the path of a file with the secret, not the secret itself")

@@ -28,6 +28,7 @@ struct SettingsBuilder {
         var apps: [AppSettings] = []
         var keys: [Settings.KeySettings] = []
         var backends: [ServerParts.Backend] = []
+        var webhooks: [ServerParts.Webhook] = []
         var people: [(app: BundleID, place: String, people: ServerParts.AppPeople)] = []
         for (index, app) in configuration.apps.enumerated() {
             let place = "/apps/\(index)"
@@ -39,6 +40,7 @@ struct SettingsBuilder {
             let ofApp = self.keys(app.apns, "\(place)/apns", bundleID)
             keys += ofApp
             backends += self.backends(app.activities, "\(place)/activities", bundleID)
+            webhooks += self.webhooks(app.webhooks, "\(place)/webhooks", bundleID)
             if let itsPeople = self.people(app.people, "\(place)/people") {
                 people.append((bundleID, "\(place)/people", itsPeople))
             }
@@ -63,7 +65,8 @@ struct SettingsBuilder {
             console: configuration.console ?? ConfigurationKey.Default.console, connections: connections, keep: keep,
             credentialIdleLimit: idleLimit, apps: apps,
             people: Dictionary(people.map { ($0.app, $0.people) }, uniquingKeysWith: { first, _ in first }),
-            routes: keys.map(\.route), keys: keys, backends: backends, refreshesPerSecond: pace)
+            routes: keys.map(\.route), keys: keys, backends: backends, webhooks: webhooks,
+            refreshesPerSecond: pace)
     }
 
     private func bundleID(

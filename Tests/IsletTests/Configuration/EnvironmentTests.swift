@@ -59,7 +59,8 @@ struct EnvironmentTests {
                     "requestsPerSecond": 1, "requestsPerSecondPerDevice": 1, "openRequests": 1, "connections": 1},
                   "metrics": true, "console": true, "refreshesPerSecond": 1,
                   "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
-                  "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1, "credentialDays": 1},
+                  "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1, "credentialDays": 1,
+                    "eventDays": 1},
                   "apps": [{
                   "bundleID": "",
                   "apns": {"sandbox": \#(Self.key), "production": \#(Self.key)},
@@ -84,7 +85,10 @@ struct EnvironmentTests {
                         "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}},
                     "provider": {
                       "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true},
-                    "view": {"title": "", "subtitle": "", "progress": "", "countdown": "", "image": ""}}]}]}
+                    "view": {"title": "", "subtitle": "", "progress": "", "countdown": "", "image": ""}}],
+                  "webhooks": [{
+                    "name": "", "url": "", "secretFile": "", "secretEnvironment": "", "kinds": [""], "timeout": 1,
+                    "allowPrivate": true}]}]}
                 """#)
         // The document is full: everything that the decoded file could hold is there.
         let file = try document.decode(ConfigurationFile.self)

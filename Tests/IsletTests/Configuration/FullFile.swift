@@ -11,7 +11,7 @@ enum FullFile {
         metrics: false
         console: false
         connections: {maximum: 4, idleLifetime: 10m, queuedPushes: 5000}
-        keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90, credentialDays: 30}
+        keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90, credentialDays: 30, eventDays: 5}
         refreshesPerSecond: 7
         apps:
           - bundleID: com.acme.pizza
@@ -77,6 +77,14 @@ enum FullFile {
                   progress: /progress
                   countdown: /eta
                   image: bicycle
+            webhooks:
+              - name: backend
+                url: http://127.0.0.1:8091/events
+                secretEnvironment: PROVIDER_SECRET
+                kinds: [dismissed, token-dead]
+                timeout: 3s
+                allowPrivate: true
+              - {name: audit, url: "https://audit.acme.com/islet", secretEnvironment: PROVIDER_SECRET}
         """
 
     /// Writes what the file names.

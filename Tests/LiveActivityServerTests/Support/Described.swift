@@ -43,6 +43,12 @@ enum Described {
                 #expect(problems.isEmpty, "\(name)")
             }
         case "text/plain": break
+        case "text/event-stream":
+            for match in reply.text.matches(of: /\ndata: ([^\n]*)\n/) {
+                let value = (try? JSONValue(parsing: String(match.output.1))) ?? .null
+                let problems = answers.problems(value, ["$ref": "#/components/schemas/Event"])
+                #expect(problems.isEmpty, "\(name)")
+            }
         default:
             let problems = answers.problems(reply.json ?? .null, schema)
             #expect(problems.isEmpty, "\(name): \(reply.code ?? "")")

@@ -27,10 +27,12 @@ func withStoppingServer(
         configuration.port = 0
         configuration.limits = limits
         configuration.certificates = certificates
+        configuration.metrics = MetricsSources(
+            registry: MetricsRegistry(), version: "1", startedAt: fixture.clock.now)
         let server = LiveActivityServer(
             configuration: configuration, store: fixture.store, time: fixture.clock.source, dice: { 1 },
             logger: quiet, onListening: { found.yield($0) })
-        let group = ServiceGroup(configuration: .init(services: [server], logger: quiet))
+        let group = ServiceGroup(configuration: .init(services: [server, server.relay], logger: quiet))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let address = try #require(await addresses.first { _ in true })

@@ -92,6 +92,9 @@ struct Pair {
         guard Dictionary(grouping: model.history, by: \.activity) == stored.history else {
             throw Difference(description: "\(title): the timelines differ")
         }
+        guard model.events == stored.events else {
+            throw Difference(description: "\(title): the events differ: \(model.events) | \(stored.events)")
+        }
     }
 
     // MARK: - Groups

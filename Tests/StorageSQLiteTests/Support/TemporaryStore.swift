@@ -46,6 +46,8 @@ struct PutRows: Command {
 struct AllRows: Sendable {
     var rows = Snapshot()
     var history: [ActivityNumber: [HistoryRecord]] = [:]
+    /// In the order of their numbers.
+    var events: [EventRecord] = []
 
     init(_ store: SQLiteStore) async throws {
         self = try await store.query { sql in try Self(sql) }
@@ -88,6 +90,7 @@ struct AllRows: Sendable {
         for record in try all(AddresseeRecord.self) { rows.addressees[record.key] = record }
         for record in try all(RefreshRecord.self) { rows.refreshes[record.key] = record }
         for record in try all(MemoRecord.self) { rows.memos[record.key] = record }
+        events = try all(EventRow.self).map(\.record)
         for row in try all(HistoryRow.self) { history[row.record.activity, default: []].append(row.record) }
     }
 }

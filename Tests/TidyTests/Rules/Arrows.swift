@@ -7,7 +7,7 @@ enum Arrows {
         "JSONText": [],
         "APNSModel": ["JSONText"],
         "LiveActivityCore": ["APNSModel", "JSONText"],
-        "LiveActivityAPI": ["JSONText"],
+        "LiveActivityAPI": ["JSONText", "Crypto"],
         "LiveActivityRegistration": ["LiveActivityAPI", "JSONText"],
         "LiveActivityClient": [
             "LiveActivityRegistration", "LiveActivityAPI", "JSONText",

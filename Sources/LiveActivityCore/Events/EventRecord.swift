@@ -1,0 +1,119 @@
+package import APNSModel
+
+/// The number of an event: grows with each, over all apps, and is never given twice.
+package typealias EventNumber = Int64
+
+/// Something that happened to a card, a token or a key, and that a backend may want to be told of.
+///
+/// It is written in the commit of the change that it tells of. Whose it is and why, never what: no token, key, content
+/// or word of a person is in it.
+package struct EventRecord: Sendable, Equatable {
+    /// The raw values are what is stored.
+    package enum Kind: Int, Sendable, CaseIterable, Comparable {
+        case started = 1
+        case held = 2
+        case dismissed = 3
+        case ended = 4
+        case renewed = 5
+        case tokenDead = 6
+        case fellBack = 7
+        case parked = 8
+        case keyHalted = 9
+
+        /// Stable: part of the API.
+        package var name: String {
+            switch self {
+            case .started: "started"
+            case .held: "held"
+            case .dismissed: "dismissed"
+            case .ended: "ended"
+            case .renewed: "renewed"
+            case .tokenDead: "token-dead"
+            case .fellBack: "fell-back"
+            case .parked: "parked"
+            case .keyHalted: "key-halted"
+            }
+        }
+
+        package init?(name: some StringProtocol) {
+            guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
+            self = kind
+        }
+
+        package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Which token is dead, or on which way of the app's pushes the key is halted. The raw values are stored.
+    package enum Subject: String, Sendable, CaseIterable {
+        case updateToken = "update"
+        case pushToStartToken = "push-to-start"
+        case deviceToken = "device"
+        case sandbox = "sandbox"
+        case production = "production"
+
+        package init(_ environment: APNSEnvironment) {
+            self = environment == .sandbox ? .sandbox : .production
+        }
+
+        package var isToken: Bool {
+            switch self {
+            case .updateToken, .pushToStartToken, .deviceToken: true
+            case .sandbox, .production: false
+            }
+        }
+    }
+
+    package var kind: Kind
+    package var app: BundleID
+    package var at: UnixTime
+    /// `nil` for what is not about one activity: events without one are ordered among themselves.
+    package var activity: ActivityNumber?
+    package var run: Int?
+    package var device: DeviceKey?
+    package var revision: Revision?
+    /// Why, as a code alone: its arguments may quote what others said.
+    package var reason: Reason.Code?
+    package var subject: Subject?
+
+    package init(_ kind: Kind, app: BundleID, at time: UnixTime) {
+        self.kind = kind
+        self.app = app
+        at = time
+    }
+
+    /// About a phone of an activity.
+    package init(
+        _ kind: Kind, _ activity: ActivityRecord, run: Int, on device: DeviceKey, revision: Revision,
+        _ reason: Reason.Code?, at time: UnixTime
+    ) {
+        self.init(kind, app: activity.app, at: time)
+        self.activity = activity.number
+        self.run = run
+        self.device = device
+        self.revision = revision
+        self.reason = reason
+    }
+}
+
+/// An event as it is read: with its number, and the ids of what it is about. What was erased since has none any more.
+package struct StoredEvent: Sendable, Equatable {
+    package var number: EventNumber
+    package var record: EventRecord
+    package var activity: ActivityID?
+    package var device: DeviceID?
+
+    package init(number: EventNumber, record: EventRecord, activity: ActivityID? = nil, device: DeviceID? = nil) {
+        self.number = number
+        self.record = record
+        self.activity = activity
+        self.device = device
+    }
+}
+
+extension Draft {
+    /// Has a backend told of it; numbered as it is written.
+    package mutating func tell(_ event: EventRecord) {
+        changes.events.append(event)
+        onRefusal { draft in draft.changes.events.removeLast() }
+    }
+}

@@ -1,0 +1,272 @@
+// The machine behind one webhook: what is sent next, what is tried again when, and what is given up.
+package import APNSModel
+
+/// The events that one endpoint is still to be told, as a machine without a clock or a wire.
+///
+/// Events of an activity are told one after another, each until it was taken or given up; those of others go beside
+/// them. An endpoint that takes nothing is tried with one event at a time, so that its outage uses up the tries of few;
+/// one that has taken nothing for days is turned off until somebody turns it on.
+package struct WebhookQueue: Sendable {
+    package struct Limits: Sendable, Equatable {
+        /// Calls at the same time.
+        package var open = 8
+        /// Events in memory; further ones wait in the database.
+        package var window = 1000
+        /// An event is given up after so many tries, or so long after the first.
+        package var tries = 30
+        package var age = Duration.seconds(24 * 3600)
+        /// Failures in a row after which one event at a time is tried.
+        package var trouble = 5
+        /// An endpoint that has taken nothing for so long is turned off.
+        package var disableAfter = Duration.seconds(3 * 86_400)
+
+        package init() {}
+    }
+
+    /// How a call ended.
+    package enum Outcome: Sendable, Equatable {
+        case taken
+        /// In words without anything that the endpoint said.
+        case failed(String, retryAfter: Duration? = nil)
+        /// 410: whoever was there wants nothing more.
+        case unsubscribed
+        /// It was not sent: the event is erased by now, and nobody can be told of it any more.
+        case erased
+    }
+
+    /// What is worth a line in a log.
+    package enum Change: Sendable, Equatable {
+        case inTrouble(String)
+        case takesAgain
+        case gaveUp(EventNumber, String)
+        case disabled(String)
+    }
+
+    fileprivate struct Item {
+        var number: EventNumber
+        var activity: ActivityNumber?
+        var tries = 0
+        var firstTriedAt: UnixTime?
+        var dueAt: UnixTime?
+        var failure: String?
+        var isOpen = false
+    }
+
+    private let limits: Limits
+    private var items: [EventNumber: Item] = [:]
+    /// The numbers of each activity in order.
+    private var lines: [ActivityNumber?: [EventNumber]] = [:]
+    private var open = 0
+    /// Everything up to it was read.
+    private(set) package var readThrough: EventNumber
+    package private(set) var failures: Int
+    package private(set) var failingSince: UnixTime?
+    package private(set) var disabledAt: UnixTime?
+    package private(set) var lastFailure: String?
+    /// While it is in trouble: not before then.
+    private var restsUntil: UnixTime?
+    /// What the database holds, to write only what differs.
+    private var written: [EventNumber: WebhookDelivery] = [:]
+    private var writtenPlace: WebhookPlace
+    /// Given up since the last writing.
+    private var givenUp: [WebhookDelivery] = []
+
+    package init(_ state: WebhookState, limits: Limits = Limits()) {
+        self.limits = limits
+        readThrough = state.place.position
+        failures = state.place.failures
+        failingSince = state.place.failingSince
+        disabledAt = state.place.disabledAt
+        lastFailure = state.place.failure
+        writtenPlace = state.place
+        for delivery in state.waiting.sorted(by: { $0.number < $1.number }) {
+            written[delivery.number] = delivery
+            var item = Item(number: delivery.number, activity: delivery.activity)
+            item.tries = delivery.tries
+            item.firstTriedAt = delivery.firstTriedAt
+            item.dueAt = delivery.dueAt
+            item.failure = delivery.failure
+            add(item)
+        }
+    }
+
+    package var isDisabled: Bool { disabledAt != nil }
+    package var isInTrouble: Bool { failures >= limits.trouble }
+    package var waiting: Int { items.count }
+
+    // MARK: - Reading
+
+    /// How many more events may be read.
+    package var room: Int { isDisabled ? 0 : max(0, limits.window - items.count) }
+
+    /// Events that the endpoint wants, of all up to `number`.
+    package mutating func take(_ events: [StoredEvent], through number: EventNumber) {
+        for event in events where event.number > readThrough && items[event.number] == nil {
+            add(Item(number: event.number, activity: event.record.activity))
+        }
+        readThrough = max(readThrough, number)
+    }
+
+    private mutating func add(_ item: Item) {
+        items[item.number] = item
+        var line = lines[item.activity, default: []]
+        let place = line.firstIndex { $0 > item.number } ?? line.endIndex
+        line.insert(item.number, at: place)
+        lines[item.activity] = line
+    }
+
+    // MARK: - Sending
+
+    /// What is to be sent now, the earliest first; each is open until `finish`.
+    package mutating func next(at now: UnixTime) -> [EventNumber] {
+        guard !isDisabled else { return [] }
+        let heads = lines.values.compactMap(\.first).compactMap { items[$0] }.filter { !$0.isOpen }
+            .sorted { $0.number < $1.number }
+        var chosen: [EventNumber] = []
+        if isInTrouble {
+            guard open == 0, restsUntil.map({ $0 <= now }) ?? true, let head = heads.first else { return [] }
+            chosen = [head.number]
+        } else {
+            chosen = heads.filter { $0.dueAt.map { $0 <= now } ?? true }.prefix(max(0, limits.open - open))
+                .map(\.number)
+        }
+        for number in chosen { items[number]?.isOpen = true }
+        open += chosen.count
+        return chosen
+    }
+
+    /// The earliest instant at which there is something to send, if nothing comes before; `nil`: never.
+    package func nextAt(after now: UnixTime) -> UnixTime? {
+        guard !isDisabled, open < limits.open else { return nil }
+        if isInTrouble { return open > 0 || items.isEmpty ? nil : restsUntil ?? now }
+        return lines.values.compactMap(\.first).compactMap { items[$0] }.filter { !$0.isOpen }
+            .map { $0.dueAt ?? now }.min()
+    }
+
+    /// - Parameter dice: 0 to 1.
+    package mutating func finish(
+        _ number: EventNumber, _ outcome: Outcome, at now: UnixTime, dice: Double
+    ) -> [Change] {
+        guard var item = items[number], item.isOpen else { return [] }
+        item.isOpen = false
+        open -= 1
+        switch outcome {
+        case .taken:
+            remove(item)
+            let wasInTrouble = isInTrouble
+            failures = 0
+            failingSince = nil
+            restsUntil = nil
+            lastFailure = nil
+            guard wasInTrouble else { return [] }
+            // What waited for its own turn need not any more.
+            for number in items.keys { items[number]?.dueAt = nil }
+            return [.takesAgain]
+        case .erased:
+            // Which says nothing of the endpoint.
+            remove(item)
+            return []
+        case .unsubscribed:
+            items[number] = item
+            return disable("HTTP 410: it wants no more", at: now)
+        case .failed(let words, let retryAfter):
+            return failed(item, words, retryAfter, now, dice)
+        }
+    }
+
+    private mutating func failed(
+        _ old: Item, _ words: String, _ retryAfter: Duration?, _ now: UnixTime, _ dice: Double
+    ) -> [Change] {
+        var item = old
+        item.tries += 1
+        item.firstTriedAt = min(item.firstTriedAt ?? now, now)
+        item.failure = words
+        let asked = min(retryAfter ?? .zero, Self.longestWait)
+        item.dueAt = now + max(asked, Self.wait(tries: item.tries, dice: dice))
+        items[item.number] = item
+        failures += 1
+        failingSince = failingSince ?? now
+        lastFailure = words
+        restsUntil = now + max(asked, Self.wait(tries: failures, dice: dice))
+        var changes: [Change] = failures == limits.trouble ? [.inTrouble(words)] : []
+        if item.tries >= limits.tries || item.firstTriedAt.map({ now - $0 >= limits.age }) ?? false {
+            remove(item)
+            givenUp.append(item.delivery(deadAt: now))
+            changes.append(.gaveUp(item.number, words))
+        }
+        if let failingSince, now - failingSince >= limits.disableAfter { changes += disable(words, at: now) }
+        return changes
+    }
+
+    private mutating func disable(_ words: String, at now: UnixTime) -> [Change] {
+        guard disabledAt == nil else { return [] }
+        disabledAt = now
+        lastFailure = words
+        return [.disabled(words)]
+    }
+
+    private mutating func remove(_ item: Item) {
+        items[item.number] = nil
+        lines[item.activity]?.removeAll { $0 == item.number }
+        if lines[item.activity]?.isEmpty == true { lines[item.activity] = nil }
+    }
+
+    package static let longestWait = Duration.seconds(3600)
+
+    /// 2 s, 6 s, 18 s, … to an hour, full jitter but a tenth of it at least.
+    package static func wait(tries: Int, dice: Double) -> Duration {
+        var limit = 2.0
+        for _ in 1..<max(1, min(tries, 12)) where limit < 3600 { limit *= 3 }
+        return .milliseconds(Int64(min(limit, 3600) * 1000 * max(0.1, min(1, dice))))
+    }
+
+    // MARK: - Writing down
+
+    /// What the database is to be told; `nil`: nothing that would be missed.
+    ///
+    /// Everything up to the position is done, or has a row. What was not tried yet has none: it stands behind the
+    /// position, unless others of its activity are stuck before it.
+    package mutating func takeProgress() -> WebhookProgress? {
+        var rows: [EventNumber: WebhookDelivery] = [:]
+        var firstFresh: EventNumber?
+        for line in lines.values {
+            let isStuck = line.first.flatMap { items[$0] }.map { $0.tries > 0 } ?? false
+            for number in line {
+                guard let item = items[number] else { continue }
+                if isStuck || item.tries > 0 {
+                    rows[number] = item.delivery(deadAt: nil)
+                } else {
+                    firstFresh = min(firstFresh ?? number, number)
+                    // A row that stands already does no harm, and goes when its event is taken.
+                    if let row = written[number] { rows[number] = row }
+                }
+            }
+        }
+        var place = writtenPlace
+        // A row from before a crash may be of an event that was not read again yet: what lies between is not done.
+        place.position = max(writtenPlace.position, min(readThrough, firstFresh.map { $0 - 1 } ?? readThrough))
+        place.failures = failures
+        place.failingSince = failingSince
+        place.disabledAt = disabledAt
+        place.failure = lastFailure
+        let changed = rows.values.filter { written[$0.number] != $0 } + givenUp
+        let gone = written.keys.filter { number in
+            rows[number] == nil && !givenUp.contains { $0.number == number }
+        }
+        guard place != writtenPlace || !changed.isEmpty || !gone.isEmpty else { return nil }
+        let progress = WebhookProgress(
+            place: place, rows: changed.sorted { $0.number < $1.number }, done: gone.sorted())
+        writtenPlace = place
+        written = rows
+        givenUp = []
+        return progress
+    }
+}
+
+extension WebhookQueue.Item {
+    fileprivate func delivery(deadAt: UnixTime?) -> WebhookDelivery {
+        WebhookDelivery(
+            number: number, activity: activity, tries: tries, firstTriedAt: firstTriedAt, dueAt: dueAt,
+            deadAt: deadAt, failure: failure)
+    }
+}

@@ -1,0 +1,195 @@
+import APNSModel
+import LiveActivityCore
+import LiveActivityStorage
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Tells one endpoint: a queue with its lock, the store it reads and writes, and the calls.
+final class WebhookCourier: Sendable {
+    private let endpoint: WebhookService.Endpoint
+    private let service: WebhookService
+    private let signal = Signal()
+    private let queue: Mutex<WebhookQueue?> = Mutex(nil)
+    private let written = Mutex(WrittenVersion())
+
+    /// Which version of the endpoint's row the queue was made of, and when the row was last looked at.
+    private struct WrittenVersion {
+        var version: Int64 = -1
+        var lookedAt: MonotonicTime?
+    }
+    /// Calls whose end is awaited.
+    private let open = Mutex(0)
+
+    init(_ endpoint: WebhookService.Endpoint, _ service: WebhookService) {
+        self.endpoint = endpoint
+        self.service = service
+    }
+
+    private var store: any WebhookStore { service.store }
+    private var metadata: Logger.Metadata { ["app": "\(endpoint.key.app)", "webhook": "\(endpoint.key.name)"] }
+
+    func run() async {
+        let wakeUps = store.eventWakeUps()
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { [signal] in
+                    for await _ in wakeUps { signal.raise() }
+                }
+                await withDiscardingTaskGroup { calls in
+                    while !signal.isStopped && !Task.isCancelled {
+                        do throws(StorageError) {
+                            try await step(&calls)
+                        } catch {
+                            await pause(error)
+                        }
+                    }
+                }
+                // What was on its way is done by now, and written down once more.
+                try? await save()
+                group.cancelAll()
+            }
+        } onGracefulShutdown: { [signal] in
+            signal.stop()
+        }
+    }
+
+    private func pause(_ error: StorageError) async {
+        guard !Task.isCancelled, !signal.isStopped else { return }
+        service.logger.error(
+            "a webhook's place could not be read or written",
+            metadata: metadata.merging(["error": "\(error)"]) { $1 })
+        // What was not written is not known to be; it is read anew.
+        queue.withLock { $0 = nil }
+        await signal.wait(for: service.limits.storagePause, on: service.clock)
+    }
+
+    /// Reads, sends and writes what there is now, then waits until that may be more.
+    private func step(_ calls: inout DiscardingTaskGroup) async throws(StorageError) {
+        guard try await load() else { return }
+        try await read()
+        let now = service.time.wall()
+        let numbers = queue.withLock { $0?.next(at: now) ?? [] }
+        if !numbers.isEmpty {
+            let events = try await store.events(numbered: numbers)
+            open.withLock { $0 += events.count }
+            for event in events {
+                calls.addTask { await self.call(event) }
+            }
+            for number in Set(numbers).subtracting(events.map(\.number)).sorted() {
+                finish(number, .erased)
+                // What waited behind it need not wait for a call to end.
+                signal.raise()
+            }
+        }
+        try await save()
+        let next = queue.withLock { $0?.nextAt(after: now) }
+        let look = service.limits.look
+        await signal.wait(for: min(next.map { max(.milliseconds(1), $0 - now) } ?? look, look), on: service.clock)
+    }
+
+    // MARK: - The store
+
+    /// Makes the queue of what stands in the database: at first, and when somebody else has changed that.
+    ///
+    /// - Returns: `false`: not yet, since a call is on its way, which nothing is to overtake.
+    private func load() async throws(StorageError) -> Bool {
+        let now = service.time.monotonic()
+        let isThere = queue.withLock { $0 != nil }
+        if isThere, let last = written.withLock(\.lookedAt), now - last < service.limits.look { return true }
+        let key = endpoint.key
+        if isThere {
+            let version = try await store.webhooks().first { $0.key == key }?.version
+            written.withLock { $0.lookedAt = now }
+            guard version != written.withLock(\.version) else { return true }
+            queue.withLock { $0 = nil }
+        }
+        guard open.withLock(\.self) == 0 else {
+            await signal.wait(for: service.limits.look, on: service.clock)
+            return false
+        }
+        let state = try await store.webhook(key)
+        written.withLock { $0 = WrittenVersion(version: state.place.version, lookedAt: now) }
+        queue.withLock { $0 = WebhookQueue(state, limits: service.limits.queue) }
+        return true
+    }
+
+    private func read() async throws(StorageError) {
+        while let (after, room) = queue.withLock({ $0.map { ($0.readThrough, $0.room) } }), room > 0 {
+            let page = try await store.events(
+                of: endpoint.key.app, EventFilter(kinds: endpoint.kinds), after: after,
+                limit: min(room, service.limits.page))
+            if after < page.span.erasedThrough {
+                service.logger.error(
+                    "a webhook misses events that were erased before it could be told",
+                    metadata: metadata.merging(["upTo": "\(page.span.erasedThrough)"]) { $1 })
+            }
+            queue.withLock { $0?.take(page.events, through: page.through) }
+            if page.through >= page.span.newest { return }
+        }
+    }
+
+    private func save() async throws(StorageError) {
+        guard let progress = queue.withLock({ $0?.takeProgress() }) else { return }
+        let isWritten: Bool
+        do throws(StorageError) {
+            isWritten = try await store.save(progress)
+        } catch {
+            queue.withLock { $0 = nil }
+            throw error
+        }
+        // Somebody has it told again, or turned it on: that counts, and is read anew.
+        if !isWritten { queue.withLock { $0 = nil } }
+    }
+
+    // MARK: - Calls
+
+    private func call(_ event: StoredEvent) async {
+        let message = WebhookMessage(event: event, at: service.time.wall())
+        let (endpoint, clock) = (endpoint, service.clock)
+        let outcome = await withTaskGroup(of: WebhookQueue.Outcome.self) { group in
+            group.addTask { await endpoint.send(message) }
+            group.addTask {
+                try? await clock.sleep(for: endpoint.deadline)
+                return .failed("no answer within \(endpoint.deadline)")
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? .failed("no answer")
+        }
+        defer {
+            open.withLock { $0 -= 1 }
+            signal.raise()
+        }
+        // Cancelled: what became of it is not known, and the next process tells it again.
+        guard !Task.isCancelled else { return }
+        finish(event.number, outcome)
+    }
+
+    private func finish(_ number: EventNumber, _ outcome: WebhookQueue.Outcome) {
+        let fraction = Double(service.dice() >> 11) * 0x1p-53
+        let now = service.time.wall()
+        service.metrics.ended(endpoint.key, outcome)
+        let changes = queue.withLock { $0?.finish(number, outcome, at: now, dice: fraction) ?? [] }
+        for change in changes { log(change) }
+    }
+
+    private func log(_ change: WebhookQueue.Change) {
+        let logger = service.logger
+        switch change {
+        case .inTrouble(let words):
+            logger.warning(
+                "a webhook is in trouble: it is tried with one event at a time",
+                metadata: metadata.merging(["reason": "\(words)"]) { $1 })
+        case .takesAgain: logger.notice("a webhook takes events again", metadata: metadata)
+        case .gaveUp(let number, let words):
+            logger.error(
+                "an event was given up: `islet webhooks replay` has it told again",
+                metadata: metadata.merging(["event": "\(number)", "reason": "\(words)"]) { $1 })
+        case .disabled(let words):
+            logger.error(
+                "a webhook is turned off until `islet webhooks enable`",
+                metadata: metadata.merging(["reason": "\(words)"]) { $1 })
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package import APNSModel
+package import LiveActivityCore
+package import LiveActivityStorage
+
+extension SQLiteStore: EventStore {
+    package func eventWakeUps() -> AsyncStream<Void> { eventSubscribers.stream() }
+
+    package func eventSpan() async throws(StorageError) -> EventSpan {
+        try await query { sql in try Self.span(sql) }
+    }
+
+    package func events(
+        of app: BundleID?, _ filter: EventFilter, after: EventNumber, limit: Int
+    ) async throws(StorageError) -> EventPage {
+        try await query { sql in
+            let span = try Self.span(sql)
+            let start = max(after, span.erasedThrough)
+            var (last, events) = (min(span.newest, start + Int64(EventPage.maximumExamined)), [StoredEvent]())
+            guard start < last else { return EventPage(events: [], through: max(after, last), span: span) }
+            var arguments: [Statements.Argument] = [.int(start), .int(last)]
+            var conditions = ""
+            if let app {
+                conditions += " AND e.app = ?"
+                arguments.append(.text(app.text))
+            }
+            if let kinds = filter.kinds {
+                conditions += " AND e.kind IN (SELECT value FROM json_each(?))"
+                arguments.append(.text(jsonList(kinds.sorted().map { Int64($0.rawValue) })))
+            }
+            if let activity = filter.activity {
+                conditions += " AND a.id = ?"
+                arguments.append(.text(activity.text))
+            }
+            arguments.append(.int(Int64(limit)))
+            try sql.query(
+                Self.select + " WHERE e.seq > ? AND e.seq <= ?" + conditions + " ORDER BY e.seq LIMIT ?", arguments
+            ) { row in events.append(try Self.event(&row)) }
+            if events.count == limit, let end = events.last?.number { last = end }
+            return EventPage(events: events, through: last, span: span)
+        }
+    }
+
+    package func events(numbered numbers: [EventNumber]) async throws(StorageError) -> [StoredEvent] {
+        try await query { sql in
+            var events: [StoredEvent] = []
+            try sql.query(
+                Self.select + " WHERE e.seq IN (SELECT value FROM json_each(?)) ORDER BY e.seq",
+                [.text(jsonList(numbers))]
+            ) { row in events.append(try Self.event(&row)) }
+            return events
+        }
+    }
+
+    /// The ids of what is erased by now are not told any more.
+    private static let select = """
+        SELECT \(EventRow.list(of: "e")), a.id, d.id FROM event e
+        LEFT JOIN activity a ON a.no = e.activity AND a.app = e.app LEFT JOIN device d ON d.dk = e.dk
+        """
+
+    private static func event(_ row: inout RowReader) throws -> StoredEvent {
+        let event = try EventRow(&row)
+        return StoredEvent(
+            number: event.number, record: event.record, activity: row.textOrNil().map(ActivityID.init(stored:)),
+            device: row.textOrNil().map(DeviceID.init(stored:)))
+    }
+
+    static func span(_ sql: Statements) throws -> EventSpan {
+        EventSpan(
+            erasedThrough: try sql.number("SELECT value FROM meta WHERE name = 'event_floor'") ?? 0,
+            newest: try sql.number("SELECT value FROM meta WHERE name = 'event_seq'") ?? 0)
+    }
+
+    /// Those that are too old, and the oldest while there are too many; rows about them go with them.
+    static func pruneEvents(_ sql: Statements, _ limits: PruneLimits, _ now: UnixTime) throws -> Int {
+        let span = try span(sql)
+        let oldest = (now - limits.events).milliseconds
+        let most = span.newest - Int64(limits.eventCount)
+        var end = span.erasedThrough
+        var (count, isOver) = (0, false)
+        try sql.query(
+            "SELECT seq, at FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
+            [.int(span.erasedThrough), .int(Int64(limits.rows))]
+        ) { row in
+            let (number, at) = (row.int(), row.int())
+            // Numbers are given by commits, times by clocks: only what follows nothing younger goes.
+            guard !isOver, at < oldest || number <= most else {
+                isOver = true
+                return
+            }
+            end = number
+            count += 1
+        }
+        guard count > 0 else { return 0 }
+        try sql.execute("DELETE FROM event WHERE seq <= ?", [.int(end)])
+        try sql.execute("UPDATE meta SET value = ? WHERE name = 'event_floor'", [.int(end)])
+        try sql.execute("DELETE FROM webhook_delivery WHERE seq <= ?", [.int(end)])
+        return count
+    }
+
+    static func places(_ sql: Statements) throws -> [WebhookPlace] {
+        var places: [WebhookPlace] = []
+        try sql.query("SELECT \(WebhookPlace.list) FROM webhook ORDER BY app, name") { row in
+            places.append(try WebhookPlace(&row))
+        }
+        return places
+    }
+}

@@ -1,0 +1,130 @@
+import APNSClient
+import APNSModel
+import ArgumentParser
+import EmbeddedIslet
+import LiveActivityCore
+import LiveActivityProviders
+import LiveActivityStorage
+import StorageSQLite
+
+/// `islet webhooks`: how the endpoints do that events are told to.
+struct Webhooks: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows how webhooks do, has events told again, and turns webhooks on.",
+        discussion: "Each may be run while the server runs, which heeds it within 10 seconds.",
+        subcommands: [List.self, Dead.self, Replay.self, Enable.self])
+
+    /// Which endpoint is meant.
+    struct Place: ParsableArguments {
+        @OptionGroup var file: ConfigurationOption
+        @Option(help: "The app's bundle id; may be left out where there is only one.") var app: String?
+        @Argument(help: "The webhook's name in the configuration.") var name: String
+
+        func open() throws -> (key: WebhookKey, store: SQLiteStore) {
+            let settings = try file.settings()
+            guard let text = app ?? (settings.apps.count == 1 ? settings.apps.first?.bundleID.text : nil) else {
+                throw CommandError(
+                    "--app is needed: there are \(settings.apps.map(\.bundleID.text).joined(separator: ", "))")
+            }
+            let key = WebhookKey(try settings.app(named: text, in: file.config), name)
+            return (key, try SQLiteStore(path: settings.databasePath, access: .administration))
+        }
+
+        func unknown(_ key: WebhookKey) -> CommandError {
+            CommandError("\(key.app) has no webhook `\(key.name)` yet: a server that runs with it makes it known")
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the webhooks: how far each was told, and what waits.")
+
+        @OptionGroup var file: ConfigurationOption
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            let settings = try file.settings()
+            let store = try SQLiteStore(path: settings.databasePath, access: .administration)
+            defer { store.close() }
+            let span = try await store.eventSpan()
+            let known = try await store.webhooks()
+            var rows: [WebhookReport] = []
+            for key in Set(settings.webhooks.map(\.key) + known.map(\.key)).sorted() {
+                let counts = try await store.deliveryCounts(of: key)
+                rows.append(
+                    WebhookReport(
+                        key: key, place: known.first { $0.key == key },
+                        url: settings.webhooks.first { $0.key == key }?.target.url, newest: span.newest,
+                        waiting: counts.waiting, dead: counts.dead))
+            }
+            Output.text(json ? WebhookReport.json(rows) + "\n" : WebhookReport.table(rows))
+        }
+    }
+
+    struct Dead: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the events that a webhook was not told, and will not be unless they are replayed.",
+            discussion: "They are kept as long as events are.")
+
+        @OptionGroup var place: Place
+        @Option(help: "How many at most.") var limit = 100
+        @Option(help: "Those after this event.") var after: EventNumber = 0
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            guard 1...10_000 ~= limit else { throw CommandError("--limit is from 1 to 10000") }
+            let (key, store) = try place.open()
+            defer { store.close() }
+            let dead = try await store.deadDeliveries(to: key, after: after, limit: limit)
+            let events = try await store.events(numbered: dead.map(\.number))
+            Output.text(
+                json ? DeadReport.json(dead, events) + "\n" : DeadReport.table(dead, events))
+        }
+    }
+
+    struct Replay: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Has events told again.",
+            discussion: """
+                Without an option: those that were given up. The same event has the same webhook-id each time, so that \
+                a receiver that took it can tell.
+                """)
+
+        @OptionGroup var place: Place
+        @Option(help: "Only this one of those that were given up; may be repeated.") var event: [EventNumber] = []
+        @Option(help: "Everything after this event that is kept, whether it was taken or not; 0: all.")
+        var since: EventNumber?
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            guard event.isEmpty || since == nil else { throw CommandError("give --event or --since, not both") }
+            let (key, store) = try place.open()
+            defer { store.close() }
+            let what = since.map { WebhookReplay.everything(after: $0) } ?? .dead(event.isEmpty ? nil : event)
+            guard let count = try await store.replay(what, to: key, at: APNSClient.liveTime.wall()) else {
+                throw place.unknown(key)
+            }
+            if json { return Output.line(#"{"replayed":\#(since == nil ? String(count) : "null")}"#) }
+            Output.line(
+                since.map { "everything after \($0) is told again" }
+                    ?? "\(count) \(count == 1 ? "event is" : "events are") told again")
+        }
+    }
+
+    struct Enable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Turns a webhook on again that was turned off since it took nothing for days.",
+            discussion: "It goes on where it was, as far as events are still kept.")
+
+        @OptionGroup var place: Place
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            let (key, store) = try place.open()
+            defer { store.close() }
+            guard let wasOff = try await store.enable(key) else { throw place.unknown(key) }
+            if json { return Output.line(#"{"enabled":\#(wasOff)}"#) }
+            Output.line(wasOff ? "\(key.name) is told again" : "\(key.name) was on already")
+        }
+    }
+}

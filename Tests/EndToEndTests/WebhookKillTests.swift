@@ -1,0 +1,183 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import Hummingbird
+import JSONText
+import LiveActivityAPI
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import Testing
+
+@testable import islet
+
+/// A real endpoint, a real server, a real `kill -9` between: events are told at least once, and in order.
+@Suite(.serialized) struct WebhookKillTests {
+    private static let secret = "whsec_" + Data((0..<32).map { UInt8($0 + 7) }).base64EncodedString()
+
+    /// Takes webhooks, or refuses them.
+    private final class Receiver: Sendable {
+        private struct State {
+            var isBroken = true
+            var refused = 0
+            var taken: [Event] = []
+            var ids: [String] = []
+            var forged = 0
+        }
+
+        private let state = Mutex(State())
+        private let verification: WebhookVerification
+
+        init() throws { verification = try #require(WebhookVerification(secret: WebhookKillTests.secret)) }
+
+        func mend() { state.withLock { $0.isBroken = false } }
+        var refused: Int { state.withLock(\.refused) }
+        var forged: Int { state.withLock(\.forged) }
+        var taken: [Event] { state.withLock(\.taken) }
+        var ids: [String] { state.withLock(\.ids) }
+
+        func take(_ headers: [String: String], _ body: [UInt8]) -> HTTPResponse.Status {
+            let now = Instant(milliseconds: Int(Date().timeIntervalSince1970 * 1000))
+            let event = now.flatMap { try? verification.event(headers: headers, body: body, now: $0) }
+            return state.withLock { state in
+                guard let event else {
+                    state.forged += 1
+                    return .unauthorized
+                }
+                guard !state.isBroken else {
+                    state.refused += 1
+                    return .serviceUnavailable
+                }
+                state.taken.append(event)
+                state.ids.append(headers["webhook-id"] ?? "")
+                return .noContent
+            }
+        }
+
+        /// Runs it for as long as the work lasts.
+        func run(_ work: @escaping @Sendable (_ url: String) async throws -> Void) async throws {
+            let (ports, found) = AsyncStream.makeStream(of: Int.self)
+            let responder = CallbackResponder<BasicRequestContext> { request, _ in
+                let body = try await request.body.collect(upTo: 1 << 16)
+                let headers = Dictionary(
+                    request.headers.map { ($0.name.canonicalName, $0.value) }, uniquingKeysWith: { $1 })
+                return Response(status: self.take(headers, Array(body.readableBytesView)))
+            }
+            let application = Application(
+                responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                onServerRunning: { found.yield($0.localAddress?.port ?? 0) },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await application.run() }
+                defer { group.cancelAll() }
+                guard let port = await ports.first(where: { _ in true }) else { return }
+                try await work("http://127.0.0.1:\(port)/islet")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `an endpoint that fails at first gets every event, in order, though the server is killed in between`()
+        async throws
+    {
+        let receiver = try Receiver()
+        try await receiver.run { url in
+            try await withStage { stage in
+                let directory = stage.directory
+                try Data(Self.secret.utf8).write(to: directory.appendingPathComponent("webhook-secret"))
+                let config = directory.appendingPathComponent("islet.yaml")
+                let text = try String(contentsOf: config, encoding: .utf8).withWebhook(url)
+                try Data(text.utf8).write(to: config)
+                try await stage.crashServer()
+
+                for person in ["alice", "bob"] { try await stage.addPhone(person, ["appState": "background"]) }
+                try await Waiting.until("the phones are known", within: .seconds(60)) {
+                    let (alice, bob) = (try await stage.hasReported("alice"), try await stage.hasReported("bob"))
+                    return alice && bob
+                }
+                try await stage.setOrder("preparing", ["alice", "bob"])
+                for person in ["alice", "bob"] { try await stage.isLive(on: person) }
+                try await Waiting.until("the endpoint was called", within: .seconds(60)) { receiver.refused > 0 }
+                #expect(receiver.taken.isEmpty)
+                let known = try await stage.command("webhooks", "list")
+                #expect(known.code == 0 && known.output.contains("failing since"), "\(known)")
+
+                // It is killed with events that nobody took, and makes more of them afterwards.
+                try await stage.crashServer()
+                try await stage.act("swipe", on: "bob")
+                // A sleeping app need not notice.
+                try await stage.act("foreground", on: "bob")
+                try await Waiting.until("the server knows that it was swiped away", within: .seconds(60)) {
+                    try await stage.viewOrder().devices.contains { $0.device == "bob" && $0.state == "dismissed" }
+                }
+                receiver.mend()
+                try await Waiting.until("what was refused is taken", within: .seconds(120)) {
+                    receiver.taken.contains { $0.device == "bob" && $0.kind == .dismissed }
+                }
+                // And killed again, with some taken, and their place written down or not.
+                try await stage.killServer()
+                try await stage.startServer(within: .seconds(20))
+                _ = try await stage.islet.callOnAnyConnection(.DELETE, "/v1/activities/order-1")
+                try await Waiting.until("the end is told", within: .seconds(120)) {
+                    receiver.taken.contains { $0.device == "alice" && $0.kind == .ended }
+                }
+                try await Self.check(receiver, stage)
+            }
+        }
+    }
+
+    private static func check(_ receiver: Receiver, _ stage: DemoStage) async throws {
+        #expect(receiver.forged == 0 && receiver.refused > 0)
+        // Each activity's events for the first time in the order of their numbers.
+        let numbers = receiver.taken.filter { $0.activity == "order-1" }.compactMap { Int($0.id) }
+        var firsts: [Int] = []
+        for number in numbers where !firsts.contains(number) { firsts.append(number) }
+        #expect(firsts == firsts.sorted() && firsts.count >= 4, "\(numbers)")
+        // Every event there is was told; repeats have the id of the first.
+        let all = try await events(stage, through: firsts.last ?? 0)
+        #expect(Set(all).isSubset(of: Set(receiver.taken.compactMap { Int($0.id) })), "\(all)")
+        let byID = Dictionary(grouping: zip(receiver.ids, receiver.taken), by: \.0)
+        for (_, copies) in byID { #expect(Set(copies.map(\.1)).count == 1) }
+        for person in ["alice", "bob"] {
+            let its = receiver.taken.filter { $0.device == person }.compactMap(\.kind)
+            #expect(its.first { $0 == .started || $0 == .ended || $0 == .dismissed } == .started, "\(its)")
+        }
+        let quiet = try await stage.command("webhooks", "dead", "backend")
+        #expect(quiet.code == 0 && quiet.output == "nothing was given up\n", "\(quiet)")
+    }
+
+    /// The numbers of all events up to one, from the stream of the server itself.
+    private static func events(_ stage: DemoStage, through last: Int) async throws -> [Int] {
+        let bytes = try await stage.readEvents(after: 0) { $0.contains("id: \(last)\nevent") }
+        return bytes.matches(of: /id: ([0-9]+)\nevent:/).compactMap { Int($0.output.1) }
+    }
+}
+
+extension DemoStage {
+    /// What `GET /v1/events` says, until it has said enough.
+    func readEvents(after number: Int, until isEnough: (String) -> Bool) async throws -> String {
+        var request = HTTPClientRequest(url: isletAddress + "/v1/events")
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "last-event-id", value: String(number))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        var text = ""
+        for try await part in response.body {
+            text += String(buffer: part)
+            if isEnough(text) { break }
+        }
+        return text
+    }
+}
+
+extension String {
+    /// A configuration whose first app has its events told there.
+    func withWebhook(_ url: String) -> String {
+        withPeople(
+            """
+                webhooks:
+                  - {name: backend, url: "\(url)", secretFile: webhook-secret, allowPrivate: true}
+
+            """)
+    }
+}

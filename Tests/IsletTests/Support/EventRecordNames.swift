@@ -1,0 +1,10 @@
+import LiveActivityAPI
+import LiveActivityCore
+
+/// The words of events, which must be the same in the core, the API and the embedded server.
+enum EventRecordNames {
+    static let all: Set<String> = {
+        let core = Set(EventRecord.Kind.allCases.map(\.name))
+        return core == Set(Event.Kind.allCases.map(\.rawValue)) ? core : []
+    }()
+}
