@@ -11,6 +11,7 @@ import LiveActivityClient
 /// What a card of an order shows. The server's configuration names it: `attributesType: OrderTrackingAttributes`,
 /// `activityIDAttribute: /orderId`.
 @available(iOS 16.1, *)
+// article: attributes
 struct OrderTrackingAttributes: IdentifiedActivityAttributes {
     struct ContentState: Codable, Hashable, Sendable {
         var status: String
@@ -23,3 +24,4 @@ struct OrderTrackingAttributes: IdentifiedActivityAttributes {
 
     var liveActivityID: String? { orderId }
 }
+// end

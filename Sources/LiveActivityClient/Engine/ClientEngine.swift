@@ -76,8 +76,9 @@ package final class ClientEngine: Sendable {
     ///
     /// - Returns: Whether a card is being started.
     package func start(_ order: CardOrder) -> Bool {
-        let number = tell(orElse: { _ = $0.start(order, $1) }) { $0.start(order, $1) }
-        return number.map { $0 != nil } ?? true
+        let later: @Sendable (inout RegistrationMachine, PhoneMoment) -> Void = { _ = $0.start(order, $1) }
+        let isStarted: Bool? = tell(orElse: later) { $0.start(order, $1) != nil }
+        return isStarted ?? true
     }
 
     /// - Returns: `nil` while the memory cannot be read.

@@ -1,5 +1,6 @@
 import ActivityKitStandIn
 import Foundation
+import JSONText
 import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
@@ -121,10 +122,11 @@ struct FollowTests {
     }
 
     @Test func `cards of two types, and their tokens, are told apart`() async throws {
-        var app = App()
-        app.track = { client in
-            client.track(RideAttributes.self, as: "ride")
-            client.track(PlainAttributes.self)
+        let app = App().with {
+            $0.track = { client in
+                client.track(RideAttributes.self, as: "ride")
+                client.track(PlainAttributes.self)
+            }
         }
         try await app.launch { client in
             app.phone.setStartToken(App.token(1), for: RideAttributes.self)
@@ -173,17 +175,14 @@ struct FollowTests {
     }
 
     @Test func `a card that says late that it is over holds up no sign-out`() async throws {
-        var app = App()
-        let clock = HandClock()
-        app.clock = clock
+        let app = App().with { $0.clock = HandClock() }
         app.phone.setEndsLate(true)
-        let launched = app
-        try await launched.launch { client in
-            let card = launched.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await launched.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+        try await app.launch { client in
+            let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
             client.signOut()
             // No time passes.
-            try await launched.server.wait { $0.last?.method == "DELETE" }
+            try await app.server.wait { $0.last?.method == "DELETE" }
             #expect(card.dismissal == .immediate)
         }
     }

@@ -1,6 +1,7 @@
 import ActivityKitStandIn
 import Foundation
 import JSONText
+import LiveActivityAPI
 import Testing
 
 @testable import LiveActivityClient
@@ -30,11 +31,9 @@ struct FormTests {
         #expect(facts.appVersion == "2.1" && facts.build == "119" && facts.environment == .sandbox)
         let bare = DevicePhone(environment: nil, app: nil).facts()
         #expect(bare.appVersion == nil && bare.build == nil && bare.environment == .production)
-        var app = App()
-        app.environment = .production
-        let launched = app
-        try await launched.launch { _ in try await launched.server.wait { !$0.isEmpty } }
-        #expect(launched.server.said.first?.body["environment"] == "production")
+        let app = App().with { $0.environment = .production }
+        try await app.launch { _ in try await app.server.wait { !$0.isEmpty } }
+        #expect(app.server.said.first?.body["environment"] == "production")
     }
 
     @Test func `the app's stale dates are the card's`() async throws {

@@ -11,9 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct PhoneNewsTests {
     private static func app(_ device: HandPhone, _ clock: HandClock = HandClock()) -> App {
-        var app = App()
-        (app.device, app.clock) = (device, clock)
-        return app
+        App().with { ($0.device, $0.clock) = (device, clock) }
     }
 
     private static let midnight = Date(timeIntervalSince1970: 1_893_456_000.7)
@@ -93,8 +91,7 @@ struct PhoneNewsTests {
 
     @Test func `a background push is over after 20 seconds though the server says nothing`() async throws {
         let clock = HandClock()
-        var app = Self.app(HandPhone(), clock)
-        app.transport = Silence()
+        let app = Self.app(HandPhone(), clock).with { $0.transport = Silence() }
         try await app.launch { client in
             let returned = Log<Bool>()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -112,8 +109,7 @@ struct PhoneNewsTests {
 
     @Test func `a card that appears while the others are being listed is not taken for gone`() async throws {
         let (port, phone) = (HandPort(), HandPhone())
-        var app = Self.app(phone)
-        app.track = { $0.engine.add(port) }
+        let app = Self.app(phone).with { $0.track = { $0.engine.add(port) } }
         try await app.launch { client in
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
             var card = SeenCard(localID: "card-b", type: "ride")

@@ -49,36 +49,34 @@ struct ShownTests {
 
     @Test(arguments: [true, false])
     func `an app that makes no cards for the server makes none`(startsCards: Bool) async throws {
-        var app = App()
-        app.track = { $0.track(RideAttributes.self, as: "ride", startsCards: startsCards) }
+        let app = App().with { $0.track = { $0.track(RideAttributes.self, as: "ride", startsCards: startsCards) } }
         app.server.want(wish("r9", step: 2, revision: 1, starts: true))
-        let launched = app
-        try await launched.launch { client in
+        try await app.launch { client in
             client.setForeground(true)
             await client.handleBackgroundPush()
-            #expect(launched.phone.isEmpty(of: RideAttributes.self) == !startsCards)
+            #expect(app.phone.isEmpty(of: RideAttributes.self) == !startsCards)
         }
     }
 
     @Test(arguments: [true, false])
     func `what the app showed itself stays where it is the authority, else for a minute`(keeps: Bool) async throws {
         let clock = HandClock()
-        var app = App()
-        app.clock = clock
-        app.track = { $0.track(RideAttributes.self, as: "ride", keepsOwnState: keeps) }
-        let launched = app
-        try await launched.launch { client in
-            let card = launched.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await launched.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
-            launched.server.want(wish("r1", step: 5, revision: 5))
+        let app = App().with {
+            $0.clock = clock
+            $0.track = { $0.track(RideAttributes.self, as: "ride", keepsOwnState: keeps) }
+        }
+        try await app.launch { client in
+            let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            app.server.want(wish("r1", step: 5, revision: 5))
             await client.handleBackgroundPush()
             #expect(try client.update(card, to: .init(step: 6)))
-            try await launched.server.wait { $0.contains { $0.body["contentState"]?.object?["step"] == 6 } }
+            try await app.server.wait { $0.contains { $0.body["contentState"]?.object?["step"] == 6 } }
             await client.handleBackgroundPush()
             #expect(card.content.state.step == 6)
             clock.advance(61_000)
             await client.handleBackgroundPush()
-            try await launched.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == (keeps ? 6 : 5) }
+            try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == (keeps ? 6 : 5) }
         }
     }
 
@@ -117,16 +115,14 @@ struct ShownTests {
     }
 
     @Test func `a card whose attributes say nothing is of the activity that it was made for`() async throws {
-        var app = App()
-        app.track = { $0.track(PlainAttributes.self, as: "plain") }
-        let launched = app
-        launched.server.want([
+        let app = App().with { $0.track = { $0.track(PlainAttributes.self, as: "plain") } }
+        app.server.want([
             "activity": "p1", "type": "plain", "state": ["level": 3], "revision": 1, "phase": "active",
             "attributes": ["name": "tank"],
         ])
-        try await launched.launch { client in
+        try await app.launch { client in
             client.setForeground(true)
-            try await launched.server.wait {
+            try await app.server.wait {
                 $0.contains { $0.body["state"]?.string == "active" && $0.body["activity"]?.string == "p1" }
             }
             #expect(Activity<PlainAttributes>.activities.map(\.attributes.name) == ["tank"])

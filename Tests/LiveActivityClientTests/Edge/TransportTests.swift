@@ -87,7 +87,7 @@ private final class Loopback: Sendable {
                 let connection = accept(socket, nil, nil)
                 guard connection >= 0 else { return }
                 requests.add(Self.request(connection))
-                _ = answer.withCString { Glibc.send(connection, $0, strlen($0), Int32(MSG_NOSIGNAL.rawValue)) }
+                _ = answer.withCString { Glibc.send(connection, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
                 close(connection)
             }
         }.start()

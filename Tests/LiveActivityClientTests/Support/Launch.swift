@@ -44,6 +44,13 @@ struct App: Sendable {
         (phone, server, identity, memory) = (StandInPhone(), FakeServer(), FakeStorage(), FakeStorage())
     }
 
+    /// The same app with something in it otherwise.
+    func with(_ change: (inout App) -> Void) -> App {
+        var app = self
+        change(&app)
+        return app
+    }
+
     /// The same app, removed and installed again.
     init(like old: App) {
         (phone, server, identity, memory) = (StandInPhone(), old.server, old.identity, FakeStorage())
