@@ -12,7 +12,7 @@ import LiveActivityClient
 /// `activityIDAttribute: /orderId`.
 @available(iOS 16.1, *)
 // article: attributes
-struct OrderTrackingAttributes: IdentifiedActivityAttributes {
+nonisolated struct OrderTrackingAttributes: IdentifiedActivityAttributes {
     struct ContentState: Codable, Hashable, Sendable {
         var status: String
         var progress: Double
