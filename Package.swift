@@ -39,7 +39,9 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
             swiftSettings: settings),
         .target(
             name: "PizzaApp", dependencies: ["LiveActivityClient", "ActivityKitStandIn", "SwiftUI", "WidgetKit"],
-            path: "Examples/PizzaApp", swiftSettings: settings),
+            path: "Examples/PizzaApp",
+            // As in a new project of Xcode.
+            swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "LiveActivityClientTests",
             dependencies: [

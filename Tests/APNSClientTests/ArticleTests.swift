@@ -46,25 +46,43 @@ struct ArticleTests {
         return blocks
     }
 
+    /// A block without the imports at its head, which stand elsewhere in its file; `nil` where there are none, or one
+    /// that no file has.
+    static func body(of code: String, importedBy sources: [String]) -> String? {
+        let lines = code.split(separator: "\n", omittingEmptySubsequences: false)
+        let imports = lines.prefix { $0.hasPrefix("import ") }
+        let imported = Set(
+            sources.flatMap { $0.split(separator: "\n") }.map { $0.trimmingCharacters(in: .whitespaces) })
+        guard !imports.isEmpty, imports.allSatisfy({ imported.contains(String($0)) }) else { return nil }
+        return lines.dropFirst(imports.count + 1).joined(separator: "\n")
+    }
+
     private func files(_ folder: String, _ suffix: String) throws -> [(name: String, text: String)] {
         let folder = Self.root.appendingPathComponent(folder)
         return try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(suffix) }.sorted()
             .map { ($0, try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8)) }
     }
 
-    @Test func `every block of Swift in the articles is code that is compiled`() throws {
-        let sources = try files("Examples/Pushing", ".swift")
+    @Test(arguments: [
+        ("Sources/APNSClient/APNSClient.docc", ".md", 6, "Examples/Pushing"),
+        ("docs", "ios.md", 1, "Examples/PizzaApp"),
+    ])
+    func `every block of Swift in the articles is code that is compiled`(
+        folder: String, suffix: String, count: Int, example: String
+    ) throws {
+        let sources = try files(example, ".swift")
         let pieces = sources.map { Self.pieces(of: $0.text) }.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
         var shown: Set<String> = []
-        let articles = try files("Sources/APNSClient/APNSClient.docc", ".md")
+        let articles = try files(folder, suffix)
         for (file, text) in articles {
             for (name, code) in Self.blocks(of: text) {
                 let name = try #require(name, "a block of \(file) does not say which code it is")
-                #expect(pieces[name] == code, "`\(name)` in \(file)")
+                let body = Self.body(of: code, importedBy: sources.map(\.text))
+                #expect(pieces[name] == (pieces[name] == body ? body : code), "`\(name)` in \(file)")
                 shown.insert(name)
             }
         }
-        #expect(articles.count == 6)
+        #expect(articles.count == count)
         #expect(Set(pieces.keys) == shown, "all of it is shown")
     }
 
@@ -80,5 +98,12 @@ struct ArticleTests {
         #expect(Self.pieces(of: source) == ["a": "import X\n\ng {\n    1\n}"])
         let blocks = Self.blocks(of: "<!-- compiled: a -->\n```swift\nx\n```\n\n```swift\ny\n```")
         #expect(blocks.map(\.name) == ["a", nil] && blocks.map(\.code) == ["x", "y"])
+    }
+
+    @Test func `imports at a block's head are those of its file`() {
+        let sources = ["#if true\n    import A\n#endif\nimport B\n"]
+        #expect(Self.body(of: "import A\nimport B\n\nx()\ny()", importedBy: sources) == "x()\ny()")
+        #expect(Self.body(of: "import C\n\nx()", importedBy: sources) == nil)
+        #expect(Self.body(of: "x()", importedBy: sources) == nil)
     }
 }

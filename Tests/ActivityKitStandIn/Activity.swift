@@ -64,9 +64,15 @@ public final class ActivityAuthorizationInfo: Sendable {
     public init() {}
 
     public var areActivitiesEnabled: Bool { phone.activitiesEnabled }
-    public var activityEnablementUpdates: AsyncStream<Bool> { phone.enablement.values }
+    public var activityEnablementUpdates: AsyncStream<Bool> {
+        phone.isToBeHeard(.enablement)
+        return phone.enablement.values
+    }
     public var frequentPushesEnabled: Bool { phone.frequentPushes }
-    public var frequentPushEnablementUpdates: AsyncStream<Bool> { phone.frequency.values }
+    public var frequentPushEnablementUpdates: AsyncStream<Bool> {
+        phone.isToBeHeard(.frequency)
+        return phone.frequency.values
+    }
 }
 
 public final class Activity<Attributes: ActivityAttributes>: Identifiable, StandInCard, @unchecked Sendable {
@@ -78,6 +84,8 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     private var state = ActivityState.active
     private var token: Data?
     private var newest: Date?
+    private var asked: PushType?
+    private var ending: (policy: ActivityUIDismissalPolicy, timestamp: Date?)?
     private let states = Broadcast<ActivityState>()
     private let tokens = Broadcast<Data>()
     private let contents = Broadcast<Void>()
@@ -120,6 +128,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
 
     public static var activityUpdates: ActivityUpdates {
         let phone = StandInPhone.current
+        phone.isToBeHeard(.cards)
         return ActivityUpdates(ids: phone.newCards.values, phone: phone)
     }
 
@@ -145,7 +154,8 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     }
 
     public static var pushToStartTokenUpdates: PushToStartTokenUpdates {
-        PushToStartTokenUpdates(tokens: StandInPhone.current.newStartTokens.values)
+        StandInPhone.current.isToBeHeard(.startTokens)
+        return PushToStartTokenUpdates(tokens: StandInPhone.current.newStartTokens.values)
     }
 
     public static func request(
@@ -154,6 +164,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         let phone = StandInPhone.current
         let card = Activity(attributes: attributes, state: content.state, id: phone.nextID(), phone: phone)
         card.current = content
+        card.asked = pushType
         try phone.admit(card)
         return card
     }
@@ -161,8 +172,14 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     public var content: ActivityContent<Attributes.ContentState> { locked(\.current) }
     public var activityState: ActivityState { locked(\.state) }
     public var pushToken: Data? { locked(\.token) }
-    public var activityStateUpdates: AsyncStream<ActivityState> { states.values }
-    public var pushTokenUpdates: AsyncStream<Data> { tokens.values }
+    public var activityStateUpdates: AsyncStream<ActivityState> {
+        phone.isToBeHeard(.states(id))
+        return states.values
+    }
+    public var pushTokenUpdates: AsyncStream<Data> {
+        phone.isToBeHeard(.tokens(id))
+        return tokens.values
+    }
     public struct ContentUpdates: AsyncSequence {
         public struct Iterator: AsyncIteratorProtocol {
             var changes: AsyncStream<Void>.Iterator
@@ -179,7 +196,10 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         public func makeAsyncIterator() -> Iterator { Iterator(changes: changes.makeAsyncIterator(), card: card) }
     }
 
-    public var contentUpdates: ContentUpdates { ContentUpdates(card: self, changes: contents.values) }
+    public var contentUpdates: ContentUpdates {
+        phone.isToBeHeard(.contents(id))
+        return ContentUpdates(card: self, changes: contents.values)
+    }
 
     public func update(_ content: ActivityContent<Attributes.ContentState>) async {
         if phone.takesUpdates { change(content, at: nil) }
@@ -195,6 +215,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     public func end(
         _ content: ActivityContent<Attributes.ContentState>?, dismissalPolicy: ActivityUIDismissalPolicy = .default
     ) async {
+        locked { $0.ending = (dismissalPolicy, nil) }
         finish(content, dismissalPolicy)
     }
 
@@ -202,20 +223,27 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         _ content: ActivityContent<Attributes.ContentState>?, dismissalPolicy: ActivityUIDismissalPolicy = .default,
         timestamp: Date
     ) async {
+        locked { $0.ending = (dismissalPolicy, timestamp) }
         // An old end ends, and brings no old state back.
         finish(locked(\.newest).map { timestamp < $0 } == true ? nil : content, dismissalPolicy)
     }
 
     // MARK: - What a person, iOS and pushes do
 
-    public func hand(token: Data) {
+    public func hand(token: Data, announces: Bool = true) {
         locked { $0.token = token }
-        tokens.send(token)
+        if announces { tokens.send(token) }
     }
 
-    public func push(_ state: Attributes.ContentState, at timestamp: Date? = nil) {
-        change(ActivityContent(state: state, staleDate: nil), at: timestamp)
+    public func push(_ state: Attributes.ContentState, at timestamp: Date? = nil, announces: Bool = true) {
+        change(ActivityContent(state: state, staleDate: nil), at: timestamp, announces: announces)
     }
+
+    /// The card is in another state, of which the sequence tells or not.
+    public func become(_ state: ActivityState, announces: Bool = true) { _ = set(state, announces: announces) }
+
+    /// The card is not listed any more, and nobody is told.
+    public func vanish() { phone.remove(id) }
 
     public func swipe() {
         guard set(.dismissed) else { return }
@@ -224,8 +252,16 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
 
     /// The newest timestamp that was applied.
     public var timestamp: Date? { locked(\.newest) }
+    /// What the app wanted when it requested the card; `nil`: no token, or a push started it.
+    public var pushType: PushType? { locked(\.asked) }
+    /// How the app ended the card; `nil`: it did not.
+    public var dismissal: ActivityUIDismissalPolicy? { locked { $0.ending?.policy } }
+    /// By what the app's end was dated; `nil`: by nothing.
+    public var endTimestamp: Date? { locked { $0.ending?.timestamp } }
 
-    private func change(_ content: ActivityContent<Attributes.ContentState>, at timestamp: Date?) {
+    private func change(
+        _ content: ActivityContent<Attributes.ContentState>, at timestamp: Date?, announces: Bool = true
+    ) {
         let isTaken = locked { card -> Bool in
             guard card.state == .active || card.state == .stale else { return false }
             if let timestamp, let newest = card.newest, timestamp < newest { return false }
@@ -234,23 +270,23 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
             card.state = .active
             return true
         }
-        if isTaken { contents.send(()) }
+        if isTaken, announces { contents.send(()) }
     }
 
     private func finish(_ content: ActivityContent<Attributes.ContentState>?, _ policy: ActivityUIDismissalPolicy) {
         if let content { locked { $0.current = content } }
-        guard set(.ended) else { return }
+        guard !phone.endsLate, set(.ended) else { return }
         guard policy.isImmediate else { return }
         if set(.dismissed) { leave() }
     }
 
-    private func set(_ state: ActivityState) -> Bool {
+    private func set(_ state: ActivityState, announces: Bool = true) -> Bool {
         let isNew = locked { card -> Bool in
             guard card.state != state, card.state != .dismissed else { return false }
             card.state = state
             return true
         }
-        if isNew { states.send(state) }
+        if isNew, announces { states.send(state) }
         return isNew
     }
 

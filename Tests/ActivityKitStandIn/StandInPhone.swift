@@ -14,6 +14,8 @@ public final class StandInPhone: @unchecked Sendable {
     private var hasFrequentPushes = false
     private var isOnScreen = true
     private var isTaking = true
+    private var isLate = false
+    private var listening: (@Sendable (Feed) -> Void)?
     private var number = 0
     /// What the next requests throw.
     private var refusal: ActivityAuthorizationError?
@@ -66,9 +68,9 @@ public final class StandInPhone: @unchecked Sendable {
         if announces { enablement.send(isOn) }
     }
 
-    public func setFrequentPushes(_ isOn: Bool) {
+    public func setFrequentPushes(_ isOn: Bool, announces: Bool = true) {
         locked { $0.hasFrequentPushes = isOn }
-        frequency.send(isOn)
+        if announces { frequency.send(isOn) }
     }
 
     public func setOnScreen(_ isOnScreen: Bool) { locked { $0.isOnScreen = isOnScreen } }
@@ -76,12 +78,27 @@ public final class StandInPhone: @unchecked Sendable {
     /// Whether cards take what the app would have them show; iOS ignores updates without a word.
     public func setTakesUpdates(_ isTaking: Bool) { locked { $0.isTaking = isTaking } }
 
+    /// Whether an ended card says only later that it is over.
+    public func setEndsLate(_ isLate: Bool) { locked { $0.isLate = isLate } }
+
+    /// One of ActivityKit's sequences; those of a card have its id.
+    public enum Feed: Sendable, Hashable {
+        case cards, startTokens, enablement, frequency
+        case states(String), tokens(String), contents(String)
+    }
+
+    /// Does something at the last moment before somebody listens to a sequence, who therefore is not told of it.
+    public func beforeListening(_ body: (@Sendable (Feed) -> Void)?) { locked { $0.listening = body } }
+
+    func isToBeHeard(_ feed: Feed) { locked(\.listening)?(feed) }
+
     public func refuseRequests(with error: ActivityAuthorizationError?) { locked { $0.refusal = error } }
 
     // MARK: - For the types
 
     public var activitiesEnabled: Bool { locked(\.isEnabled) }
     public var takesUpdates: Bool { locked(\.isTaking) }
+    public var endsLate: Bool { locked(\.isLate) }
     public var frequentPushes: Bool { locked(\.hasFrequentPushes) }
 
     func startToken(of type: ObjectIdentifier) -> Data? { locked { $0.startTokens[type] } }

@@ -27,7 +27,11 @@ import Testing
                 #expect(screen.cards[0].contentState["progress"]?.double == status.progress)
                 if status == .preparing { try await stack.reported(phone) }
                 if status == .delivering { #expect(screen.cards[0].alert?.title == "Your order is on its way") }
-                if status == .delivered { #expect(screen.cards[0].dismissesAt != nil) }
+                if status == .delivered {
+                    // A quarter of an hour after the server's end, on the phone's clock; iOS's own choice is four.
+                    let left = try #require(screen.cards[0].dismissesAt) - stack.simulator.now
+                    #expect(left > .seconds(14 * 60) && left <= .seconds(15 * 60), "\(left)")
+                }
             }
             let pushes = stack.simulator.received
             #expect(pushes.allSatisfy { $0.status == 200 })

@@ -7,39 +7,42 @@ import LiveActivityClient
     import ActivityKitStandIn
 #endif
 
-/// The app's Live Activities: made at launch, whatever launched the app.
+/// What the person does in the app, and what it does to the cards.
 @available(iOS 16.2, *)
-final class Orders: Sendable {
+struct Orders: Sendable {
     let client: LiveActivityClient
 
-    /// - Parameters:
-    ///   - server: Islet, or the app's backend where it passes the phone's calls on.
-    ///   - credential: Asks the app's backend for what lets this phone speak to the server.
-    init(server: URL, credential: @escaping @Sendable () async throws -> String) {
-        // What the server refused is of no use again: the backend hands out another.
-        client = LiveActivityClient(server: server) { _ in try await credential() }
-        client.track(OrderTrackingAttributes.self, as: "OrderTracking")
+    /// Somebody is there.
+    func signIn(_ user: String) {
+        // article: person
+        client.signIn(user: user)  // at every launch, too
+        // end
     }
 
-    /// Follows the tokens and cards for as long as the process runs.
-    func run() async { await client.run() }
+    /// The person leaves.
+    func signOut() {
+        // article: person
+        client.signOut()  // ends every card at once, then tells the server, as often as it takes
+        // end
+    }
 
     /// Ordered in the app: the card is there before the shop's backend has said a word.
     func follow(order: String, from restaurant: String) throws {
+        // article: start
         try client.start(
             OrderTrackingAttributes(orderId: order, restaurant: restaurant),
             state: .init(status: "preparing", progress: 0.2), as: "OrderTracking")
+        // end
     }
 
     /// What the person does in the app shows at once; the server's next state takes over.
     func postpone(order: String, by minutes: Int) throws {
+        // article: change
         for activity in Activity<OrderTrackingAttributes>.activities where activity.attributes.orderId == order {
             var state = activity.content.state
             state.eta = (state.eta ?? 0) + minutes
             try client.update(activity, to: state)
         }
+        // end
     }
-
-    /// The person leaves: every card is gone before anything else happens.
-    func signOut() { client.signOut() }
 }

@@ -7,45 +7,51 @@
         import UIKit
     #endif
 
+    // article: launch
     @main
     struct PizzaApp: App {
         @UIApplicationDelegateAdaptor private var delegate: PizzaDelegate
 
-        var body: some Scene {
-            WindowGroup {
-                Button("Order a pizza") { try? delegate.orders.follow(order: "12345", from: "Roma") }
-            }
-        }
+        var body: some Scene { WindowGroup { OrderView(client: delegate.client) } }
     }
 
     final class PizzaDelegate: NSObject, UIApplicationDelegate {
-        let orders = Orders(server: URL(string: "https://push.example.com") ?? URL(fileURLWithPath: "/")) {
-            // Asks the shop's own backend, with the person's session.
-            throw URLError(.userAuthenticationRequired)
-        }
+        let client = LiveActivityClient(server: Backend.push) { _ in try await Backend.pushCredential() }
 
         func application(
             _ application: UIApplication,
             didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]? = nil
         ) -> Bool {
-            // Here, not when a view appears: a push launches the app in the background and gives it seconds.
-            Task { await orders.run() }
-            orders.client.signIn(user: "ada")
+            client.track(OrderTrackingAttributes.self, as: "OrderTracking")
+            Task { await client.run() }
             application.registerForRemoteNotifications()
             return true
         }
+    }
+    // end
 
+    // article: delegate
+    extension PizzaDelegate {
         func application(
             _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data
         ) {
-            orders.client.setDeviceToken(token)
+            client.setDeviceToken(token)
         }
 
         func application(
             _ application: UIApplication, didReceiveRemoteNotification message: [AnyHashable: Any]
         ) async -> UIBackgroundFetchResult {
-            await orders.client.handleBackgroundPush()
+            await client.handleBackgroundPush()
             return .newData
+        }
+    }
+    // end
+
+    struct OrderView: View {
+        let client: LiveActivityClient
+
+        var body: some View {
+            Button("Order a pizza") { try? Orders(client: client).follow(order: "12345", from: "Roma") }
         }
     }
 #endif

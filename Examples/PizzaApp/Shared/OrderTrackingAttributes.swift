@@ -11,7 +11,8 @@ import LiveActivityClient
 /// What a card of an order shows. The server's configuration names it: `attributesType: OrderTrackingAttributes`,
 /// `activityIDAttribute: /orderId`.
 @available(iOS 16.1, *)
-struct OrderTrackingAttributes: IdentifiedActivityAttributes {
+// article: attributes
+nonisolated struct OrderTrackingAttributes: IdentifiedActivityAttributes {
     struct ContentState: Codable, Hashable, Sendable {
         var status: String
         var progress: Double
@@ -23,3 +24,4 @@ struct OrderTrackingAttributes: IdentifiedActivityAttributes {
 
     var liveActivityID: String? { orderId }
 }
+// end

@@ -20,10 +20,19 @@ internal import LiveActivityRegistration
 /// The phone that the app runs on.
 struct DevicePhone: PhonePort {
     let environment: DeviceRequest.Environment?
+    private let appVersion: String?
+    private let build: String?
     private let authorization = Locked<DeviceRequest.NotificationAuthorization?>(nil)
+    #if canImport(UIKit)
+        /// Listened to from the beginning: the app may be on the screen before its memory is read.
+        private let screen = Self.screen()
+    #endif
 
-    init(environment: DeviceRequest.Environment?) {
+    /// - Parameter app: What the app's `Info.plist` says.
+    init(environment: DeviceRequest.Environment?, app: [String: Any]? = Bundle.main.infoDictionary) {
         self.environment = environment ?? APNSEnvironmentFinder.environment()
+        appVersion = app?["CFBundleShortVersionString"] as? String
+        build = app?["CFBundleVersion"] as? String
     }
 
     func facts() -> DeviceRequest {
@@ -35,8 +44,8 @@ struct DevicePhone: PhonePort {
         }
         let version = ProcessInfo.processInfo.operatingSystemVersion
         facts.osVersion = "\(version.majorVersion).\(version.minorVersion)"
-        facts.appVersion = Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
-        facts.build = Bundle.main.infoDictionary?["CFBundleVersion"] as? String
+        facts.appVersion = appVersion
+        facts.build = build
         facts.model = Self.model
         facts.environment = environment
         facts.notificationAuthorization = authorization.withLock(\.self)
@@ -92,14 +101,11 @@ struct DevicePhone: PhonePort {
             #endif
             #if canImport(UIKit)
                 group.addTask {
-                    await self.follow(UIApplication.didEnterBackgroundNotification) { tell(.foreground(false)) }
+                    for await isOnScreen in self.screen { tell(.foreground(isOnScreen)) }
                 }
                 group.addTask {
                     await self.readAuthorization(tell)
-                    await self.follow(UIApplication.didBecomeActiveNotification) {
-                        tell(.foreground(true))
-                        await self.readAuthorization(tell)
-                    }
+                    await self.follow(UIApplication.didBecomeActiveNotification) { await self.readAuthorization(tell) }
                 }
                 group.addTask { await self.follow(.NSSystemClockDidChange) { tell(.clockChanged) } }
                 group.addTask { await self.follow(.NSSystemTimeZoneDidChange) { tell(.factsChanged) } }
@@ -120,6 +126,21 @@ struct DevicePhone: PhonePort {
     #endif
 
     #if canImport(UIKit)
+        /// Whether the app is on the screen, in the order in which it came and went; for one listener.
+        private static func screen() -> AsyncStream<Bool> {
+            let (screen, input) = AsyncStream.makeStream(of: Bool.self)
+            for (name, isOnScreen) in [
+                (UIApplication.didBecomeActiveNotification, true),
+                (UIApplication.didEnterBackgroundNotification, false),
+            ] {
+                // For as long as the app runs, as its client is.
+                _ = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in
+                    input.yield(isOnScreen)
+                }
+            }
+            return screen
+        }
+
         private func follow(_ name: Notification.Name, _ body: @Sendable () async -> Void) async {
             for await _ in NotificationCenter.default.notifications(named: name).map({ _ in () }) { await body() }
         }

@@ -33,7 +33,8 @@
         ///
         /// The server hears of it first, and no other card of that activity is started; without its answer within 3 s
         /// the card is started all the same. Where a card of the activity is there already, or was started by the
-        /// server, nothing happens. ``events`` tell what came of it.
+        /// server, nothing happens. Before ``run()`` has read what is remembered the order waits for it. ``events``
+        /// tell what came of it.
         ///
         /// - Parameters:
         ///   - relevance: The card's place among the app's others, the higher the further up.
@@ -50,7 +51,7 @@
                 activity: (attributes as? any IdentifiedActivityAttributes)?.liveActivityID,
                 attributes: try Self.object(attributes), content: try Self.object(state),
                 staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
-            return (engine.ask { $0.start(order, $1) } ?? nil) != nil
+            return engine.start(order)
         }
 
         /// Changes a card from the app; the server hears what it was based on, and its next state takes over.

@@ -30,7 +30,7 @@ package final class ClientEngine: Sendable {
         }
     }
 
-    private struct State: Sendable {
+    struct State: Sendable {
         /// `nil` until the memory could be read: before the first unlock after a restart it cannot.
         var machine: RegistrationMachine?
         var identity: ClientIdentity?
@@ -46,8 +46,8 @@ package final class ClientEngine: Sendable {
     /// What a slow reader of the events may miss is the oldest of so many.
     private static let eventLimit = 256
 
-    private let parts: Parts
-    private let state = Locked(State())
+    let parts: Parts
+    let state = Locked(State())
     private let bell = Bell()
     private let (work, workInput) = AsyncStream.makeStream(of: ClientAction.self)
     private let (calls, callInput) = AsyncStream.makeStream(of: PhoneCall.self)
@@ -72,6 +72,15 @@ package final class ClientEngine: Sendable {
         _ = tell(orElse: body) { body(&$0, $1) }
     }
 
+    /// The app wants a card; before the memory could be read the order waits for it, and events tell what came of it.
+    ///
+    /// - Returns: Whether a card is being started.
+    package func start(_ order: CardOrder) -> Bool {
+        let later: @Sendable (inout RegistrationMachine, PhoneMoment) -> Void = { _ = $0.start(order, $1) }
+        let isStarted: Bool? = tell(orElse: later) { $0.start(order, $1) != nil }
+        return isStarted ?? true
+    }
+
     /// - Returns: `nil` while the memory cannot be read.
     package func ask<Value>(_ body: (inout RegistrationMachine, PhoneMoment) -> Value) -> Value? {
         tell(orElse: nil, body)
@@ -82,20 +91,28 @@ package final class ClientEngine: Sendable {
         _ body: (inout RegistrationMachine, PhoneMoment) -> Value
     ) -> Value? {
         let (value, hasMoved, isSettled) = state.withLock { state -> (Value?, Bool, Bool) in
-            guard var machine = state.machine else {
+            let due = state.machine?.nextWake
+            guard let value = heard(&state, body) else {
                 if let later, state.early.count < Self.earlyLimit { state.early.append(later) }
                 return (nil, false, false)
             }
-            let due = machine.nextWake
-            let value = body(&machine, moment)
-            let actions = machine.takeActions()
-            state.machine = machine
-            // Under the lock, so that actions are queued in the order in which they were decided.
-            perform(actions, machine.memory, &state.identity)
-            return (value, machine.nextWake != due, machine.isSettled)
+            return (value, state.machine?.nextWake != due, state.machine?.isSettled == true)
         }
         if isSettled { for waiter in waiters.withLock({ Array($0.values) }) { waiter.yield() } }
         if hasMoved { bell.ring() }
+        return value
+    }
+
+    /// Under the lock, so that actions are queued in the order in which they were decided.
+    @discardableResult
+    private func heard<Value>(
+        _ state: inout State, _ body: (inout RegistrationMachine, PhoneMoment) -> Value
+    ) -> Value? {
+        guard var machine = state.machine else { return nil }
+        let value = body(&machine, moment)
+        let actions = machine.takeActions()
+        state.machine = machine
+        perform(actions, machine.memory, &state.identity)
         return value
     }
 
@@ -163,24 +180,25 @@ package final class ClientEngine: Sendable {
     }
 
     /// Looks at everything: a sequence may have skipped what was there before it was listened to.
+    ///
+    /// Nothing is heard between the look and what follows from it: a card that appears in between would count as gone.
     package func look() {
-        let facts = parts.phone.facts()
-        let ports = state.withLock { Array($0.ports.values) }
-        let cards = ports.flatMap { $0.cards() }
-        let tokens = ports.map { ($0.type, $0.startToken()) }
+        let (phone, ports) = (parts.phone, state.withLock { Array($0.ports.values) })
         say { machine, now in
-            machine.see(facts, now)
-            for (type, token) in tokens { machine.see(startToken: token, for: type, now) }
-            machine.see(all: cards, now)
+            machine.see(phone.facts(), now)
+            for port in ports { machine.see(startToken: port.startToken(), for: port.type, now) }
+            machine.see(all: ports.flatMap { $0.cards() }, now)
         }
     }
 
     /// A token of ordinary notifications, which only the app's delegate hears of.
     package func noteDeviceToken(_ token: TokenText) {
-        var facts = parts.phone.facts()
-        facts.deviceToken = token
-        let seen = facts
-        say { $0.see(seen, $1) }
+        let phone = parts.phone
+        say { machine, now in
+            var facts = phone.facts()
+            facts.deviceToken = token
+            machine.see(facts, now)
+        }
     }
 
     /// Returns when the server has confirmed everything, or after so many milliseconds.
@@ -207,8 +225,8 @@ package final class ClientEngine: Sendable {
     private func take(_ news: PhoneNews) {
         switch news {
         case .factsChanged:
-            let facts = parts.phone.facts()
-            say { $0.see(facts, $1) }
+            let phone = parts.phone
+            say { $0.see(phone.facts(), $1) }
         case .foreground(let isForeground):
             say { $0.setForeground(isForeground, $1) }
             if isForeground { look() }
@@ -222,9 +240,9 @@ package final class ClientEngine: Sendable {
         case .startToken(let token): say { $0.see(startToken: token, for: type, $1) }
         case .card(let card):
             // A card that vanishes because a switch was turned was not swiped away: the switches come first.
-            let facts = card.state == .dismissed ? parts.phone.facts() : nil
+            let phone = card.state == .dismissed ? parts.phone : nil
             say { machine, now in
-                if let facts { machine.see(facts, now) }
+                if let phone { machine.see(phone.facts(), now) }
                 machine.see(card, now)
             }
         }
@@ -244,15 +262,17 @@ package final class ClientEngine: Sendable {
     }
 
     private func begin(_ identity: ClientIdentity, _ memory: RegistrationMemory) {
-        let early = state.withLock { state in
+        state.withLock { state in
             state.identity = identity
             state.machine = RegistrationMachine(
                 memory, types: state.ports.mapValues(\.rules), limits: parts.limits,
                 credentials: identity.credentials)
-            defer { state.early = [] }
-            return state.early
+            // Before whatever is said from now on: who signs out last is out.
+            let early = state.early
+            state.early = []
+            for body in early { heard(&state, body) }
         }
-        for body in early { say(body) }
+        bell.ring()
     }
 
     /// The identity is this device's alone; a memory that came from another phone, or none, is a new installation.
@@ -328,57 +348,6 @@ package final class ClientEngine: Sendable {
             if let card = await body(port) { return card }
         }
         return nil
-    }
-
-    // MARK: - Calling
-
-    private func carry(_ call: PhoneCall) async {
-        guard isDue(call) else { return }
-        let answer = await answer(to: call)
-        let dice = parts.dice()
-        say { $0.answered(call.number, answer, dice: dice, $1) }
-    }
-
-    private func isDue(_ call: PhoneCall) -> Bool { ask { $0.isDue(call.number, $1) } ?? false }
-
-    /// The phone's own credential, where the server gave one: what to do when it is refused is the machine's matter.
-    /// Else the person's, which is asked for once more when the server refuses what was given.
-    private func answer(to call: PhoneCall) async -> PhoneAnswer? {
-        let kept = state.withLock { $0.identity?.credentials } ?? PhoneCredentials()
-        if let own = kept.own { return await send(call, own) }
-        let proof = call.showsProof ? kept.proof : nil
-        guard let given = await borrow(kept.borrowed, refused: nil), isDue(call) else { return nil }
-        let answer = await send(call, given, proof: proof)
-        guard answer?.status == 401, let fresh = await borrow(nil, refused: given), isDue(call) else { return answer }
-        return await send(call, fresh, proof: proof)
-    }
-
-    /// Kept for the call that signs out: the person's own may be gone by then.
-    private func borrow(_ known: String?, refused: String?) async -> String? {
-        if let known { return known }
-        let epoch = state.withLock { $0.machine?.epoch }
-        guard let fresh = try? await parts.credentials(refused) else { return nil }
-        state.withLock { state in
-            // Whoever came meanwhile never speaks with what was given for the one before.
-            guard let machine = state.machine, machine.epoch == epoch else { return }
-            state.identity?.credentials.borrow(fresh, of: machine.memory.user)
-            remember(state.identity)
-        }
-        return fresh
-    }
-
-    private func remember(_ identity: ClientIdentity?) {
-        if let identity { try? parts.identity.save(identity.data) }
-    }
-
-    private func send(_ call: PhoneCall, _ credential: String, proof: String? = nil) async -> PhoneAnswer? {
-        let request = ClientRequest(
-            method: call.method.rawValue, path: call.path, body: call.body.map { Data($0) }, credential: credential,
-            proof: proof)
-        guard let response = try? await parts.transport.send(request) else { return nil }
-        return PhoneAnswer(
-            status: response.status, body: Array(response.body),
-            date: response.date.map { Int($0.timeIntervalSince1970.rounded(.down)) })
     }
 }
 

@@ -60,7 +60,9 @@ public struct ClientResponse: Sendable {
     }
 }
 
-/// Carries calls with `URLSession`: HTTPS as the system does it, no cookies, no cache, no redirects kept.
+/// Carries calls with `URLSession`: HTTPS as the system does it, no cookies, no cache.
+///
+/// A redirect is not followed: the answer is the redirect itself, which confirms nothing.
 public struct URLSessionTransport: ClientTransport {
     private let server: URL
     private let session: URLSession
@@ -75,7 +77,7 @@ public struct URLSessionTransport: ClientTransport {
         #if !canImport(FoundationNetworking)
             configuration.waitsForConnectivity = false
         #endif
-        session = URLSession(configuration: configuration)
+        session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
     }
 
     /// A wake in the background lasts seconds: what takes longer is tried again.
@@ -112,5 +114,16 @@ public struct URLSessionTransport: ClientTransport {
         format.timeZone = TimeZone(secondsFromGMT: 0)
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
         return format.date(from: text)
+    }
+}
+
+/// A call that is sent elsewhere becomes a `GET` on its way, whose answer would count as the server's word; and what the
+/// headers say is for the server alone.
+private final class NoRedirects: NSObject, URLSessionTaskDelegate, Sendable {
+    func urlSession(
+        _: URLSession, task: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse, newRequest _: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
     }
 }

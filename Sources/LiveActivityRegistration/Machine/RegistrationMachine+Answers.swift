@@ -32,7 +32,8 @@ extension RegistrationMachine {
             let body = (try? JSONValue(parsing: answer.body))?.object ?? [:]
             keepCredential(body["credential"]?.string, of: call)
             confirm(call, DesiredStates.read(body), date: answer.date, now)
-        case 408, 425, 429, 500...: failed(.serverUnreachable, Self.code(of: answer), dice, now)
+        // What answers with a redirect is not the server.
+        case 300..<400, 408, 425, 429, 500...: failed(.serverUnreachable, Self.code(of: answer), dice, now)
         // What was said for the one before is not said again.
         case _ where call.epoch != epoch: break
         case 401 where call.usesCredential: loseCredential()

@@ -44,8 +44,8 @@ struct CareEdgeTests {
 
     @Test func `the device has its id before the first call`() async throws {
         let app = App()
-        try await app.launch(credentials: { _ in throw CancellationError() }) { client in
-            for await event in client.events where event.code == .serverUnreachable { return }
+        try await app.launch(credentials: { _ in throw CancellationError() }) { _ in
+            try await app.heard.wait { $0.contains { $0.code == .serverUnreachable } }
         }
         let identity = app.identity.text
         try await app.launch { _ in try await app.server.wait { !$0.isEmpty } }

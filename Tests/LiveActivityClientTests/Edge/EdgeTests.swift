@@ -7,17 +7,6 @@ import Testing
 /// The client as an app links it, on a phone that stands in for iOS.
 @Suite(.timeLimit(.minutes(1)))
 struct EdgeTests {
-    private static func wish(
-        _ ride: String, step: Int, revision: Int, phase: String = "active", starts: Bool = false
-    ) -> JSONObject {
-        var wish: JSONObject = [
-            "activity": .string(ride), "type": "ride", "state": ["step": .number(JSONNumber(step))],
-            "revision": .number(JSONNumber(revision)), "phase": .string(phase),
-        ]
-        if starts { wish["attributes"] = ["rideID": .string(ride)] }
-        return wish
-    }
-
     @Test func `N6: a push starts the card, its token reaches the server when iOS hands it out`() async throws {
         let app = App()
         app.phone.setStartToken(App.token(1), for: RideAttributes.self, announces: false)
@@ -44,8 +33,8 @@ struct EdgeTests {
         let app = App()
         app.server.setAway(true)
         app.phone.setStartToken(App.token(1), for: RideAttributes.self)
-        try await app.launch { client in
-            for await event in client.events where event.code == .serverUnreachable { return }
+        try await app.launch { _ in
+            try await app.heard.wait { $0.contains { $0.code == .serverUnreachable } }
         }
         app.server.setAway(false)
         app.phone.setStartToken(nil, for: RideAttributes.self)
@@ -87,11 +76,10 @@ struct EdgeTests {
         let app = App()
         app.server.setAway(true)
         try await app.launch { client in
-            let events = client.events
             client.setForeground(true)
-            for await event in client.events where event.code == .serverUnreachable { break }
+            try await app.heard.wait { $0.contains { $0.code == .serverUnreachable } }
             #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), as: "ride"))
-            for await event in events where event.code == .cardStarted { break }
+            try await app.heard.wait { $0.contains { $0.code == .cardStarted } }
             let card = try #require(Activity<RideAttributes>.activities.first)
             #expect(try client.update(card, to: .init(step: 2, note: "by hand")))
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 2 }
@@ -127,12 +115,12 @@ struct EdgeTests {
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
             try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
-            app.server.want(Self.wish("r1", step: 5, revision: 5))
+            app.server.want(wish("r1", step: 5, revision: 5))
             client.setForeground(true)
             try await app.server.wait { $0.contains { "\($0.body)".contains(#""step":5"#) } }
             #expect(card.content.state.step == 5)
             #expect(abs(card.timestamp?.timeIntervalSinceNow ?? 99) < 5)
-            app.server.want(Self.wish("r1", step: 6, revision: 6, phase: "ended"))
+            app.server.want(wish("r1", step: 6, revision: 6, phase: "ended"))
             await client.handleBackgroundPush()
             #expect(card.activityState == .ended && card.content.state.step == 6)
         }
@@ -144,11 +132,10 @@ struct EdgeTests {
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
             try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
-            let events = client.events
             app.phone.setTakesUpdates(false)
-            app.server.want(Self.wish("r1", step: 5, revision: 5))
+            app.server.want(wish("r1", step: 5, revision: 5))
             client.setForeground(true)
-            for await event in events where event.code == .stateApplied { break }
+            try await app.heard.wait { $0.contains { $0.code == .stateApplied } }
             let said = app.server.said.count
             try await app.server.wait { $0.count > said && $0.last?.path.hasSuffix(card.id) == true }
             #expect(app.server.said.allSatisfy { !"\($0.body)".contains(#""step":5"#) })
@@ -161,7 +148,7 @@ struct EdgeTests {
 
     @Test func `N8: below 17.2 an app on the screen makes the card that the server would have`() async throws {
         let app = App()
-        app.server.want(Self.wish("r9", step: 2, revision: 1, starts: true))
+        app.server.want(wish("r9", step: 2, revision: 1, starts: true))
         try await app.launch { client in
             client.setForeground(true)
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.attributes.rideID == "r9" }

@@ -1,8 +1,10 @@
 import ActivityKitStandIn
 import Foundation
 import JSONText
-import LiveActivityClient
+import LiveActivityAPI
 import Testing
+
+@testable import LiveActivityClient
 
 /// What goes between Swift's forms and JSON's on its way through the client.
 @Suite(.timeLimit(.minutes(1)))
@@ -18,6 +20,20 @@ struct FormTests {
         let locale = try #require(body["locale"]?.string)
         #expect(!locale.contains("_") && !locale.contains("@"))
         #expect(body["activitiesEnabled"] == true && body["frequentPushesEnabled"]?.bool != nil)
+    }
+
+    @Test func `which app it is stands in its Info.plist, and the configuration may say whose tokens they are`()
+        async throws
+    {
+        let facts = DevicePhone(
+            environment: .sandbox, app: ["CFBundleShortVersionString": "2.1", "CFBundleVersion": "119"]
+        ).facts()
+        #expect(facts.appVersion == "2.1" && facts.build == "119" && facts.environment == .sandbox)
+        let bare = DevicePhone(environment: nil, app: nil).facts()
+        #expect(bare.appVersion == nil && bare.build == nil && bare.environment == .production)
+        let app = App().with { $0.environment = .production }
+        try await app.launch { _ in try await app.server.wait { !$0.isEmpty } }
+        #expect(app.server.said.first?.body["environment"] == "production")
     }
 
     @Test func `the app's stale dates are the card's`() async throws {

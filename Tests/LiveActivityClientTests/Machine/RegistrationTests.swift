@@ -56,6 +56,19 @@ struct RegistrationTests {
         #expect(PhoneBench.body(bench.sent.last)["token"]?.string == PhoneBench.token(1).text)
     }
 
+    @Test func `what answers with a redirect is not the server: it confirms nothing, and is asked again`() {
+        var bench = PhoneBench.ready()
+        bench.run { $0.see(startToken: PhoneBench.token(1), for: "order", $1) }
+        for leaves in [false, true] {
+            if leaves { bench.run { $0.signOut($1) } }
+            bench.answer(302, "")
+            #expect(bench.notes.last?.code == .serverUnreachable && !bench.machine.isSettled)
+            bench.wait((bench.machine.nextWake ?? 0) - bench.now.steady)
+            bench.settle()
+            #expect(bench.notes.contains { $0.code == (leaves ? .signedOut : .tokenConfirmed) })
+        }
+    }
+
     @Test func `P9: the notes show a token obtained, sent and confirmed, and mask it`() {
         var bench = PhoneBench.ready()
         bench.settle()

@@ -14,12 +14,12 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
     struct Away: Error {}
 
     private let lock = NSLock()
-    private var calls: [Call] = []
+    private let calls = Log<Call>()
     private var isAway = false
     private var wishes: [JSONValue] = []
     private var refused: Set<String> = []
     private var given: [String] = []
-    private var listeners: [AsyncStream<Void>.Continuation] = []
+    private var clock: Date?
 
     private func locked<Value>(_ body: (FakeServer) -> Value) -> Value {
         lock.lock()
@@ -27,11 +27,14 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
         return body(self)
     }
 
-    var said: [Call] { locked(\.calls) }
+    var said: [Call] { calls.all }
 
     func said(_ path: String) -> [Call] { said.filter { $0.path.hasSuffix(path) } }
 
     func setAway(_ isAway: Bool) { locked { $0.isAway = isAway } }
+
+    /// What the server's clock says; else that of this machine.
+    func setDate(_ date: Date) { locked { $0.clock = date } }
 
     func refuse(_ credential: String) { _ = locked { $0.refused.insert(credential) } }
 
@@ -43,33 +46,28 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
 
     func send(_ request: ClientRequest) async throws -> ClientResponse {
         let body = request.body.flatMap { try? JSONValue(parsing: Array($0)) }?.object ?? [:]
-        let (response, listeners) = locked { server -> (ClientResponse?, [AsyncStream<Void>.Continuation]) in
-            guard !server.isAway else { return (nil, server.listeners) }
+        let response = locked { server -> ClientResponse? in
+            guard !server.isAway else { return nil }
             guard !server.refused.contains(request.credential) else {
-                return (ClientResponse(status: 401, body: Data(#"{"code":"key_invalid"}"#.utf8)), server.listeners)
+                return ClientResponse(status: 401, body: Data(#"{"code":"key_invalid"}"#.utf8))
             }
-            server.calls.append(
-                Call(method: request.method, path: request.path, body: body, credential: request.credential))
             var object: JSONObject = ["activities": .array(server.wishes)]
             if body["wantsCredential"]?.bool == true, !server.given.isEmpty {
                 object["credential"] = .string(server.given.removeFirst())
             }
             let answer = JSONValue.object(object)
-            return (ClientResponse(status: 200, date: Date(), body: Data(answer.bytes)), server.listeners)
+            return ClientResponse(status: 200, date: server.clock ?? Date(), body: Data(answer.bytes))
         }
-        for listener in listeners { listener.yield() }
         guard let response else { throw Away() }
+        if response.status == 200 {
+            calls.add(
+                Call(method: request.method, path: request.path, body: body, credential: request.credential))
+        }
         return response
     }
 
     /// Waits, without polling, until the calls are as wanted.
-    func wait(until isWanted: ([Call]) -> Bool) async throws {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        locked { $0.listeners.append(continuation) }
-        continuation.yield()
-        for await _ in stream where isWanted(said) { return }
-        throw CancellationError()
-    }
+    func wait(until isWanted: ([Call]) -> Bool) async throws { try await calls.wait(until: isWanted) }
 }
 
 /// Storage in memory; it can be locked as a phone's is before the first unlock.

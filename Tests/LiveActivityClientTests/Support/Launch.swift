@@ -13,6 +13,15 @@ struct RideAttributes: IdentifiedActivityAttributes {
     var liveActivityID: String? { rideID }
 }
 
+/// Attributes that do not say which activity they are of.
+struct PlainAttributes: ActivityAttributes {
+    struct ContentState: Codable, Hashable, Sendable {
+        var level: Int
+    }
+
+    var name: String
+}
+
 /// One app on one phone: what stays when its process is killed.
 struct App: Sendable {
     let phone: StandInPhone
@@ -21,9 +30,25 @@ struct App: Sendable {
     let identity: FakeStorage
     /// In the place of `server`.
     var transport: (any ClientTransport)?
+    /// In the place of this machine's clocks.
+    var clock: (any ClientClock)?
+    /// In the place of what iOS says besides the cards.
+    var device: (any PhonePort)?
+    var environment = LiveActivityClient.Environment.sandbox
+    /// The types that the app names.
+    var track: @Sendable (LiveActivityClient) -> Void = { $0.track(RideAttributes.self, as: "ride") }
+    /// What the client told of itself.
+    let heard = Log<ClientEvent>()
 
     init() {
         (phone, server, identity, memory) = (StandInPhone(), FakeServer(), FakeStorage(), FakeStorage())
+    }
+
+    /// The same app with something in it otherwise.
+    func with(_ change: (inout App) -> Void) -> App {
+        var app = self
+        change(&app)
+        return app
     }
 
     /// The same app, removed and installed again.
@@ -46,14 +71,28 @@ struct App: Sendable {
         configuration.transport = transport ?? server
         configuration.memory = memory
         configuration.identity = identity
-        configuration.environment = .sandbox
+        configuration.environment = environment
+        if let clock { configuration.clock = clock }
         let made = configuration
         guard let url = URL(string: "https://push.example.com") else { throw URLError(.badURL) }
         return try await StandInPhone.$current.withValue(phone) {
-            let client = LiveActivityClient(server: url, configuration: made, credentials: credentials)
-            client.track(RideAttributes.self, as: "ride")
+            let client =
+                if let device {
+                    LiveActivityClient(
+                        ClientEngine.Parts(
+                            transport: made.transport ?? server, memory: memory, identity: identity,
+                            clock: made.clock, phone: device, credentials: credentials))
+                } else {
+                    LiveActivityClient(server: url, configuration: made, credentials: credentials)
+                }
+            track(client)
+            let events = client.events
             if let user { client.signIn(user: user) }
             return try await withThrowingTaskGroup(of: Value?.self) { group in
+                group.addTask {
+                    for await event in events { heard.add(event) }
+                    return nil
+                }
                 group.addTask {
                     await client.run()
                     return nil
@@ -80,8 +119,13 @@ extension StandInPhone {
     func wait<Attributes: ActivityAttributes>(
         for type: Attributes.Type, until isWanted: ([Activity<Attributes>]) -> Bool
     ) async throws {
+        let began = ContinuousClock.now
         while !isWanted(Activity<Attributes>.activities) {
             try Task.checkCancellation()
+            guard ContinuousClock.now - began < .seconds(20) else {
+                let shown = Activity<Attributes>.activities.map { "\($0.id): \($0.content.state)" }
+                throw Log<String>.Missing(description: "it never came; there were \(shown)")
+            }
             await Task.yield()
         }
     }

@@ -23,8 +23,8 @@ struct Call {
     let targets: [String]
     /// For the tool, as they were given.
     private let arguments: [String]
-    private let namesFiles: Bool
-    private let isHelp: Bool
+    /// No files are added: some are named, or the tool has something else to say.
+    private let isComplete: Bool
 
     /// The tool's options that are followed by a value.
     private static let optionsWithValue: Set<String> = ["--type", "--schema", "--check"]
@@ -44,14 +44,14 @@ struct Call {
                 namesFiles = true
             }
         }
-        self.namesFiles = namesFiles
-        isHelp = !Set(arguments).isDisjoint(with: ["--help", "-h"])
+        // An option without its value would take the first file for it.
+        isComplete = namesFiles || isValue || !Set(arguments).isDisjoint(with: ["--help", "-h"])
     }
 
     func run(_ tool: URL, otherwise files: [String]) throws {
         let process = Process()
         process.executableURL = tool
-        process.arguments = arguments + (namesFiles || isHelp ? [] : files)
+        process.arguments = arguments + (isComplete ? [] : files)
         try process.run()
         process.waitUntilExit()
         // SwiftPM names the code, and exits with 1.

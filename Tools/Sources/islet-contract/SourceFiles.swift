@@ -22,17 +22,20 @@ enum SourceFiles {
     }
 
     private static func files(_ path: String) -> [String] {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
-            return [path]
-        }
+        guard isFolder(path) else { return [path] }
         let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         let found = all.filter { $0.hasSuffix(".swift") && !$0.split(separator: "/").contains { $0.hasPrefix(".") } }
-        return found.sorted().map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }
+        return found.sorted().map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }.filter { !isFolder($0) }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
     static func json(_ path: String) throws(FileProblem) -> JSONValue {
         let contents = try bytes(path)
+        guard !contents.isEmpty else { throw FileProblem("\(path) cannot be read, or is empty") }
         do throws(JSONSyntaxError) {
             return try JSONValue(
                 parsing: contents, limits: JSONLimits(bytes: maximumBytes, depth: JSONLimits.deepest))
@@ -53,9 +56,10 @@ enum SourceFiles {
     }
 
     private static func bytes(_ path: String) throws(FileProblem) -> Data {
+        // At the end of a file there is nothing: of an empty one, too.
         guard let handle = FileHandle(forReadingAtPath: path),
-            let data = try? handle.read(upToCount: maximumBytes + 1)
-        else { throw FileProblem("\(path) cannot be read, or is empty") }
+            let data = try? handle.read(upToCount: maximumBytes + 1) ?? Data()
+        else { throw FileProblem("\(path) cannot be read") }
         guard data.count <= maximumBytes else { throw FileProblem("\(path) has more than \(maximumBytes) bytes") }
         return data
     }

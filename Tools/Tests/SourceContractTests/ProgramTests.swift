@@ -32,6 +32,7 @@ struct ProgramTests {
             "App/B.swift": "struct Step: Codable { var number: Int }",
             "App/Deep/A.swift": "struct A: ActivityAttributes { struct ContentState: Codable { var step: Step } }",
             "App/.build/Step.swift": "struct Step: Codable {}", "App/notes.txt": "struct Step {}",
+            "App/Empty.swift": "", "App/Named.swift/None.swift": "// nothing",
         ]
         for folder in ["App", "App/"] {
             let run = try Program.run([folder], files: files)

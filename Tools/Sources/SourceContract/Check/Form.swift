@@ -5,13 +5,17 @@ struct Form {
     let schema: JSONObject
     let takesNull: Bool
     let takesAnything: Bool
+    /// Where it stands, if it is referred to.
+    let reference: String?
 
     init(_ value: JSONValue, in top: JSONValue) {
         var value = value
         var takesNull = false
+        var last: String?
         // Contracts have no circles of references alone; those of other hands are cut.
         for _ in 0..<16 {
             if let reference = value.object?["$ref"]?.string {
+                last = reference
                 value = (try? JSONPointer(String(reference.dropFirst()))).flatMap { top[$0] } ?? true
             } else if let branches = value.object?["anyOf"]?.array {
                 let others = branches.filter { $0 != ["type": "null"] }
@@ -23,6 +27,7 @@ struct Form {
             }
         }
         schema = value.object ?? [:]
+        reference = last
         takesAnything = value == true || value == [:]
         let types = schema["type"]?.array?.compactMap(\.string) ?? []
         self.takesNull = takesNull || types.contains("null") || takesAnything

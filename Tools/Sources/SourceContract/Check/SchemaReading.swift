@@ -13,7 +13,7 @@ struct SchemaReading {
     private let isNewWriter: Bool
     private var path: [String] = []
     private var problems: [Problem] = []
-    /// Pairs of references that are compared already, since types contain themselves.
+    /// Pairs that are compared already, by reference where there is one, since types contain themselves.
     private var seen: Set<[String]> = []
 
     init(reader: JSONValue, writer: JSONValue, isNewWriter: Bool) {
@@ -41,10 +41,6 @@ struct SchemaReading {
     // MARK: - Schemas
 
     private mutating func compare(_ read: JSONValue, _ written: JSONValue) {
-        let names = [read.object?["$ref"]?.string ?? "", written.object?["$ref"]?.string ?? ""]
-        if names.contains(where: { !$0.isEmpty }), !names.contains("") {
-            guard seen.insert(names).inserted else { return }
-        }
         let reads = Form(read, in: reader)
         let writes = Form(written, in: writer)
         if reads.takesAnything { return }
@@ -54,6 +50,10 @@ struct SchemaReading {
             )
         }
         guard reads.schema != writes.schema || reads.schema.hasReferences else { return }
+        if reads.reference != nil || writes.reference != nil {
+            let names = [reads, writes].map { $0.reference ?? JSONValue.object($0.schema).text }
+            guard seen.insert(names).inserted else { return }
+        }
         guard let kind = reads.kind, kind == writes.kind else {
             for keyword in ["anyOf", "oneOf"] {
                 guard let read = reads.branches(keyword), let written = writes.branches(keyword) else { continue }

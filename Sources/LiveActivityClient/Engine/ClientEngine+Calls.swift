@@ -1,0 +1,55 @@
+internal import Foundation
+internal import LiveActivityAPI
+internal import LiveActivityRegistration
+
+/// How the shell talks to the server: with which credential, and what it makes of an answer.
+extension ClientEngine {
+    func carry(_ call: PhoneCall) async {
+        guard isDue(call) else { return }
+        let answer = await answer(to: call)
+        let dice = parts.dice()
+        say { $0.answered(call.number, answer, dice: dice, $1) }
+    }
+
+    private func isDue(_ call: PhoneCall) -> Bool { ask { $0.isDue(call.number, $1) } ?? false }
+
+    /// The phone's own credential, where the server gave one: what to do when it is refused is the machine's matter.
+    /// Else the person's, which is asked for once more when the server refuses what was given.
+    private func answer(to call: PhoneCall) async -> PhoneAnswer? {
+        let kept = state.withLock { $0.identity?.credentials } ?? PhoneCredentials()
+        if let own = kept.own { return await send(call, own) }
+        let proof = call.showsProof ? kept.proof : nil
+        guard let given = await borrow(kept.borrowed, refused: nil), isDue(call) else { return nil }
+        let answer = await send(call, given, proof: proof)
+        guard answer?.status == 401, let fresh = await borrow(nil, refused: given), isDue(call) else { return answer }
+        return await send(call, fresh, proof: proof)
+    }
+
+    /// Kept for the call that signs out: the person's own may be gone by then.
+    private func borrow(_ known: String?, refused: String?) async -> String? {
+        if let known { return known }
+        let epoch = state.withLock { $0.machine?.epoch }
+        guard let fresh = try? await parts.credentials(refused) else { return nil }
+        state.withLock { state in
+            // Whoever came meanwhile never speaks with what was given for the one before.
+            guard let machine = state.machine, machine.epoch == epoch else { return }
+            state.identity?.credentials.borrow(fresh, of: machine.memory.user)
+            remember(state.identity)
+        }
+        return fresh
+    }
+
+    func remember(_ identity: ClientIdentity?) {
+        if let identity { try? parts.identity.save(identity.data) }
+    }
+
+    private func send(_ call: PhoneCall, _ credential: String, proof: String? = nil) async -> PhoneAnswer? {
+        let request = ClientRequest(
+            method: call.method.rawValue, path: call.path, body: call.body.map { Data($0) }, credential: credential,
+            proof: proof)
+        guard let response = try? await parts.transport.send(request) else { return nil }
+        return PhoneAnswer(
+            status: response.status, body: Array(response.body),
+            date: response.date.map { Int($0.timeIntervalSince1970.rounded(.down)) })
+    }
+}

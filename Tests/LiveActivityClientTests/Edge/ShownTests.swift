@@ -1,0 +1,183 @@
+import ActivityKitStandIn
+import Foundation
+import JSONText
+import LiveActivityClient
+import Testing
+
+/// What the client has iOS show, and what it asks iOS for.
+@Suite(.timeLimit(.minutes(1)))
+struct ShownTests {
+    private static func started(_ app: App, _ client: LiveActivityClient) async throws -> Activity<RideAttributes> {
+        client.setForeground(true)
+        try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
+        #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), relevance: 0.7, as: "ride"))
+        try await app.server.wait { $0.contains { $0.body["state"]?.string == "active" } }
+        return try #require(Activity<RideAttributes>.activities.first)
+    }
+
+    @Test func `a card of the app's own asks iOS for a token, and has its place among the others`() async throws {
+        let app = App()
+        try await app.launch { client in
+            let card = try await Self.started(app, client)
+            #expect(card.pushType == .token && card.content.relevanceScore == 0.7)
+            card.hand(token: App.token(1))
+            try await app.server.wait { $0.contains { $0.body["token"]?.string == App.hex(1) } }
+            for (step, relevance, shown) in [(2, nil, 0.7), (3, 0.2, 0.2)] as [(Int, Double?, Double)] {
+                #expect(try client.update(card, to: .init(step: step), relevance: relevance))
+                try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == step }
+                #expect(card.content.relevanceScore == shown)
+            }
+            app.server.want(wish("r1", step: 9, revision: 9, ["relevance": 0.9, "staleAt": "2050-01-01T00:00:00Z"]))
+            await client.handleBackgroundPush()
+            try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.relevanceScore == 0.9 }
+            #expect(card.content.staleDate == Date(timeIntervalSince1970: 2_524_608_000))
+        }
+    }
+
+    @Test func `a card that the server would have is made as it says`() async throws {
+        let app = App()
+        app.server.want(
+            wish("r9", step: 2, revision: 1, starts: true, ["relevance": 0.4, "staleAt": "2050-01-01T00:00:00Z"]))
+        try await app.launch { client in
+            client.setForeground(true)
+            try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 2 }
+            let card = try #require(Activity<RideAttributes>.activities.first)
+            #expect(card.content.relevanceScore == 0.4 && card.pushType == .token)
+            #expect(card.content.staleDate == Date(timeIntervalSince1970: 2_524_608_000))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `an app that makes no cards for the server makes none`(startsCards: Bool) async throws {
+        let app = App().with { $0.track = { $0.track(RideAttributes.self, as: "ride", startsCards: startsCards) } }
+        app.server.want(wish("r9", step: 2, revision: 1, starts: true))
+        try await app.launch { client in
+            client.setForeground(true)
+            await client.handleBackgroundPush()
+            #expect(app.phone.isEmpty(of: RideAttributes.self) == !startsCards)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `what the app showed itself stays where it is the authority, else for a minute`(keeps: Bool) async throws {
+        let clock = HandClock()
+        let app = App().with {
+            $0.clock = clock
+            $0.track = { $0.track(RideAttributes.self, as: "ride", keepsOwnState: keeps) }
+        }
+        try await app.launch { client in
+            let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            app.server.want(wish("r1", step: 5, revision: 5))
+            await client.handleBackgroundPush()
+            #expect(try client.update(card, to: .init(step: 6)))
+            try await app.server.wait { $0.contains { $0.body["contentState"]?.object?["step"] == 6 } }
+            await client.handleBackgroundPush()
+            #expect(card.content.state.step == 6)
+            clock.advance(61_000)
+            await client.handleBackgroundPush()
+            try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == (keeps ? 6 : 5) }
+        }
+    }
+
+    @Test func `an end has its dismissal and the server's second`() async throws {
+        let second = Date(timeIntervalSince1970: 1_893_456_000)
+        let ends: [(JSONObject, ActivityUIDismissalPolicy)] = [
+            (["dismissAt": "2030-01-01T00:30:00Z"], .after(second + 1_800)), ([:], .default),
+            (["dismissAt": "2029-12-31T23:59:59Z"], .immediate),
+        ]
+        for (more, dismissal) in ends {
+            let app = App()
+            app.server.setDate(second)
+            try await app.launch { client in
+                let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+                try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+                app.server.want(wish("r1", step: 6, revision: 6, phase: "ended", more))
+                await client.handleBackgroundPush()
+                try await app.heard.wait { $0.contains { $0.code == .endApplied } }
+                #expect(card.dismissal == dismissal && card.endTimestamp == second)
+                #expect(card.content.state.step == 6)
+            }
+        }
+    }
+
+    @Test func `an end that the card says late keeps its dismissal`() async throws {
+        let app = App()
+        app.phone.setEndsLate(true)
+        try await app.launch { client in
+            let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            app.server.want(wish("r1", step: 6, revision: 6, phase: "ended", ["dismissAt": "2050-01-01T00:00:00Z"]))
+            await client.handleBackgroundPush()
+            try await app.server.wait { $0.contains { $0.body["state"]?.string == "ended" } }
+            client.setForeground(true)
+            await client.handleBackgroundPush()
+            #expect(card.dismissal == .after(Date(timeIntervalSince1970: 2_524_608_000)))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `the app's own end has its last state, and is at once or as iOS likes`(isImmediate: Bool) async throws {
+        let app = App()
+        try await app.launch { client in
+            let card = try await Self.started(app, client)
+            #expect(try client.end(card, with: .init(step: 8, note: "over"), isImmediate: isImmediate))
+            try await app.server.wait { $0.contains { $0.body["state"]?.string == "ended" } }
+            #expect(card.dismissal == (isImmediate ? .immediate : .default))
+            #expect(card.content.state == .init(step: 8, note: "over"))
+            #expect(try !client.update(card, to: .init(step: 9)), "it is over")
+        }
+    }
+
+    @Test func `a card whose attributes say nothing is of the activity that it was made for`() async throws {
+        let app = App().with { $0.track = { $0.track(PlainAttributes.self, as: "plain") } }
+        app.server.want([
+            "activity": "p1", "type": "plain", "state": ["level": 3], "revision": 1, "phase": "active",
+            "attributes": ["name": "tank"],
+        ])
+        try await app.launch { client in
+            client.setForeground(true)
+            try await app.server.wait {
+                $0.contains { $0.body["state"]?.string == "active" && $0.body["activity"]?.string == "p1" }
+            }
+            #expect(Activity<PlainAttributes>.activities.map(\.attributes.name) == ["tank"])
+        }
+    }
+
+    @Test func `what iOS refuses is an event, and the next start is as good as the first`() async throws {
+        let app = App()
+        try await app.launch { client in
+            client.setForeground(true)
+            try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
+            app.phone.refuseRequests(with: .globalMaximumExceeded)
+            #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), as: "ride"))
+            try await app.heard.wait { $0.contains { $0.code == .cardNotStarted } }
+            let event = try #require(app.heard.all.last { $0.code == .cardNotStarted })
+            #expect(event.activity == "r1" && event.detail == "globalMaximumExceeded" && event.type == "ride")
+            app.phone.refuseRequests(with: nil)
+            #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), as: "ride"))
+            try await app.phone.wait(for: RideAttributes.self) { $0.count == 1 }
+        }
+    }
+
+    @Test func `a type that nobody tracks is not started`() async throws {
+        let app = App()
+        try await app.launch { client in
+            try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
+            #expect(try client.start(PlainAttributes(name: "tank"), state: .init(level: 1)))
+            try await app.heard.wait { $0.contains { $0.code == .cardNotStarted && $0.type == "PlainAttributes" } }
+        }
+    }
+
+    @Test func `the token of ordinary notifications is told, in digits`() async throws {
+        let app = App()
+        try await app.launch { client in
+            client.setDeviceToken(App.token(0x0a))
+            try await app.server.wait { $0.contains { $0.body["deviceToken"]?.string == App.hex(0x0a) } }
+            client.setDeviceToken(Data())
+            await client.handleBackgroundPush()
+        }
+        let told = app.server.said.filter { $0.body["user"] != nil }.drop { $0.body["deviceToken"] == nil }
+        #expect(told.allSatisfy { $0.body["deviceToken"]?.string == App.hex(0x0a) }, "what is none changes nothing")
+    }
+}
