@@ -2,6 +2,9 @@ import APNSModel
 
 // Reports of a card that counts as over.
 extension CardIntake {
+    /// What a push, and an inventory that was sent before it came, are on their way at most.
+    private static let endTravel = Duration.seconds(60)
+
     /// Only APNs's word about a token spoke for its end, and the phone has the card with another token: iOS had
     /// replaced the one, and the app had not come to say so.
     func isAliveAfterAll(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
@@ -69,6 +72,15 @@ extension CardIntake {
     /// repeat of the end would come to it any more, since the row is the next run's by now.
     func isEndLost(_ report: CardReport, _ instance: InstanceRecord) -> Bool {
         isInventory && report.state.isRunning && instance.state == .ending && instance.localID == report.localID
+    }
+
+    /// A while after APNs took its end the phone shows the card all the same: the next repeat of the end is due now.
+    func isEndUnheeded(_ report: CardReport, _ instance: InstanceRecord) -> Bool {
+        guard isInventory, report.state.isRunning, instance.state == .ending, instance.localID == report.localID,
+            (1...Reconciler.endRepeats.count).contains(instance.tries), let last = instance.last,
+            last.kind == .end, last.reason.code == .accepted
+        else { return false }
+        return now >= last.at + Self.endTravel
     }
 
     /// The phone says itself what APNs's word about a token had made likely.

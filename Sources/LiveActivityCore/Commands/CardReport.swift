@@ -102,6 +102,7 @@ struct CardIntake {
         case .gone: finish(report, .gone, &instance, &draft)
         case .duplicate: return
         }
+        if isEndUnheeded(report, instance) { instance.dueAt = now }
         let old = draft.snapshot.instances[key]
         if old?.hasOpenStart == true, instance.state == .live { trustStartToken(of: activity, &draft) }
         let changed = old?.state != instance.state

@@ -69,6 +69,10 @@ package enum Consequence: Sendable, Equatable {
         }
     }
 
+    /// So often a token is tried again that APNs calls inactive since before it was seen: each of these pushes left
+    /// after that, so that it is the token that came late, out of the order in which the phone named them.
+    static let doubts = 8
+
     private static func of(_ answer: PushAnswer, _ context: Context) -> Self {
         let now = context.now
         let reasonText = answer.reason?.text ?? ""
@@ -76,7 +80,7 @@ package enum Consequence: Sendable, Equatable {
         switch answer.verdict {
         case .accepted: return .accepted
         case .tokenDead(.inactive(let since)):
-            if let since, context.tokenFirstSeenAt > since {
+            if let since, context.tokenFirstSeenAt > since, context.tries < Self.doubts {
                 let at = now + Backoff.token(tries: context.tries + 1, dice: context.dice)
                 return .retry(at: at, Reason(.tokenNewer, at.description))
             }

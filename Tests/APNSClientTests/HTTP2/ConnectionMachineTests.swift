@@ -252,6 +252,42 @@ import Testing
         #expect(peer.settled.count == 2)
     }
 
+    @Test func `each push has its own deadline, also after another's is over`() throws {
+        var peer = try Peer.accepting()
+        for (number, seconds) in [(1, 9.0), (2, 5), (3, 12)] {
+            peer.open(try Make.push(number, answerBy: Make.time(seconds)))
+        }
+        var settled: [Int] = []
+        for _ in 1...13 {
+            peer.tick(1)
+            settled.append(peer.settled.count)
+        }
+        #expect(settled == [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3])
+    }
+
+    @Test func `what is answered and not ended by the peer is no silence`() throws {
+        var limits = ConnectionLimits()
+        limits.consecutiveTimeouts = 2
+        var peer = try Peer.accepting(limits: limits)
+        for number in 1...4 { peer.open(try Make.push(number, answerBy: Make.time(5))) }
+        for number in 0..<4 { peer.send(peer.block([(":status", "200")], UInt32(number * 2 + 1), endStream: false)) }
+        peer.tick(6)
+        #expect(peer.settled.count == 4 && peer.machine.openStreams == 0)
+        #expect(peer.machine.phase == .open)
+        // Those that are not answered are.
+        for number in 5...6 { peer.open(try Make.push(number, answerBy: Make.time(8))) }
+        peer.tick(3)
+        #expect(peer.machine.phase != .open)
+    }
+
+    @Test func `a refusal that GOAWAY cuts off is one all the same`() throws {
+        var peer = try Peer()
+        peer.open(try Make.push())
+        peer.send(peer.block([(":status", "410")], 1, endStream: false))
+        peer.send(Peer.goAway(0))
+        #expect(answer(peer) == PushAnswer(status: 410))
+    }
+
     @Test func `a deadline in the middle of a refusal leaves its status`() throws {
         var peer = try Peer()
         peer.open(try Make.push(1, answerBy: Make.time(5)))

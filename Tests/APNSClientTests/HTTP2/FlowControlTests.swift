@@ -91,4 +91,13 @@ import Testing
         #expect(peer.frames(3).map(\.payload) == [Peer.number(1)])
         #expect(peer.machine.phase == .open)
     }
+
+    @Test func `padding uses up our window as well`() throws {
+        var peer = try Peer()
+        peer.open(try Make.push())
+        peer.send(peer.block([(":status", "200")], 1, endStream: false))
+        peer.send(
+            Peer.frame(0, flags: 8, 1, [200] + [UInt8](repeating: 7, count: 10) + [UInt8](repeating: 0, count: 200)))
+        #expect(peer.machine.receiveWindow == ConnectionLimits.connectionWindow - 211)
+    }
 }

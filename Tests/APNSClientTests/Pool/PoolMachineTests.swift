@@ -197,4 +197,24 @@ import Testing
         }
         return pool.queue.isEmpty || !isHungry
     }
+
+    @Test func `after a connection that was of use the waits begin anew`() throws {
+        var pool = machine()
+        _ = pool.enqueue([try attempt(sendBefore: 1_000)], now: Make.time(0))
+        /// When the next connection is made after one that ended then.
+        func redial(_ id: Int, after now: Double, wasUseful: Bool) -> Double? {
+            let ended = pool.ended(id, "gone", wasUseful: wasUseful, now: Make.time(now), dice: 1)
+            if ended.dial != nil { return 0 }
+            for step in 1...120 {
+                if pool.tick(Make.time(now + Double(step) * 0.05)).dial != nil { return Double(step) * 0.05 }
+            }
+            return nil
+        }
+        #expect(redial(1, after: 1, wasUseful: false) == 0.1)
+        #expect(redial(2, after: 10, wasUseful: false) == 0.2)
+        #expect(redial(3, after: 20, wasUseful: false) == 0.4)
+        pool.ready(4)
+        #expect(redial(4, after: 30, wasUseful: true) == 0)
+        #expect(redial(5, after: 40, wasUseful: false) == 0.1)
+    }
 }

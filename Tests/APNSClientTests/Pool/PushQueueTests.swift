@@ -98,4 +98,16 @@ import Testing
         }
         #expect(inside.isEmpty, "seed \(seed)")
     }
+
+    @Test func `what comes back still ends in time`() throws {
+        var queue = PushQueue(.init(waiting: 10, lowPriorityTurn: 8))
+        _ = queue.append(try attempt(1, sendBefore: 10))
+        let first = queue.removeNext()
+        let taken = try #require(first)
+        _ = queue.append(try attempt(2, sendBefore: 5))
+        #expect(queue.removeEnded(Make.time(6)).map(\.id.low) == [2])
+        queue.giveBack([taken])
+        #expect(queue.removeEnded(Make.time(9)).isEmpty)
+        #expect(queue.removeEnded(Make.time(10)).map(\.id.low) == [1])
+    }
 }

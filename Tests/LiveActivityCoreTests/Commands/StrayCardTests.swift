@@ -37,6 +37,31 @@ struct StrayCardTests {
     private func tokens(_ seats: [Flight.Seat]) -> [TokenValue?] { seats.map { $0.phone.token(of: $0.plan) } }
     private let first = TokenValue(Sample.token("u1", as: UpdateTokenKind.self))
 
+    @Test func `an inventory that shows it brings the end's repeats forward, and no more of them`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(20))
+        try scene.deliver()
+        try scene.report(token: "u1")
+        scene.wait(.seconds(2))
+        try scene.end()
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        // It may have been sent before the end came.
+        scene.wait(.seconds(59))
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        #expect(try scene.deliver().isEmpty)
+        var sequence: Int64 = 1
+        for expected in [1, 1, 0, 0] {
+            scene.wait(.seconds(61))
+            sequence += 1
+            _ = try scene.inventory(sequence: sequence, [card("card", "u1", scene)])
+            let sent = try scene.deliver()
+            #expect(sent.count == expected)
+            #expect(sent.allSatisfy { $0.plan.reason.code == .endRepeated && $0.plan.priority == .low })
+        }
+    }
+
     @Test func `beside the card of the next run it is ended, and that one stays`() throws {
         var scene = try reopened()
         #expect(try scene.deliver().map(\.plan.kind) == [.start])

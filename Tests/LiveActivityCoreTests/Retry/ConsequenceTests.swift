@@ -33,6 +33,18 @@ struct ConsequenceTests {
                 == .retry(at: at, Reason(.tokenNewer, at.description)))
     }
 
+    @Test func `a token that APNs goes on calling inactive since before it was seen is dead`() {
+        let answer = answer(410, "ExpiredToken", since: Sample.now - .seconds(101))
+        for tries in 0..<8 {
+            guard case .retry = Consequence(answer, context(dice: 0, tries: tries)) else {
+                Issue.record("dead after \(tries) tries")
+                return
+            }
+        }
+        #expect(
+            Consequence(answer, context(dice: 0, tries: 8)) == .tokenDead(Reason(.tokenInactive, "ExpiredToken")))
+    }
+
     @Test func `BadDeviceToken is tried once in the other environment, where that is possible`() {
         #expect(Consequence(answer(400, "BadDeviceToken"), context(dice: 0)) == .tokenDead(Reason(.tokenBad)))
         #expect(
