@@ -31,17 +31,12 @@ extension RegistrationMachine {
     }
 
     private mutating func take(_ seen: SeenCard, _ now: PhoneMoment) {
-        if !seen.state.isRunning {
-            ending.remove(seen.localID)
-            finished.insert(seen.localID)
-        }
+        if !seen.state.isRunning { ending.remove(seen.localID) }
         let known = memory.cards[seen.localID]
         let isOver = memory.over.contains(seen.localID) || known.map { !$0.isRunning } == true
         guard memory.user != nil, !isOver else {
             // Nobody is there to see it, or it was ended before: a card that is over never comes back.
-            if seen.state.isRunning, !finished.contains(seen.localID) {
-                end(seen.localID, content: nil, .immediate, timestamp: nil)
-            }
+            if seen.state.isRunning { end(seen.localID, content: nil, .immediate, timestamp: nil) }
             if memory.user == nil, !isOver { change { $0.bury(seen.localID) } }
             return
         }

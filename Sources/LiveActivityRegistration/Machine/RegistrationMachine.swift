@@ -101,8 +101,6 @@ package struct RegistrationMachine: Sendable {
     var witnessed: Set<String> = []
     /// Cards whose end was asked for and not seen yet.
     var ending: Set<String> = []
-    /// Cards that iOS has said are over: what says otherwise was read before.
-    var finished: Set<String> = []
     /// The updates that this process asked for and that iOS has not come back from.
     var underWay: Set<Int> = []
     /// The revision that a card did not take: it is tried again when the app is woken, and not before.

@@ -111,24 +111,4 @@ struct CareTests {
             #expect(dismissal == expected)
         }
     }
-
-    @Test func `an ended card stays on the lock screen, though something still says that it runs`() {
-        let wish = PhoneBench.wish(step: 9, revision: 2, phase: "ended")
-        for byApp in [true, false] {
-            var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
-            if byApp {
-                _ = bench.run { $0.end("c", content: nil, isImmediate: false, $1) }
-            } else {
-                bench.settle(wish)
-            }
-            var over = PhoneBench.card("c", token: 1)
-            over.state = .ended
-            bench.run { $0.see(over, $1) }
-            // Read before, heard after; or a property that lags behind.
-            bench.run { $0.see(PhoneBench.card("c", token: 1), $1) }
-            bench.run { $0.setForeground(true, $1) }
-            bench.run { $0.see(all: [PhoneBench.card("c", token: 1)], $1) }
-            #expect(bench.ended == ["c"], "no second end, which would be at once")
-        }
-    }
 }

@@ -110,7 +110,7 @@ struct App: Sendable {
     static func token(_ number: UInt8) -> Data { Data(repeating: 0, count: 31) + [number] }
 
     static func hex(_ number: UInt8) -> String {
-        token(number).map { $0 < 16 ? "0\($0)" : String($0, radix: 16) }.joined()
+        token(number).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 
