@@ -44,6 +44,8 @@ public struct LiveActivityServer: Service {
         package var delivery = DeliverySources()
         /// How people of each app prove who they are; without an entry only keys and phones call.
         package var people: [BundleID: PeopleSettings] = [:]
+        /// The endpoints that events are told to, by somebody else than the server.
+        package var webhooks: [ToldWebhook] = []
         /// `/` is the console.
         package var console = true
         /// In development: the simulator whose phones the console shows.
@@ -96,9 +98,11 @@ public struct LiveActivityServer: Service {
             limits: limits, time: time, dice: dice, logger: logger, metrics: configuration.metrics,
             delivery: configuration.delivery,
             httpMetrics: HTTPMetrics(configuration.metrics?.registry ?? MetricsSystem.factory),
-            streams: StreamPlaces(maximum: limits.streams), events: readers, admission: Admission(limits),
-            people: people,
-            keyUses: keyUses, credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
+            streams: StreamPlaces(maximum: limits.streams),
+            webhooks: Dictionary(
+                configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
+            events: readers, admission: Admission(limits), people: people, keyUses: keyUses,
+            credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
             console: configuration.console
                 ? Console(simulator: configuration.simulator, version: configuration.version) : nil)

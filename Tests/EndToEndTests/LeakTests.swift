@@ -46,7 +46,7 @@ import Testing
             }
             for place in [
                 "islet.db", "copy.db", "server.log", "doctor", "keys list", "GET /metrics", "GET /v1/events",
-                "webhooks list",
+                "GET /v1/webhooks", "webhooks list",
             ] {
                 #expect(places[place]?.isEmpty == false, "\(place) was not looked at")
             }
@@ -182,7 +182,8 @@ import Testing
         for path in [
             "/v1/activities/order-1?limit=1000", "/v1/activities/order-1/timeline?limit=1000", "/v1/activities",
             "/v1/devices/alice/diagnosis", "/v1/devices/bob/diagnosis?activity=order-1", "/v1/devices/carol/diagnosis",
-            "/v1/devices/alice/activities", "/metrics", "/healthz", "/readyz", "/openapi.json", "/",
+            "/v1/devices/alice/activities", "/v1/webhooks", "/v1/webhooks/backend/dead", "/metrics", "/healthz",
+            "/readyz", "/openapi.json", "/",
         ] {
             try await said.call(.GET, path)
         }

@@ -2,6 +2,7 @@ import APNSModel
 import Foundation
 import LiveActivityCore
 import LiveActivityDelivery
+import LiveActivityServer
 import LiveActivityStorage
 import Logging
 import StorageSQLite
@@ -188,6 +189,90 @@ struct WebhookServiceTests {
                 try await Self.waiting(store) { $0.place.position == 2 }
             }
             #expect(endpoint.told.suffix(2).sorted() == [1, 2])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a call that the process did not see the end of is made again by the next`()
+        async throws
+    {
+        try await withDirectory { directory in
+            let (endpoint, clock) = (Endpoint(), SteppedClock())
+            let store = try Self.store(directory)
+            defer { store.close() }
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            let hung = WebhookService.Endpoint(key: Self.key) { _ in
+                begin.yield()
+                let (nothing, continuation) = AsyncStream.makeStream(of: Void.self)
+                for await _ in nothing {}
+                continuation.finish()
+                return .taken
+            }
+            let service = WebhookService(
+                store: store, endpoints: [hung], time: clock.timeSource, clock: clock, dice: { .max },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await service.run() }
+                while try await store.webhooks().isEmpty, !Task.isCancelled { await Task.yield() }
+                try await Self.tell(store, 1)
+                for await _ in begun { break }
+                group.cancelAll()
+            }
+            #expect(try await store.webhook(Self.key).place.position == 0)
+            try await Self.running(store, endpoint, clock: clock) {
+                await endpoint.wasTold(1)
+                try await Self.waiting(store) { $0.place.position == 1 }
+            }
+            #expect(endpoint.told == [1])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `an event that is erased before it was taken is let go, and counts as nothing`()
+        async throws
+    {
+        try await withDirectory { directory in
+            let (endpoint, clock) = (Endpoint(), SteppedClock())
+            let store = try Self.store(directory)
+            defer { store.close() }
+            endpoint.answer { _ in .failed("HTTP 500") }
+            try await Self.running(store, endpoint, clock: clock) {
+                try await Self.tell(store, 1)
+                await endpoint.wasTold(1)
+                try await Self.waiting(store) { $0.waiting.count == 1 }
+                var limits = PruneLimits()
+                limits.eventCount = 0
+                while try await store.prune(limits, at: Sample.now) {}
+                await clock.advanceToSleeper(.seconds(1)...(.seconds(2)))
+                try await Self.tell(store, 1)
+                await endpoint.wasTold(2)
+                try await Self.waiting(store) { $0.waiting.map(\.number) == [2] }
+                #expect(try await store.webhook(Self.key).place.failures == 2)
+            }
+            #expect(endpoint.told == [1, 2])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `calls are counted by what came of them`() async throws {
+        try await withDirectory { directory in
+            let (endpoint, clock) = (Endpoint(), SteppedClock())
+            let store = try Self.store(directory)
+            defer { store.close() }
+            let registry = MetricsRegistry()
+            endpoint.answer { $0 == 1 ? .failed("HTTP 500") : $0 == 2 ? .taken : .unsubscribed }
+            let service = WebhookService(
+                store: store, endpoints: [.init(key: Self.key) { endpoint.take($0) }], time: clock.timeSource,
+                clock: clock, dice: { .max }, metrics: WebhookMetrics(factory: registry),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await service.run() }
+                while try await store.webhooks().isEmpty, !Task.isCancelled { await Task.yield() }
+                try await Self.tell(store, 1, 2, 3)
+                try await Self.waiting(store) { $0.place.disabledAt != nil }
+                group.cancelAll()
+            }
+            let calls = try #require(registry.families.first { $0.metric == .webhookCalls })
+            let labels = ["failed", "taken", "unsubscribed"].map { [Sample.bundleID.text, "backend", $0] }
+            #expect(Set(calls.series.map(\.labels)) == Set(labels))
+            #expect(calls.series.allSatisfy { $0.value == .number(1) })
         }
     }
 

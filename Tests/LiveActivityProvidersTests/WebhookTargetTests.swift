@@ -116,6 +116,16 @@ struct WebhookTargetTests {
         }
     }
 
+    @Test(arguments: [
+        ("https://backend.acme.com/islet?token=x#y", "https://backend.acme.com"),
+        ("https://backend.acme.com:8443/a", "https://backend.acme.com:8443"),
+        ("http://[::1]:8080/hook", "http://[::1]:8080"), ("https://10.0.0.1", "https://10.0.0.1"),
+    ])
+    func `of a URL that is shown, what may be a secret is left out`(url: String, origin: String) throws {
+        let secret = try #require(WebhookSecret(Self.secretText))
+        #expect(HTTPProvider.Target(url: url, secret: secret).origin == origin)
+    }
+
     @Test func `nothing goes to a private address, to plain http, or to nobody`() async throws {
         try await Self.with(.ok) { address, calls in
             let connections = ProviderConnections()

@@ -281,6 +281,11 @@ struct BadInput: Sendable, CustomTestStringConvertible {
                 + "]}",
             "/instances"),
         BadInput(.delete, "/v1/devices/nobody", "", 404, "unknown_device"),
+        BadInput(.get, "/v1/webhooks/nobody/dead", "", 404, "unknown_webhook"),
+        BadInput(.post, "/v1/webhooks/nobody/replay", "{}", 404, "unknown_webhook"),
+        BadInput(.post, "/v1/webhooks/nobody/replay", #"{"since":"x"}"#, 422, "invalid_body", "/since"),
+        BadInput(.post, "/v1/webhooks/nobody/replay", #"{"events":["1","x"]}"#, 422, "invalid_body", "/events/1"),
+        BadInput(.post, "/v1/webhooks/nobody/enable", "", 404, "unknown_webhook"),
     ]
 
     // MARK: - Of paths
@@ -389,7 +394,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             .userDiffers, .deviceTaken, .tooManyAwaiting, .scopeMissing, .originRefused, .appNotConfigured,
             .unsupportedMediaType,
             // Headers have a table of their own, see the tests of conditions.
-            .invalidHeader, .revisionDiffers, .idempotencyKeyReused,
+            .invalidHeader, .revisionDiffers, .idempotencyKeyReused, .eventsErased,
             // They need more than a request: see the tests of phones and of the store.
             .deadToken, .noStateYet, .sessionReplaced, .sessionClosed, .storageUnavailable, .commitUnknown, .overloaded,
             .notReady, .requestTimeout, .rateLimited,

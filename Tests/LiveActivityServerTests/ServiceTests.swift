@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 
 /// A store whose every call fails the same way.
-private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, EventStore {
+private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, WebhookStore {
     let error: StorageError
     let knownKey: APIKeyRecord?
 
@@ -54,6 +54,17 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, EventSt
     func check() async throws(StorageError) { throw error }
     func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool { throw error }
     func statistics() async throws(StorageError) -> StoreStatistics { throw error }
+    func webhook(_ key: WebhookKey) async throws(StorageError) -> WebhookState { throw error }
+    func webhooks() async throws(StorageError) -> [WebhookPlace] { throw error }
+    func save(_ progress: WebhookProgress) async throws(StorageError) -> Bool { throw error }
+    func deadDeliveries(
+        to key: WebhookKey, after: EventNumber, limit: Int
+    ) async throws(StorageError) -> [WebhookDelivery] { throw error }
+    func deliveryCounts(of key: WebhookKey) async throws(StorageError) -> (waiting: Int, dead: Int) { throw error }
+    func replay(
+        _ what: WebhookReplay, to key: WebhookKey, at now: UnixTime
+    ) async throws(StorageError) -> Int? { throw error }
+    func enable(_ key: WebhookKey) async throws(StorageError) -> Bool? { throw error }
     func eventWakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     func eventSpan() async throws(StorageError) -> EventSpan { throw error }
     func events(

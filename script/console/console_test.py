@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, Server  # noqa: E402
+from webhooks import Receiver, WebhookServer  # noqa: E402
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.path.abspath(os.environ["ISLET"])
@@ -14,7 +15,7 @@ PICTURES = os.path.join(ROOT, ".build", "console")
 ORDER = "order-1042"
 FIRST = {"attributes": {"restaurant": "Da Mario"}}
 PAGES = ["now", "activities", f"activities/{ORDER}", "phones", f"phones/{ORDER}", "compose", f"compose/{ORDER}",
-         "diagnose", "diagnose/ada", "settings"]
+         "diagnose", "diagnose/ada", "webhooks", "settings"]
 
 
 class ConsoleTest(unittest.TestCase):
@@ -179,6 +180,58 @@ class ConsoleTest(unittest.TestCase):
                   .map((one) => one.outerHTML)""")
             self.assertEqual(nameless, [], page)
             self.assertEqual(len(browser.all("h1")), 1, page)
+
+
+class WebhookTest(unittest.TestCase):
+    def test_what_was_given_up_is_replayed_and_an_endpoint_that_is_off_is_turned_on(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        server = WebhookServer(BINARY, receiver)
+        self.addCleanup(server.close)
+        server.make_events()
+        server.until("it fails", lambda: server.webhook()["state"] == "failing" and server.webhook()["waiting"] >= 2)
+        receiver.status = 410
+        server.until("it is off", lambda: server.webhook()["state"] == "off")
+        server.give_up()
+        browser = Browser(server)
+        self.addCleanup(browser.close)
+        browser.sign_in()
+
+        browser.open("#/webhooks")
+        browser.see("off")
+        browser.see("HTTP 410")
+        browser.see("mend the endpoint")
+        self.assertNotIn("not-to-be-shown", browser.text())
+        browser.picture(os.path.join(PICTURES, "webhooks-off.png"))
+        dead = len(server.call("GET", "/v1/webhooks/backend/dead")["dead"])
+        self.assertGreaterEqual(dead, 2)
+        browser.click("dd a")
+        browser.wait("each that was given up", lambda: len(browser.all("tbody tr")) == dead)
+        browser.see("started")
+        browser.see("order-1")
+        browser.picture(os.path.join(PICTURES, "webhooks-dead.png"))
+        browser.press("Replay")
+        browser.see("1 event is told again")
+        browser.wait("one less", lambda: len(browser.all("tbody tr")) == dead - 1)
+        browser.press("Replay all")
+        browser.see("Nothing was given up.")
+        # Off is off: what is replayed waits until it is turned on.
+        self.assertEqual(receiver.taken(), [])
+
+        receiver.status = 204
+        browser.open("#/webhooks")
+        browser.press("Turn on")
+        browser.see("backend is told again")
+        server.until("all of it was told", lambda: len(receiver.taken()) >= dead)
+        self.assertEqual([event["type"] for _, event in receiver.taken()][:2], ["started", "held"])
+        # A repeat has the id of the first time.
+        first = {event["id"]: message for status, message, event in receiver.calls if status == 500}
+        for message, event in receiver.taken():
+            self.assertEqual(message, first.get(event["id"], message))
+        browser.wait("that it is on", lambda: browser.text("main .badge") == "on")
+        server.until("nothing waits", lambda: server.webhook()["waiting"] == 0)
+        self.assertEqual(server.webhook()["state"], "on")
+        self.assertEqual(browser.complaints(), [])
 
 
 if __name__ == "__main__":

@@ -152,6 +152,7 @@ package struct ServerParts: Sendable {
         let connections = ProviderConnections()
         serving.people = people.mapValues { $0.settings(connections) }
         serving.socket = socket
+        serving.webhooks = webhooks.map { ToldWebhook(key: $0.key, origin: $0.target.origin, kinds: $0.kinds) }
         serving.console = console
         serving.simulator = simulator
         serving.version = version
@@ -185,7 +186,7 @@ package struct ServerParts: Sendable {
             services.append(
                 WebhookService(
                     store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
-                    logger: logger))
+                    metrics: WebhookMetrics(factory: registry), logger: logger))
         }
         if let certificateWatch { services.append(certificateWatch) }
         // Streams of events are ended first: the server waits for them.

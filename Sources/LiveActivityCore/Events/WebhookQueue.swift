@@ -30,6 +30,8 @@ package struct WebhookQueue: Sendable {
         case failed(String, retryAfter: Duration? = nil)
         /// 410: whoever was there wants nothing more.
         case unsubscribed
+        /// It was not sent: the event is erased by now, and nobody can be told of it any more.
+        case erased
     }
 
     /// What is worth a line in a log.
@@ -160,6 +162,10 @@ package struct WebhookQueue: Sendable {
             // What waited for its own turn need not any more.
             for number in items.keys { items[number]?.dueAt = nil }
             return [.takesAgain]
+        case .erased:
+            // Which says nothing of the endpoint.
+            remove(item)
+            return []
         case .unsubscribed:
             items[number] = item
             return disable("HTTP 410: it wants no more", at: now)

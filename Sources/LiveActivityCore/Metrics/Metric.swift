@@ -1,6 +1,7 @@
 /// Every metric there is: the table of `docs/metrics.md`.
 ///
-/// No label ever holds a token, an id or a key: only an app's bundle id, an environment, and words of closed lists.
+/// No label ever holds a token, an id or a key: only an app's bundle id, an environment, the name of a
+/// configured type or webhook, and words of closed lists.
 package enum Metric: String, Sendable, CaseIterable {
     case deliveries = "islet_deliveries_total"
     case deliveryLag = "islet_delivery_lag_seconds"
@@ -11,6 +12,14 @@ package enum Metric: String, Sendable, CaseIterable {
 
     case refreshes = "islet_refreshes_total"
     case providerAnswer = "islet_provider_answer_seconds"
+
+    case webhookCalls = "islet_webhook_calls_total"
+    case webhookWaiting = "islet_webhook_waiting"
+    case webhookBehind = "islet_webhook_behind"
+    case webhookDead = "islet_webhook_dead"
+    case webhookOff = "islet_webhook_off"
+    case eventStreams = "islet_event_streams"
+    case eventsSent = "islet_events_sent_total"
 
     case storeCommits = "islet_store_commits_total"
     case storeCommands = "islet_store_commands_total"
@@ -45,13 +54,15 @@ package enum Metric: String, Sendable, CaseIterable {
 
     package var kind: Kind {
         switch self {
-        case .deliveries, .refreshes, .storeCommits, .storeCommands, .storeStatements, .storeRowsWritten,
+        case .deliveries, .refreshes, .webhookCalls, .eventsSent, .storeCommits, .storeCommands, .storeStatements,
+            .storeRowsWritten,
             .storeBytesWritten, .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds:
             .counter
         case .deliveryLag, .pushAnswer, .providerAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
             .histogram
-        case .flightsOpen, .pushesInFlight, .queueAge, .storeWaiting, .apnsConnections, .apnsStreams,
-            .apnsStreamLimit, .apnsQueued, .apnsClockSkew, .buildInfo, .residentBytes, .openFiles, .startTime:
+        case .flightsOpen, .pushesInFlight, .queueAge, .webhookWaiting, .webhookBehind, .webhookDead, .webhookOff,
+            .eventStreams, .storeWaiting, .apnsConnections, .apnsStreams, .apnsStreamLimit, .apnsQueued, .apnsClockSkew,
+            .buildInfo, .residentBytes, .openFiles, .startTime:
             .gauge
         }
     }
@@ -64,12 +75,16 @@ package enum Metric: String, Sendable, CaseIterable {
             ["environment"]
         case .refreshes: ["app", "type", "outcome"]
         case .providerAnswer: ["app", "type"]
+        case .webhookCalls: ["app", "webhook", "outcome"]
+        case .webhookWaiting, .webhookBehind, .webhookDead, .webhookOff: ["app", "webhook"]
+        case .eventsSent: ["app"]
         case .storeCommands: ["rank"]
         case .storeErasedRows: ["table"]
         case .httpRequests: ["route", "method", "status"]
         case .httpRequestSeconds: ["route"]
         case .buildInfo: ["version"]
-        case .flightsOpen, .pushesInFlight, .queueAge, .storeCommits, .storeGroupSize, .storeCommitSeconds,
+        case .flightsOpen, .pushesInFlight, .queueAge, .eventStreams, .storeCommits, .storeGroupSize,
+            .storeCommitSeconds,
             .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten, .storeDamagedRows, .residentBytes,
             .cpuSeconds, .openFiles, .startTime:
             []
@@ -99,6 +114,13 @@ package enum Metric: String, Sendable, CaseIterable {
         case .queueAge: "How long the earliest work that is due has been waiting to be claimed; 0 when nothing is due."
         case .refreshes: "Computations of what one person should see, by what came of them."
         case .providerAnswer: "From asking a provider to its answer, or to the end of the wait for it."
+        case .webhookCalls: "Calls that told an endpoint of an event, by what came of them."
+        case .webhookWaiting: "Events that an endpoint did not take yet, or that wait behind one of their activity."
+        case .webhookBehind: "Events, of all apps, that are newer than all that an endpoint was told."
+        case .webhookDead: "Events that were given up and not replayed."
+        case .webhookOff: "1 where an endpoint is told nothing until somebody turns it on."
+        case .eventStreams: "Streams of events that are open."
+        case .eventsSent: "Events given to streams."
         case .storeCommits: "Transactions that were committed."
         case .storeCommands: "Commands in committed transactions: write (calls), settle, claim, prune."
         case .storeGroupSize: "Commands in one transaction."

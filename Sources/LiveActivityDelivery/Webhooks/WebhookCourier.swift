@@ -77,8 +77,9 @@ final class WebhookCourier: Sendable {
                 calls.addTask { await self.call(event) }
             }
             for number in Set(numbers).subtracting(events.map(\.number)).sorted() {
-                // Erased in the meantime: nobody can be told any more.
-                finish(number, .taken)
+                finish(number, .erased)
+                // What waited behind it need not wait for a call to end.
+                signal.raise()
             }
         }
         try await save()
@@ -168,6 +169,7 @@ final class WebhookCourier: Sendable {
     private func finish(_ number: EventNumber, _ outcome: WebhookQueue.Outcome) {
         let fraction = Double(service.dice() >> 11) * 0x1p-53
         let now = service.time.wall()
+        service.metrics.ended(endpoint.key, outcome)
         let changes = queue.withLock { $0?.finish(number, outcome, at: now, dice: fraction) ?? [] }
         for change in changes { log(change) }
     }

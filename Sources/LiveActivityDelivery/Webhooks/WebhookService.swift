@@ -49,12 +49,13 @@ package struct WebhookService: Service {
     let clock: any Clock<Duration>
     let dice: @Sendable () -> UInt64
     let limits: Limits
+    let metrics: WebhookMetrics
     let logger: Logger
 
     package init(
         store: any WebhookStore, endpoints: [Endpoint], time: TimeSource,
         clock: any Clock<Duration> = ContinuousClock(), dice: @escaping @Sendable () -> UInt64,
-        limits: Limits = Limits(), logger: Logger
+        limits: Limits = Limits(), metrics: WebhookMetrics = WebhookMetrics(), logger: Logger
     ) {
         self.store = store
         self.endpoints = endpoints
@@ -62,6 +63,7 @@ package struct WebhookService: Service {
         self.clock = clock
         self.dice = dice
         self.limits = limits
+        self.metrics = metrics
         self.logger = logger
     }
 

@@ -57,6 +57,13 @@ package struct HTTPProvider: Sendable {
             self.timeout = timeout
             self.allowPrivate = allowPrivate
         }
+
+        /// Scheme, host and port of the URL: what follows them may be a secret, and is not shown.
+        package var origin: String {
+            guard let url = URL(string: url), let scheme = url.scheme, let host = url.host else { return "" }
+            return "\(scheme)://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)"
+                + (url.port.map { ":\($0)" } ?? "")
+        }
     }
 
     private let target: Target

@@ -70,6 +70,7 @@ struct ConsoleAsset: Sendable, Equatable {
             ConsoleAsset("phones.js", PackageResources.phones_js),
             ConsoleAsset("compose.js", PackageResources.compose_js),
             ConsoleAsset("diagnose.js", PackageResources.diagnose_js),
+            ConsoleAsset("webhooks.js", PackageResources.webhooks_js),
             ConsoleAsset("settings.js", PackageResources.settings_js),
         ].map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 }

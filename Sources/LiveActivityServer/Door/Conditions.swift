@@ -35,6 +35,11 @@ struct Conditions: Sendable {
                     .invalidHeader, "a batch takes no `Idempotency-Key` of its own: each line is a call by itself",
                     fix: "give each line its `idempotencyKey`")
             }
+            guard route.takesKey else {
+                throw Problem(
+                    .invalidHeader, "this call takes no `Idempotency-Key`: to repeat it does no harm",
+                    fix: "leave the header out")
+            }
             guard let key = IdempotencyKey(text) else {
                 throw Problem(
                     .invalidHeader, "`Idempotency-Key` is not allowed", expected: IdempotencyKey.expectation)

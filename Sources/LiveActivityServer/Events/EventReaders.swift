@@ -29,6 +29,7 @@ final class EventReaders: Sendable {
     private struct State {
         var relay: EventRelay
         var ticks: [EventRelay.ReaderID: AsyncStream<Tick>.Continuation] = [:]
+        var sent: [BundleID: Int] = [:]
     }
 
     private let state: Mutex<State>
@@ -42,6 +43,13 @@ final class EventReaders: Sendable {
 
     /// Everything up to it was handed on.
     var through: EventNumber { state.withLock(\.relay.through) }
+
+    /// How many are open.
+    var count: Int { state.withLock(\.relay.count) }
+    /// How many events were given to the streams of each app, since the process began.
+    var sent: [BundleID: Int] { state.withLock(\.sent) }
+
+    func willSend(_ count: Int, to app: BundleID) { state.withLock { $0.sent[app, default: 0] += count } }
 
     func join(
         _ app: BundleID, _ filter: EventFilter, after number: EventNumber

@@ -116,6 +116,7 @@ private struct EventStream: Sendable {
         while true {
             switch services.events.next(reader.id) {
             case .send(let events):
+                services.events.willSend(events.count, to: app)
                 try await writer.write(ByteBuffer(string: events.map(Self.text).joined()))
             case .read(let after):
                 guard let page = try? await page(after), page.span.holds(everythingAfter: after) else { return false }

@@ -63,9 +63,10 @@ struct MetricsPage {
     func text() async -> String {
         var families = Dictionary(
             sources.registry.families.map { ($0.metric, $0) }, uniquingKeysWith: { first, _ in first })
-        var read = process() + connections()
+        var read = process() + connections() + streams()
         do throws(StorageError) {
             read += store(try await services.store.statistics())
+            read += try await webhooks()
         } catch {
             services.logger.error("the store's statistics could not be read", metadata: ["error": "\(error)"])
         }
@@ -96,6 +97,36 @@ struct MetricsPage {
                     MetricFamily.Series([table], .number(Double(count)))
                 }),
             MetricFamily(.storeDamagedRows, statistics.damagedRows),
+        ]
+    }
+
+    /// Of those that are configured.
+    private func webhooks() async throws(StorageError) -> [MetricFamily] {
+        guard !services.webhooks.isEmpty else { return [] }
+        let newest = try await services.store.eventSpan().newest
+        var series: [Metric: [MetricFamily.Series]] = [:]
+        for place in try await services.store.webhooks() where services.webhooks[place.key] != nil {
+            let counts = try await services.store.deliveryCounts(of: place.key)
+            func add(_ metric: Metric, _ value: Int) {
+                series[metric, default: []].append(
+                    .init([place.key.app.text, place.key.name], .number(Double(value))))
+            }
+            add(.webhookWaiting, counts.waiting)
+            add(.webhookBehind, Int(max(0, newest - place.position)))
+            add(.webhookDead, counts.dead)
+            add(.webhookOff, place.disabledAt == nil ? 0 : 1)
+        }
+        return series.map { MetricFamily($0.key, $0.value) }
+    }
+
+    private func streams() -> [MetricFamily] {
+        [
+            MetricFamily(.eventStreams, services.events.count),
+            MetricFamily(
+                .eventsSent,
+                services.events.sent.sorted { $0.key.text < $1.key.text }.map { app, count in
+                    MetricFamily.Series([app.text], .number(Double(count)))
+                }),
         ]
     }
 

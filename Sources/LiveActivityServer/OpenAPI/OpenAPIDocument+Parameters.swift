@@ -27,7 +27,7 @@ extension OpenAPIDocument {
                     about: "Events after this one; without it, those from now on. 0: all that are kept, if none is "
                         + "erased."))
         }
-        if route.method != .get, !route.readsLines {
+        if route.takesKey, !route.readsLines {
             all.append(
                 parameter(
                     "Idempotency-Key", in: "header", .text(pattern: "^[!-~]{1,255}$"),
@@ -39,7 +39,7 @@ extension OpenAPIDocument {
     private static let pathMeanings = [
         "activity": "The activity's id, chosen by the backend.", "device": "The app's own id of this installation.",
         "user": "The person's id.", "type": "An activity type, as configured.",
-        "localID": "ActivityKit's `Activity.id`.",
+        "localID": "ActivityKit's `Activity.id`.", "webhook": "The endpoint's name in the configuration.",
     ]
 
     private static let kinds = EventRecord.Kind.allCases.map(\.name).joined(separator: "|")

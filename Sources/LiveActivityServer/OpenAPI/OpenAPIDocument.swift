@@ -145,7 +145,7 @@ package enum OpenAPIDocument {
         if route.scopes.isEmpty { response["description"] = "The answer." }
         var headers = JSONObject()
         if route.takesIfMatch { headers["ETag"] = ["$ref": "#/components/headers/ETag"] }
-        if route.method != .get, !route.readsLines {
+        if route.takesKey, !route.readsLines {
             headers["Idempotency-Replayed"] = ["$ref": "#/components/headers/Idempotency-Replayed"]
         }
         if !headers.isEmpty { response["headers"] = .object(headers) }

@@ -8,6 +8,7 @@ extension Operation {
 
     private static let order = ["activity": "order-12345"]
     private static let phone = ["device": "phone-1"]
+    private static let webhook = ["webhook": "backend"]
 
     private static let changed = #"""
         {"revision": 3, "changed": true, "phase": "active",
@@ -202,6 +203,33 @@ extension Operation {
                 {"id": "42", "type": "started", "timestamp": "2026-11-21T14:45:01Z", "app": "com.acme.pizza",
                  "activity": "order-12345", "run": 1, "revision": 3, "device": "phone-1", "reason": "first-state"}
                 """#), problems: [.eventsErased]),
+        "GET /v1/webhooks": Operation(
+            "listWebhooks", .server, "Who is told what happens, and how that goes",
+            answer: Body(
+                .webhookList,
+                #"""
+                {"webhooks": [{"name": "backend", "origin": "https://backend.acme.com", "kinds": ["dismissed", "ended"],
+                  "state": "off", "since": "2026-11-21T14:45:00Z", "reason": "HTTP 500",
+                  "fix": "mend the endpoint, then turn it on: `islet webhooks enable backend`, or in the console",
+                  "failures": 9, "behind": 2, "waiting": 1, "dead": 1}]}
+                """#)),
+        "GET /v1/webhooks/{webhook}/dead": Operation(
+            "listDeadDeliveries", .server, "What it was not told, and will not be", path: webhook,
+            answer: Body(
+                .deadDeliveryList,
+                #"""
+                {"dead": [{"id": "42", "event": {"id": "42", "type": "ended", "timestamp": "2026-11-21T14:45:01Z",
+                  "app": "com.acme.pizza", "activity": "order-12345"}, "tries": 30,
+                  "firstTriedAt": "2026-11-21T14:45:01Z", "givenUpAt": "2026-11-22T14:45:01Z",
+                  "failure": "HTTP 500"}], "next": "42"}
+                """#), problems: [.unknownWebhook]),
+        "POST /v1/webhooks/{webhook}/replay": Operation(
+            "replayDeliveries", .server, "Has it told again", path: webhook,
+            request: Body(.replayRequest, #"{"events": ["42"]}"#, isRequired: false),
+            answer: Body(.replayed, #"{"replayed": 1}"#), problems: [.unknownWebhook]),
+        "POST /v1/webhooks/{webhook}/enable": Operation(
+            "enableWebhook", .server, "Turns it on again", path: webhook,
+            answer: Body(.webhookEnabled, #"{"changed": true}"#), problems: [.unknownWebhook]),
         "GET /v1/types": Operation(
             "listTypes", .server, "The app's activity types",
             answer: Body(

@@ -71,7 +71,8 @@ extension Route {
         if isForPhones { codes.formUnion([.unknownDevice, .userDiffers]) }
         if path.description.contains("{") { codes.formUnion([.invalidPath, .invalidID]) }
         if takesIfMatch { codes.insert(.revisionDiffers) }
-        if isWrite { codes.formUnion([.commitUnknown, .idempotencyKeyReused]) }
+        if isWrite { codes.insert(.commitUnknown) }
+        if takesKey { codes.insert(.idempotencyKeyReused) }
         if body != .none {
             codes.formUnion([.invalidJSON, .bodyTooLarge, .unsupportedMediaType, .invalidBody, .requestTimeout])
         }

@@ -38,6 +38,11 @@ extension Schema {
         case keyList = "KeyList"
         case overview = "Overview"
         case event = "Event"
+        case webhookList = "WebhookList"
+        case deadDeliveryList = "DeadDeliveryList"
+        case replayRequest = "ReplayRequest"
+        case replayed = "Replayed"
+        case webhookEnabled = "WebhookEnabled"
         case desiredStates = "DesiredStates"
         case credentialsRevoked = "CredentialsRevoked"
         case diagnosis = "Diagnosis"
@@ -64,6 +69,7 @@ extension Schema {
                 .notificationAnswer, .refreshAsked, .refreshView:
                 viewSchema
             case .typeList, .keyList, .overview, .event: settingsSchema
+            case .webhookList, .deadDeliveryList, .replayRequest, .replayed, .webhookEnabled: webhookSchema
             }
         }
     }

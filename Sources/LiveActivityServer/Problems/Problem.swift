@@ -24,6 +24,7 @@ package struct Problem: Error, Sendable, Equatable {
         case notFound = "not_found"
         case unknownActivity = "unknown_activity"
         case unknownDevice = "unknown_device"
+        case unknownWebhook = "unknown_webhook"
         case methodNotAllowed = "method_not_allowed"
         case activityEnded = "activity_ended"
         case noStateYet = "no_state_yet"
@@ -63,7 +64,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .invalidJSON, .invalidID, .invalidPath, .invalidQuery, .invalidHeader: 400
             case .keyMissing, .keyInvalid, .keyExpired, .tokenInvalid, .tokenExpired, .credentialInvalid: 401
             case .scopeMissing, .originRefused, .appNotConfigured, .userDiffers, .deviceTaken: 403
-            case .notFound, .unknownActivity, .unknownDevice: 404
+            case .notFound, .unknownActivity, .unknownDevice, .unknownWebhook: 404
             case .methodNotAllowed: 405
             case .requestTimeout: 408
             case .activityEnded, .noStateYet, .typeDiffers, .attributesDiffer, .deadToken, .sessionReplaced,
@@ -106,6 +107,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .notFound: "There is no such call"
             case .unknownActivity: "There is no such activity"
             case .unknownDevice: "There is no such device"
+            case .unknownWebhook: "There is no such webhook"
             case .methodNotAllowed: "This path does not take this method"
             case .activityEnded: "The activity has ended"
             case .noStateYet: "The activity has no state yet"

@@ -6,7 +6,7 @@ package import LiveActivityStorage
 import Logging
 
 /// What every store of the server can do.
-package typealias ServerStore = StateStore & ReadStore & AdminStore & KeyStore & EventStore
+package typealias ServerStore = StateStore & ReadStore & AdminStore & KeyStore & WebhookStore
 
 /// What calls work with.
 struct Services: Sendable {
@@ -21,6 +21,8 @@ struct Services: Sendable {
     let delivery: DeliverySources
     let httpMetrics: HTTPMetrics
     let streams: StreamPlaces
+    /// Those that are configured, of all apps.
+    let webhooks: [WebhookKey: ToldWebhook]
     /// Who reads `GET /v1/events`.
     let events: EventReaders
     let admission: Admission

@@ -28,6 +28,8 @@ package struct Route: Sendable {
     let takesIfMatch: Bool
     /// The call takes its body as lines too: pages of one and the same call.
     let takesPages: Bool
+    /// A repetition of the call is known by its `Idempotency-Key`.
+    package let takesKey: Bool
     /// The query parameters the call knows; others are refused.
     package let query: [String]
 
@@ -58,7 +60,7 @@ package struct Route: Sendable {
 
     init(
         _ method: HTTPRequest.Method, _ path: String, body: Body = .none, query: [String] = [],
-        takesIfMatch: Bool = false, takesPages: Bool = false, _ access: Access
+        takesIfMatch: Bool = false, takesPages: Bool = false, takesKey: Bool = true, _ access: Access
     ) {
         self.method = method
         self.path = PathPattern(path)
@@ -67,6 +69,7 @@ package struct Route: Sendable {
         self.query = query
         self.takesIfMatch = takesIfMatch
         self.takesPages = takesPages
+        self.takesKey = takesKey && method != .get
     }
 }
 

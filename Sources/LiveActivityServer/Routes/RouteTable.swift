@@ -47,6 +47,14 @@ extension Route {
         Route(.post, "/v1/refreshes", body: .large, .key([.backend], RefreshCalls.askMany)),
         Route(.post, "/v1/batch", body: .large, .lines),
         Route(.get, "/v1/events", query: ["activity", "kinds"], .events([.read])),
+        Route(.get, "/v1/webhooks", .key([.read], WebhookCalls.list)),
+        Route(
+            .get, "/v1/webhooks/{webhook}/dead", query: ["after", "limit"], .key([.read], WebhookCalls.dead)),
+        Route(
+            .post, "/v1/webhooks/{webhook}/replay", body: .standard, takesKey: false,
+            .key([.backend], WebhookCalls.replay)),
+        Route(
+            .post, "/v1/webhooks/{webhook}/enable", takesKey: false, .key([.backend], WebhookCalls.enable)),
         Route(.get, "/v1/types", .key([.read], SettingsCalls.types)),
         Route(.get, "/v1/keys", .key([.backend, .admin], SettingsCalls.keys)),
         Route(.get, "/v1/overview", .key([.read], OverviewCalls.overview)),

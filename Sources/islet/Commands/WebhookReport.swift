@@ -14,12 +14,17 @@ struct WebhookReport {
     let waiting: Int
     let dead: Int
 
-    private var standing: String {
-        guard let place else { return "not known yet" }
-        if url == nil { return "not configured" }
-        if let time = place.disabledAt { return "off since \(time): \(place.failure ?? "?")" }
-        guard let time = place.failingSince else { return "on" }
-        return "failing since \(time): \(place.failure ?? "?")"
+    private var standing: WebhookStanding { WebhookStanding(place, isConfigured: url != nil, dead: dead) }
+
+    private var words: String {
+        switch standing.state {
+        case .new: return "not known yet"
+        case .removed: return "not configured"
+        case .on: return "on"
+        case .off, .failing:
+            let since = standing.since.map { " since \($0)" } ?? ""
+            return "\(standing.state.rawValue)\(since): \(standing.reason ?? "?")"
+        }
     }
 
     /// How many events are newer than all that it was told.
@@ -32,9 +37,9 @@ struct WebhookReport {
             rows.map { row in
                 [
                     row.key.name, row.key.app.text, String(row.behind), String(row.waiting), String(row.dead),
-                    row.standing,
+                    row.words,
                 ]
-            })
+            }) + rows.compactMap { row in row.standing.fix.map { "\(row.key.name): \($0)\n" } }.joined()
     }
 
     static func json(_ rows: [WebhookReport]) -> String {
@@ -45,7 +50,9 @@ struct WebhookReport {
                     "waiting": .number(JSONNumber(row.waiting)), "dead": .number(JSONNumber(row.dead)),
                     "behind": .number(JSONNumber(Int(row.behind))),
                     "enabled": .bool(row.place?.disabledAt == nil),
+                    "state": .string(row.standing.state.rawValue),
                 ]
+                object["fix"] = row.standing.fix.map(JSONValue.string)
                 object["url"] = row.url.map(JSONValue.string)
                 object["position"] = row.place.map { .number(JSONNumber(Int($0.position))) }
                 object["failures"] = row.place.map { .number(JSONNumber($0.failures)) }

@@ -61,12 +61,15 @@ import Testing
             list.output == """
                 NAME     APP             BEHIND  WAITING  DEAD  STANDING
                 backend  com.acme.pizza  2       1        2     off since 2026-11-21T14:33:00Z: HTTP 500
+                backend: mend the endpoint, then turn it on: `islet webhooks enable backend`, or in the console. \
+                It goes on where it was, as far as events are kept
 
                 """, "\(list)")
         let json = try await run(folder, "list", "--json")
         let row = try #require(try JSONValue(parsing: json.output).array?.first?.object)
         #expect(row["name"] == "backend" && row["enabled"] == false && row["dead"] == 2 && row["waiting"] == 1)
         #expect(row["url"] == "https://a.example.com/x" && row["position"] == 4 && row["failures"] == 7)
+        #expect(row["state"] == "off" && row["fix"]?.string?.hasPrefix("mend the endpoint") == true)
         #expect(!json.output.contains("AAAA"))
     }
 

@@ -158,6 +158,17 @@ struct WebhookQueueTests {
         #expect(queue.takeProgress()?.place.position == 0)
     }
 
+    @Test func `an event that was erased is told nobody, and says nothing of the endpoint`() {
+        var queue = Self.queue([1, 1, 2]) { $0.trouble = 2 }
+        _ = queue.next(at: now)
+        _ = queue.finish(1, Self.failed, at: now, dice: 1)
+        #expect(queue.finish(3, Self.failed, at: now, dice: 1) == [.inTrouble("HTTP 500")])
+        #expect(queue.next(at: now + .seconds(60)) == [1])
+        #expect(queue.finish(1, .erased, at: now + .seconds(60), dice: 1).isEmpty)
+        #expect(queue.isInTrouble && queue.failingSince == now && queue.waiting == 2)
+        #expect(queue.next(at: now + .seconds(60)) == [2])
+    }
+
     // MARK: - Its place
 
     @Test func `the position is behind all that is done, and never past what is not`() {

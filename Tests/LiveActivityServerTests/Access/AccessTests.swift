@@ -30,6 +30,7 @@ private struct Access {
 @Suite struct AccessTests {
     private static let unknownActivity = Access.Stranger.code("unknown_activity")
     private static let unknownDevice = Access.Stranger.code("unknown_device")
+    private static let unknownWebhook = Access.Stranger.code("unknown_webhook")
 
     private static let table: [String: Access?] = [
         "PUT /v1/activities/{activity}": .backend(.status(200)),
@@ -53,6 +54,10 @@ private struct Access {
         "POST /v1/refreshes": .backend(.status(200)),
         "POST /v1/batch": .phone(.status(200)),
         "GET /v1/events": .read(.status(200)),
+        "GET /v1/webhooks": .read(.status(200)),
+        "GET /v1/webhooks/{webhook}/dead": .read(unknownWebhook),
+        "POST /v1/webhooks/{webhook}/replay": .backend(unknownWebhook),
+        "POST /v1/webhooks/{webhook}/enable": .backend(unknownWebhook),
         "GET /v1/types": .read(.status(200)),
         "GET /v1/keys": Access(scopes: [.backend, .admin], elsewhere: .status(200)),
         "GET /v1/overview": .read(.status(200)),

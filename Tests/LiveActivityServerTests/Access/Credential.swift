@@ -61,12 +61,20 @@ struct AccessScene: Sendable {
         #expect(try await fixture.put("/v1/activities/order-1", state).status == 200)
         let card = #"{"type":"Order","activity":"order-1","state":"active","token":"\#(token("card-1"))"}"#
         #expect(try await fixture.put("/v1/devices/phone-1/instances/card-1", card).status == 200)
+        // An endpoint that is off, with an event that was given up.
+        var webhook = try await fixture.store.webhook(WebhookKey(pizza.bundleID, "backend")).place
+        webhook.disabledAt = fixture.clock.now
+        let dead = WebhookDelivery(number: 1, activity: nil, tries: 30, deadAt: fixture.clock.now)
+        #expect(try await fixture.store.save(WebhookProgress(place: webhook, rows: [dead])))
         return AccessScene(fixture: fixture, expired: expired, credentials: credentials)
     }
 
     /// A call that would do something, on what is Ada's.
     func call(_ route: Route, as caller: Credential) async throws -> Reply {
-        let names = ["activity": "order-1", "device": "phone-1", "localID": "card-1", "type": "Order", "user": "ada"]
+        let names = [
+            "activity": "order-1", "device": "phone-1", "localID": "card-1", "type": "Order", "user": "ada",
+            "webhook": "backend",
+        ]
         let path = route.path.filled { names[$0] ?? $0 }
         var headers = try headers(caller)
         if route.path.description == "/v1/batch" { headers[.contentType] = "application/x-ndjson" }
@@ -79,6 +87,7 @@ struct AccessScene: Sendable {
         for path in [
             "/v1/activities", "/v1/activities/order-1", "/v1/activities/order-1/timeline",
             "/v1/devices/phone-1/diagnosis", "/v1/users/ada/refresh",
+            "/v1/webhooks", "/v1/webhooks/backend/dead",
         ] {
             let reply = try await fixture.call(.get, path)
             #expect(reply.status == 200, "\(path)")

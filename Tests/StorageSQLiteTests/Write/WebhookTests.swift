@@ -88,6 +88,9 @@ struct WebhookTests {
                 try await store.webhook(Self.key).waiting == [
                     WebhookDelivery(number: 2, activity: nil, failure: "HTTP 500")
                 ])
+            // A server that wrote it down before reads it anew.
+            #expect(try await store.webhook(Self.key).place.version == place.version + 1)
+            #expect(try await store.save(WebhookProgress(place: place)) == false)
             #expect(try await store.replay(.dead(nil), to: Self.key, at: Sample.now) == 3)
             #expect(try await store.webhook(Self.key).waiting.map(\.number) == [1, 2, 3, 4])
             #expect(try await store.replay(.everything(after: 6), to: Self.key, at: Sample.now) != nil)

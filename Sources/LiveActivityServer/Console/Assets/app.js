@@ -7,6 +7,7 @@ import { activities } from "./activities.js";
 import { phones } from "./phones.js";
 import { compose } from "./compose.js";
 import { diagnose } from "./diagnose.js";
+import { webhooks } from "./webhooks.js";
 import { settings } from "./settings.js";
 
 const pages = [
@@ -15,6 +16,7 @@ const pages = [
   { name: "phones", title: "Phones", show: phones, scope: "read" },
   { name: "compose", title: "Compose", show: compose, scope: "backend" },
   { name: "diagnose", title: "Diagnose", show: diagnose, scope: "read" },
+  { name: "webhooks", title: "Webhooks", show: webhooks, scope: "read" },
   { name: "settings", title: "Settings", show: settings, scope: null },
 ];
 

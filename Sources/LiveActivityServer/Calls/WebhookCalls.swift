@@ -1,0 +1,159 @@
+import APNSModel
+import JSONText
+import LiveActivityAPI
+package import LiveActivityCore
+import LiveActivityStorage
+
+/// An endpoint that events are told to, as the server's calls show it.
+package struct ToldWebhook: Sendable {
+    package var key: WebhookKey
+    /// Scheme, host and port: what follows them in the URL may be a secret.
+    package var origin: String
+    /// `nil`: all.
+    package var kinds: Set<EventRecord.Kind>?
+
+    package init(key: WebhookKey, origin: String, kinds: Set<EventRecord.Kind>?) {
+        self.key = key
+        self.origin = origin
+        self.kinds = kinds
+    }
+}
+
+/// How the endpoints do that events are told to; the dead, and what has them told again.
+enum WebhookCalls {
+    private static let standard = 100
+    private static let maximum = 1000
+
+    /// `GET /v1/webhooks`: the app's endpoints, and what is to be done about each.
+    @Sendable static func list(_ call: Call) async throws(Problem) -> Answer {
+        let (app, store, configured) = (call.app.bundleID, call.services.store, call.services.webhooks)
+        let known = try await call.ask { () async throws(StorageError) in try await store.webhooks() }
+        let newest = try await call.ask { () async throws(StorageError) in try await store.eventSpan() }.newest
+        let keys = Set(known.map(\.key)).union(configured.keys).filter { $0.app == app }.sorted()
+        var rows: [WebhookList.Row] = []
+        for key in keys {
+            let place = known.first { $0.key == key }
+            let counts = try await call.ask { () async throws(StorageError) in try await store.deliveryCounts(of: key) }
+            let standing = WebhookStanding(place, isConfigured: configured[key] != nil, dead: counts.dead)
+            var row = WebhookList.Row(
+                name: key.name, state: standing.state.rawValue, failures: place?.failures ?? 0,
+                behind: Int(max(0, newest - (place?.position ?? newest))), waiting: counts.waiting, dead: counts.dead)
+            row.origin = configured[key]?.origin
+            row.kinds = configured[key]?.kinds?.sorted().map(\.name)
+            row.since = standing.since.map { Instant($0) }
+            row.reason = standing.reason
+            row.fix = standing.fix
+            rows.append(row)
+        }
+        return try Answer(WebhookList(webhooks: rows))
+    }
+
+    /// `GET /v1/webhooks/{webhook}/dead`: the events that were given up.
+    @Sendable static func dead(_ call: Call) async throws(Problem) -> Answer {
+        let key = key(call)
+        let limit = try call.query.limit(default: standard, maximum: maximum)
+        var after: EventNumber = 0
+        if let text = call.query["after"] {
+            guard let number = number(text) else {
+                throw Problem(.invalidQuery, "`after` is the `next` of an earlier answer")
+            }
+            after = number
+        }
+        let (store, from) = (call.services.store, after)
+        if call.services.webhooks[key] == nil {
+            let known = try await call.ask { () async throws(StorageError) in try await store.webhooks() }
+            guard known.contains(where: { $0.key == key }) else { throw unknown(key) }
+        }
+        // One more than is answered, to know whether there are more.
+        let found = try await call.ask { () async throws(StorageError) in
+            try await store.deadDeliveries(to: key, after: from, limit: limit + 1)
+        }
+        let page = found.prefix(limit)
+        let events = try await call.ask { () async throws(StorageError) in
+            try await store.events(numbered: page.map(\.number))
+        }
+        let byNumber = Dictionary(events.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+        return try Answer(
+            DeadDeliveryList(
+                dead: page.map { DeadDeliveryList.Row($0, byNumber[$0.number]) },
+                next: found.count > limit ? page.last.map { String($0.number) } : nil))
+    }
+
+    /// `POST /v1/webhooks/{webhook}/replay`: has an endpoint told again.
+    ///
+    /// The server that tells it heeds that within 10 seconds. An event has the same `webhook-id` each time.
+    @Sendable static func replay(_ call: Call) async throws(Problem) -> Answer {
+        let key = key(call)
+        let request = try call.decode(ReplayRequest.self, empty: .object([:]))
+        let what = try what(request)
+        let count = try await call.ask { () async throws(StorageError) in
+            try await call.services.store.replay(what, to: key, at: call.now)
+        }
+        guard let count else { throw unknown(key) }
+        return try Answer(ReplayedAnswer(replayed: request.since == nil ? count : nil))
+    }
+
+    /// `POST /v1/webhooks/{webhook}/enable`: turns an endpoint on again.
+    @Sendable static func enable(_ call: Call) async throws(Problem) -> Answer {
+        let key = key(call)
+        let wasOff = try await call.ask { () async throws(StorageError) in
+            try await call.services.store.enable(key)
+        }
+        guard let wasOff else { throw unknown(key) }
+        return try Answer(WebhookEnabledAnswer(changed: wasOff))
+    }
+
+    private static func what(_ request: ReplayRequest) throws(Problem) -> WebhookReplay {
+        if let text = request.since {
+            guard request.events == nil else {
+                throw .invalid("/since", "beside `events`", expected: "`events` or `since`, not both")
+            }
+            guard let number = number(text) else {
+                throw .invalid("/since", "no event's id", expected: "the `id` of an event, or \"0\"")
+            }
+            return .everything(after: number)
+        }
+        guard let texts = request.events else { return .dead(nil) }
+        guard 1...maximum ~= texts.count else {
+            throw .invalid(
+                "/events", "too few or too many", expected: "1 to \(maximum) ids", given: "\(texts.count)",
+                fix: "leave `events` out to have all told again that were given up")
+        }
+        var numbers: [EventNumber] = []
+        for (index, text) in texts.enumerated() {
+            guard let number = number(text) else {
+                throw .invalid("/events/\(index)", "no event's id", expected: "the `id` of an event")
+            }
+            numbers.append(number)
+        }
+        return .dead(numbers)
+    }
+
+    private static func number(_ text: String) -> EventNumber? {
+        guard let number = EventNumber(text), number >= 0, String(number) == text else { return nil }
+        return number
+    }
+
+    /// The app is that of the caller's key, whatever the path says.
+    private static func key(_ call: Call) -> WebhookKey {
+        WebhookKey(call.app.bundleID, call.parameters["webhook"] ?? "")
+    }
+
+    private static func unknown(_ key: WebhookKey) -> Problem {
+        Problem(
+            .unknownWebhook,
+            "this app has no webhook \(Problem.quotable("`\(key.name)`")), or no server has run with it",
+            fix: "`GET /v1/webhooks` lists those there are")
+    }
+}
+
+extension DeadDeliveryList.Row {
+    fileprivate init(_ delivery: WebhookDelivery, _ event: StoredEvent?) {
+        self.init(
+            id: String(delivery.number),
+            event: event.flatMap { try? JSONValue.object($0.document).decode(Event.self) }, tries: delivery.tries)
+        firstTriedAt = delivery.firstTriedAt.map { Instant($0) }
+        givenUpAt = delivery.deadAt.map { Instant($0) }
+        failure = delivery.failure
+    }
+}
