@@ -106,6 +106,8 @@ import Testing
                 // It is killed with events that nobody took, and makes more of them afterwards.
                 try await stage.crashServer()
                 try await stage.act("swipe", on: "bob")
+                // A sleeping app need not notice.
+                try await stage.act("foreground", on: "bob")
                 try await Waiting.until("the server knows that it was swiped away", within: .seconds(60)) {
                     try await stage.viewOrder().devices.contains { $0.device == "bob" && $0.state == "dismissed" }
                 }

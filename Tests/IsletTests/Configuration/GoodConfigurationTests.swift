@@ -93,19 +93,7 @@ struct GoodConfigurationTests {
         #expect(settings.limits.requestsPerSecond == 500 && settings.limits.requestsPerSecondPerDevice == nil)
         #expect(settings.limits.openRequests == 100 && settings.limits.connections == 200)
         #expect(settings.refreshesPerSecond == 7)
-        #expect(settings.backends.map(\.type) == ["Order"])
-        #expect(settings.backends.map(\.target.url) == ["http://127.0.0.1:8090/next-up"])
-        #expect(settings.backends.map(\.target.timeout) == [.seconds(5)])
-        #expect(settings.backends.map(\.target.allowPrivate) == [true])
-        #expect(settings.webhooks.map(\.key.name) == ["backend", "audit"])
-        #expect(settings.webhooks.map(\.key.app.text) == ["com.acme.pizza", "com.acme.pizza"])
-        #expect(settings.webhooks.map(\.kinds) == [[.dismissed, .tokenDead], nil])
-        #expect(
-            settings.webhooks.map(\.target.url) == [
-                "http://127.0.0.1:8091/events", "https://audit.acme.com/islet",
-            ])
-        #expect(settings.webhooks.map(\.target.timeout) == [.seconds(3), .seconds(15)])
-        #expect(settings.webhooks.map(\.target.allowPrivate) == [true, false])
+        expectEndpoints(settings)
         #expect(settings.keep.events == .seconds(5 * 86_400))
         #expect(settings.apps[0].types["Order"]?.isProvided == true)
         let view = try #require(settings.apps[0].types["Order"]?.view)
@@ -159,6 +147,22 @@ struct GoodConfigurationTests {
             budgets.highFrequent.perDay, budgets.highFrequent.reserve, budgets.start.perHour, budgets.start.perDay,
         ]
         #expect(numbers == [10, 100, 20, 30, 300, 20, 5, 20])
+    }
+
+    private func expectEndpoints(_ settings: Settings) {
+        #expect(settings.backends.map(\.type) == ["Order"])
+        #expect(settings.backends.map(\.target.url) == ["http://127.0.0.1:8090/next-up"])
+        #expect(settings.backends.map(\.target.timeout) == [.seconds(5)])
+        #expect(settings.backends.map(\.target.allowPrivate) == [true])
+        #expect(settings.webhooks.map(\.key.name) == ["backend", "audit"])
+        #expect(settings.webhooks.map(\.key.app.text) == ["com.acme.pizza", "com.acme.pizza"])
+        #expect(settings.webhooks.map(\.kinds) == [[.dismissed, .tokenDead], nil])
+        #expect(
+            settings.webhooks.map(\.target.url) == [
+                "http://127.0.0.1:8091/events", "https://audit.acme.com/islet",
+            ])
+        #expect(settings.webhooks.map(\.target.timeout) == [.seconds(3), .seconds(15)])
+        #expect(settings.webhooks.map(\.target.allowPrivate) == [true, false])
     }
 
     private func expectPeople(_ settings: Settings) throws {

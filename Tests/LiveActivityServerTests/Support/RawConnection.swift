@@ -62,6 +62,14 @@ struct RawConnection: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The same, with all that it said before: what is read so stays to be read.
+    func heard(until words: String? = nil) async -> String {
+        let bytes = await received.read(keepsAll: true) { bytes in
+            words.map { String(decoding: bytes, as: UTF8.self).contains($0) } ?? false
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Sends the same again and again, as slowly as a client that means no good.
     func drip(_ text: String, every interval: TimeAmount) {
         let channel = channel
@@ -79,13 +87,13 @@ struct RawConnection: Sendable {
             iterator = inbound.makeAsyncIterator()
         }
 
-        func read(until isEnough: @Sendable ([UInt8]) -> Bool) async -> [UInt8] {
+        func read(keepsAll: Bool = false, until isEnough: @Sendable ([UInt8]) -> Bool) async -> [UInt8] {
             var next = iterator
             while !isEnough(bytes), let more = try? await next.next(isolation: self) {
                 bytes += more.readableBytesView
             }
             iterator = next
-            defer { bytes = [] }
+            defer { if !keepsAll { bytes = [] } }
             return bytes
         }
     }

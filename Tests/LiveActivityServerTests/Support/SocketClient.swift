@@ -165,6 +165,8 @@ func withListeningServer(
         configuration.port = 0
         configuration.limits = limits
         configuration.certificates = certificates
+        configuration.metrics = MetricsSources(
+            registry: MetricsRegistry(), version: "1", startedAt: fixture.clock.now)
         let server = LiveActivityServer(
             configuration: configuration, store: fixture.store, time: fixture.clock.source, dice: { 1 },
             logger: quiet, onListening: { found.yield($0) })
