@@ -86,11 +86,16 @@ struct PhoneSettlement {
             return
         }
         settle(consequence, &instance, &draft)
-        if consequence.isPhones {
-            instance.last = LastDelivery(
-                kind: plan.kind, at: now, revision: plan.revision, status: status, reason: consequence.reason)
-        }
+        if consequence.isPhones { note(consequence.reason, in: &instance) }
         draft.put(instance)
+    }
+
+    /// What the phone's newest push met. What the phone contradicted is counted for each revision.
+    private func note(_ reason: Reason, in instance: inout InstanceRecord) {
+        if let last = instance.last, last.revision < plan.revision { instance.contradictions = 0 }
+        instance.last = LastDelivery(kind: plan.kind, at: now, revision: plan.revision, status: status, reason: reason)
+    }
+
     }
 
     // MARK: - What it means
@@ -122,7 +127,8 @@ struct PhoneSettlement {
     private func tries(of old: InstanceRecord) -> Int {
         guard old.state == .ending else { return old.tries }
         let isLastState = activity.phase == .ended && old.sentRevision < plan.revision
-        return isLastState && old.last?.reason.code == .accepted ? 3 : 8
+        let isFirst = old.last.map { $0.reason.code == .accepted || $0.reason.code == .awaited } ?? false
+        return isLastState && isFirst ? 3 : 8
     }
 
     /// When the value that the push went to was first seen: a renewed card's is not its successor's.
@@ -197,8 +203,6 @@ struct PhoneSettlement {
         consume(&instance, keepsAlert: false)
         let isSameToken = instance.tokenGeneration == seat.phone.instance.tokenGeneration
         let isNewRevision = instance.sentRevision < plan.revision
-        // Contradictions are counted for each revision.
-        if let last = instance.last, last.revision < plan.revision { instance.contradictions = 0 }
         if isSameToken { instance.sentRevision = max(instance.sentRevision, plan.revision) }
         // A start has a budget of its own on the device: it does not use up the minute's one high update.
         if plan.priority == .high, !isStart { instance.lastHighAt = flight.claimedAt }
@@ -346,7 +350,18 @@ struct PhoneSettlement {
         instance.dueAt = until
         // The app's own state had its time: what is newer is on its way, or is sent again.
         if !isStart, instance.heldRevision < plan.revision { instance.isLocalAhead = false }
+        if let last = instance.last, isOldNews(last) { note(Reason(.awaited, until.description), in: &instance) }
         draft.put(instance)
+    }
+
+    /// What the push before met says which waits a newer state may cut short. This one's answer is none of those.
+    /// Anything else is remembered while an answer is awaited: where a token was tried, or why it is dead.
+    private func isOldNews(_ last: LastDelivery) -> Bool {
+        switch last.reason.code {
+        case .accepted, .awaited: true
+        case .serviceTrouble: last.revision < plan.revision
+        default: false
+        }
     }
 }
 
