@@ -186,10 +186,12 @@ package struct ClaimWork: Command {
     }
 
     private func claim(
-        _ activity: ActivityRecord, _ old: LaneRecord, _ type: ActivityType, _ room: inout Room,
+        _ known: ActivityRecord, _ old: LaneRecord, _ type: ActivityType, _ room: inout Room,
         _ draft: inout Draft, _ reply: inout Reply
     ) {
         let key = old.key
+        var activity = known
+        if activity.forgetFuture(at: now) { draft.put(activity) }
         guard let content = draft.snapshot.contents[activity.number], let page = draft.snapshot.pages[key] else {
             return draft.change(key) { $0.nextAt = nil }
         }

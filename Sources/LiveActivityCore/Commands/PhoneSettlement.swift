@@ -78,9 +78,8 @@ struct PhoneSettlement {
             settlePredecessor(consequence, &instance, &draft)
             return draft.put(instance)
         }
-        guard old.timestamp <= seat.timestamp, isStart || !old.state.isTombstone else {
-            // A newer push has overtaken it, or the phone's own update has, or the card is over by now. What it used up
-            // is used up all the same.
+        guard !isOvertaken(old), isStart || !old.state.isTombstone else {
+            // Or the card is over by now. What it used up is used up all the same.
             overtake(consequence, &instance)
             draft.put(instance)
             return
@@ -96,6 +95,12 @@ struct PhoneSettlement {
         instance.last = LastDelivery(kind: plan.kind, at: now, revision: plan.revision, status: status, reason: reason)
     }
 
+    /// A newer push is on its way since, or the phone's own update is newer.
+    ///
+    /// What stood in the row when this one was claimed is not, however far ahead: where the clock was set back, no push
+    /// reaches it (`Flight.timestamp`), and what becomes of one that counted for nothing would be asked again at once.
+    private func isOvertaken(_ old: InstanceRecord) -> Bool {
+        old.timestamp > max(seat.timestamp, seat.phone.instance.timestamp)
     }
 
     // MARK: - What it means
@@ -344,7 +349,7 @@ struct PhoneSettlement {
 
     private mutating func hold(_ old: InstanceRecord, _ until: UnixTime, _ draft: inout Draft) {
         result = .awaited
-        guard old.run == seat.phone.instance.run, old.timestamp <= seat.timestamp else { return }
+        guard old.run == seat.phone.instance.run, !isOvertaken(old) else { return }
         var instance = old
         consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
         instance.dueAt = until
