@@ -44,16 +44,19 @@ package struct Dispatcher: Service {
     let room: FlightRoom
     let circuits: Circuits
     private let node: Int64
+    private let beforeClaim: @Sendable () async -> Void
     private let signal = Signal()
 
     /// - Parameters:
     ///   - node: A number of this process alone: flights of another are abandoned, since the store has one process.
     ///   - dice: Random words for jitter and push ids.
+    ///   - beforeClaim: Awaited when something is due, before it is claimed with the time of then.
     package init(
         store: any WorkStore, sender: any PushSender, apps: [AppSettings], time: TimeSource,
         clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
         limits: Limits = Limits(), faultPoints: FaultPoints = FaultPoints(),
-        metrics: DeliveryMetrics = DeliveryMetrics(), logger: Logger
+        metrics: DeliveryMetrics = DeliveryMetrics(), logger: Logger,
+        beforeClaim: @escaping @Sendable () async -> Void = {}
     ) {
         self.store = store
         self.sender = sender
@@ -66,6 +69,7 @@ package struct Dispatcher: Service {
         self.faultPoints = faultPoints
         self.metrics = metrics
         self.logger = logger
+        self.beforeClaim = beforeClaim
         room = FlightRoom(limits.pace)
         circuits = Circuits(logger: logger)
     }
@@ -94,6 +98,7 @@ package struct Dispatcher: Service {
         while !signal.isStopped && !Task.isCancelled {
             do throws(StorageError) {
                 guard let due = try await workDue(lanes: hasMore) else { continue }
+                await beforeClaim()
                 // Cancelled: the lease is the write-ahead of what was claimed, and the next process rescues it.
                 guard var grant = await room.grant(at: time.wall), !signal.isStopped else { break }
                 if due.notifications, let departure = try await claimNotifications(&grant) {

@@ -108,7 +108,7 @@ package struct ServerParts: Sendable {
     package var refreshes = RefreshService.Limits()
     package var delivery = Dispatcher.Limits()
     package var zones: any ZoneSource = ZoneDirectory()
-    private let clock = ReferenceClock(APNSClient.liveTime)
+    private let clock = ReferenceClock(APNSClient.liveTime, elapsed: APNSClient.elapsedTime)
     /// APNs is asked what time it is before the first push.
     package var asksTheTime = true
     package var faultPoints = FaultPoints()
@@ -142,9 +142,11 @@ package struct ServerParts: Sendable {
         let registry = MetricsRegistry()
         let time = time
         let node = Int64(bitPattern: dice())
+        let question = TimeQuestion(to: client, asksTheTime ? routes.first : nil, time, dice)
         let dispatcher = Dispatcher(
             store: store, sender: client, apps: apps, time: time, node: node, dice: dice, limits: delivery,
-            faultPoints: faultPoints, metrics: DeliveryMetrics(factory: registry), logger: logger)
+            faultPoints: faultPoints, metrics: DeliveryMetrics(factory: registry), logger: logger,
+            beforeClaim: { [clock] in if clock.doubts() { await question.ask() } })
         var serving = LiveActivityServer.Configuration(apps: apps)
         serving.host = host
         serving.port = port
@@ -174,8 +176,7 @@ package struct ServerParts: Sendable {
         var all = providers
         services.append(connections)
         all += asked(connections)
-        let asked = asksTheTime ? routes.first : nil
-        services += [TimeAsked(before: dispatcher, of: client, asked, time, dice), pruner]
+        services += [TimeAsked(before: dispatcher, question), pruner]
         if !all.isEmpty {
             services.append(
                 RefreshService(

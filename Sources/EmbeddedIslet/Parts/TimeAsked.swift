@@ -6,37 +6,49 @@ import ServiceLifecycle
 
 /// Runs the dispatcher once APNs has said what time it is, so that not even the first pushes of a machine whose clock
 /// is wrong carry its time: a start from the past shows nothing and would be spent.
-///
-/// It asks by a push that nobody can get (a token of zeros, not kept, of low priority): APNs says the time with its
-/// refusal. Without an answer the machine's clock has to do.
 struct TimeAsked: Service {
+    let dispatcher: Dispatcher
+    let question: TimeQuestion
+
+    init(before dispatcher: Dispatcher, _ question: TimeQuestion) {
+        self.dispatcher = dispatcher
+        self.question = question
+    }
+
+    func run() async throws {
+        await question.ask()
+        try await dispatcher.run()
+    }
+}
+
+/// Asks APNs what time it is, by a push that nobody can get (a token of zeros, not kept, of low priority): APNs says
+/// the time with its refusal. Without an answer the clocks at hand have to do.
+struct TimeQuestion: Sendable {
     private static let limit = Duration.milliseconds(1500)
     private static let nobody = String(repeating: "0", count: 64)
 
-    private let dispatcher: Dispatcher
     private let client: APNSClient
     private let route: APNSClient.Route?
     private let time: TimeSource
     private let dice: @Sendable () -> UInt64
 
+    /// - Parameter route: `nil` asks nothing.
     init(
-        before dispatcher: Dispatcher, of client: APNSClient, _ route: APNSClient.Route?, _ time: TimeSource,
-        _ dice: @escaping @Sendable () -> UInt64
+        to client: APNSClient, _ route: APNSClient.Route?, _ time: TimeSource, _ dice: @escaping @Sendable () -> UInt64
     ) {
-        self.dispatcher = dispatcher
         self.client = client
         self.route = route
         self.time = time
         self.dice = dice
     }
 
-    func run() async throws {
+    /// Returns when there is an answer, or its time is over.
+    func ask() async {
         // What comes of it is heard by `APNSClient.Options.dateReceived`.
-        if let route, let push = question(for: route) { _ = try? await client.send(push) }
-        try await dispatcher.run()
+        if let route, let push = push(to: route) { _ = try? await client.send(push) }
     }
 
-    private func question(for route: APNSClient.Route) -> Push? {
+    private func push(to route: APNSClient.Route) -> Push? {
         guard let token = try? UpdateToken(hex: Self.nobody),
             let payload = try? UpdatePayload(timestamp: time.wall(), contentState: EncodedObject([:]))
         else { return nil }

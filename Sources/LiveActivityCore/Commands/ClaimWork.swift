@@ -118,7 +118,9 @@ package struct ClaimWork: Command {
                 draft.change(key) { $0.nextAt = min($0.nextAt ?? now, now) }
                 reply.hasMore = true
             } else if let type = apps[activity.app]?.types[activity.type] {
-                claim(activity, lane, type, &room, &draft, &reply)
+                var known = activity
+                if known.forgetFuture(at: now) { draft.put(known) }
+                claim(known, lane, type, &room, &draft, &reply)
             } else {
                 // The configuration no longer has this type: the work is kept, and looked at again.
                 draft.change(key) { $0.nextAt = now + Backoff.halted }

@@ -41,19 +41,11 @@ package struct EndActivity: Command {
         }
         if let state {
             let last = try checked(state, app.types[activity.type])
-            do throws(PayloadError) {
-                let relevance: RelevanceScore? =
-                    if let value = activity.relevance { try RelevanceScore(value) } else { nil }
-                _ = try EndPayload(
-                    timestamp: now, contentState: last.encoded, dismissal: .at(UnixTime(seconds: 9_999_999_999)),
-                    alert: alert?.alert, relevance: relevance)
-            } catch {
-                throw .payloadTooLarge(error, FieldSize.list(error, state: last.encoded, attributes: nil))
-            }
             content.state = last.encoded
             content.digest = last.digest
             content.unfit.state = last.unfit
         }
+        try checkSize(content.state, alert?.alert, activity)
         let sameState = content.digest == draft.snapshot.contents[activity.number]?.digest
         let changed = activity.phase == .active || !sameState || activity.dismissal != dismissal
         if let sequence = preconditions.sequence {
@@ -80,6 +72,8 @@ package struct EndActivity: Command {
         } else if alert == nil, activity.alert?.keep == false {
             activity.alert = nil
         }
+        // One that is kept and not sent yet goes with the last state too.
+        if let kept = activity.alert, now < kept.expiresAt { try checkSize(content.state, kept.alert, activity) }
         if draft.snapshot.lanes[activity.number] != nil { activity.beginLap(at: now) }
         content.revision = activity.revision
         draft.put(activity)
@@ -95,6 +89,21 @@ package struct EndActivity: Command {
                 ]))
         return Reply(
             number: activity.number, revision: activity.revision, changed: true, phase: .ended, run: activity.run)
+    }
+
+    /// Refuses at the door what could not be built later, or the card would stay for hours and nobody be told.
+    private func checkSize(
+        _ state: EncodedObject, _ alert: PushAlert?, _ activity: ActivityRecord
+    ) throws(Refusal) {
+        do throws(PayloadError) {
+            let relevance: RelevanceScore? =
+                if let value = activity.relevance { try RelevanceScore(value) } else { nil }
+            let far = UnixTime(seconds: 9_999_999_999)
+            _ = try EndPayload(
+                timestamp: far, contentState: state, dismissal: .at(far), alert: alert, relevance: relevance)
+        } catch {
+            throw .payloadTooLarge(error, FieldSize.list(error, state: state, attributes: nil))
+        }
     }
 
     private func checked(_ state: JSONObject, _ type: ActivityType?) throws(Refusal) -> StateContent {

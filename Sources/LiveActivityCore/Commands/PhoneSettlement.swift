@@ -82,20 +82,30 @@ struct PhoneSettlement {
             draft.put(instance)
             return consequence
         }
-        guard old.timestamp <= seat.timestamp, isStart || !old.state.isTombstone else {
-            // A newer push has overtaken it, or the phone's own update has, or the card is over by now. What it used up
-            // is used up all the same.
+        guard !isOvertaken(old), isStart || !old.state.isTombstone else {
+            // Or the card is over by now. What it used up is used up all the same.
             overtake(consequence, &instance)
             draft.put(instance)
             return consequence
         }
         settle(consequence, &instance, &draft)
-        if consequence.isPhones {
-            instance.last = LastDelivery(
-                kind: plan.kind, at: now, revision: plan.revision, status: status, reason: consequence.reason)
-        }
+        if consequence.isPhones { note(consequence.reason, in: &instance) }
         draft.put(instance)
         return consequence
+    }
+
+    /// What the phone's newest push met. What the phone contradicted is counted for each revision.
+    private func note(_ reason: Reason, in instance: inout InstanceRecord) {
+        if let last = instance.last, last.revision < plan.revision { instance.contradictions = 0 }
+        instance.last = LastDelivery(kind: plan.kind, at: now, revision: plan.revision, status: status, reason: reason)
+    }
+
+    /// A newer push is on its way since, or the phone's own update is newer.
+    ///
+    /// What stood in the row when this one was claimed is not, however far ahead: where the clock was set back, no push
+    /// reaches it (`Flight.timestamp`), and what becomes of one that counted for nothing would be asked again at once.
+    private func isOvertaken(_ old: InstanceRecord) -> Bool {
+        old.timestamp > max(seat.timestamp, seat.phone.instance.timestamp)
     }
 
     // MARK: - What it means
@@ -127,7 +137,8 @@ struct PhoneSettlement {
     private func tries(of old: InstanceRecord) -> Int {
         guard old.state == .ending else { return old.tries }
         let isLastState = activity.phase == .ended && old.sentRevision < plan.revision
-        return isLastState && old.last?.reason.code == .accepted ? 3 : 8
+        let isFirst = old.last.map { $0.reason.code == .accepted || $0.reason.code == .awaited } ?? false
+        return isLastState && isFirst ? 3 : 8
     }
 
     /// When the value that the push went to was first seen: a renewed card's is not its successor's.
@@ -202,8 +213,6 @@ struct PhoneSettlement {
         consume(&instance, keepsAlert: false)
         let isSameToken = instance.tokenGeneration == seat.phone.instance.tokenGeneration
         let isNewRevision = instance.sentRevision < plan.revision
-        // Contradictions are counted for each revision.
-        if let last = instance.last, last.revision < plan.revision { instance.contradictions = 0 }
         if isSameToken { instance.sentRevision = max(instance.sentRevision, plan.revision) }
         // A start has a budget of its own on the device: it does not use up the minute's one high update.
         if plan.priority == .high, !isStart { instance.lastHighAt = flight.claimedAt }
@@ -353,13 +362,24 @@ struct PhoneSettlement {
 
     private mutating func hold(_ old: InstanceRecord, _ until: UnixTime, _ draft: inout Draft) {
         result = .awaited
-        guard old.run == seat.phone.instance.run, old.timestamp <= seat.timestamp else { return }
+        guard old.run == seat.phone.instance.run, !isOvertaken(old) else { return }
         var instance = old
         consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
         instance.dueAt = until
         // The app's own state had its time: what is newer is on its way, or is sent again.
         if !isStart, instance.heldRevision < plan.revision { instance.isLocalAhead = false }
+        if let last = instance.last, isOldNews(last) { note(Reason(.awaited, until.description), in: &instance) }
         draft.put(instance)
+    }
+
+    /// What the push before met says which waits a newer state may cut short. This one's answer is none of those.
+    /// Anything else is remembered while an answer is awaited: where a token was tried, or why it is dead.
+    private func isOldNews(_ last: LastDelivery) -> Bool {
+        switch last.reason.code {
+        case .accepted, .awaited: true
+        case .serviceTrouble: last.revision < plan.revision
+        default: false
+        }
     }
 }
 

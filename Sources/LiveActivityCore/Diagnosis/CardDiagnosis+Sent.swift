@@ -98,7 +98,8 @@ enum DecisionWords {
         case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
             .startGrace, .startBudget, .retryLater, .coalescing, .notAnnounced, .slowDown, .serviceTrouble,
             .providerToken,
-            .connection, .unknownFate, .notSent, .rescued, .tokenNewer, .otherEnvironment, .quietHours, .localAhead,
+            .connection, .unknownFate, .notSent, .rescued, .awaited, .tokenNewer, .otherEnvironment, .quietHours,
+            .localAhead,
             .startTokenSuspect, .atCeiling, .evicting:
             .waiting
         default: .blocked

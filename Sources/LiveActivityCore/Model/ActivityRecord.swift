@@ -111,6 +111,16 @@ package struct ActivityRecord: Sendable, Equatable {
         return instance.timestamp < refreshedSince.seconds
     }
 
+    /// Where the clock was set back, no push of now is as late as `refreshedSince`: phones would be told for ever. Who
+    /// is told from now on is told enough.
+    ///
+    /// - Returns: Whether that was so.
+    mutating func forgetFuture(at now: UnixTime) -> Bool {
+        guard let since = refreshedSince, since > now else { return false }
+        refreshedSince = now
+        return true
+    }
+
     /// When the ended card leaves the lock screen, in the words of the payload.
     package func endDismissal(policy: TypePolicy) -> Dismissal {
         switch dismissal {

@@ -81,6 +81,7 @@ package struct Reason: Sendable, Hashable {
         case expired = "expired"
         // What came of a push
         case accepted = "accepted"
+        case awaited = "answer-awaited"
         case tokenInactive = "token-inactive"
         case tokenBad = "token-bad"
         case tokenWrongTopic = "token-wrong-topic"
@@ -174,6 +175,7 @@ package struct Reason: Sendable, Hashable {
         case .notificationsDenied: "the person does not allow notifications on this phone"
         case .expired: "it could not be delivered before it went out of date"
         case .accepted: "APNs accepted it"
+        case .awaited: "its answer is not there yet: without one the next attempt is at \(argument(0))"
         case .tokenInactive: "APNs answered 410 \(argument(0)): this token is dead"
         case .tokenBad: "APNs answered 400 BadDeviceToken: this token is dead, or belongs to the other environment"
         case .tokenWrongTopic: "APNs answered 400 DeviceTokenNotForTopic: this token belongs to another app or kind"

@@ -93,7 +93,13 @@ package enum Reconciler {
         case .starting, .unconfirmed:
             let open = (instance.startExpiresAt ?? instance.startedAt ?? instance.createdAt) + startFateHorizon
             return now < open ? .wait(until: open, Reason(.startUnconfirmed)) : start(desired, phone, now)
-        case .absent, .requesting, .ending, .ended, .dismissed, .gone: return start(desired, phone, now)
+        case .requesting:
+            // The card that its app is about to start would be a second one beside ours, whatever run the app means.
+            if desired.activity.phase == .active, let until = instance.dueAt, now < until {
+                return .wait(until: until, Reason(.requesting, until.description))
+            }
+            return start(desired, phone, now)
+        case .absent, .ending, .ended, .dismissed, .gone: return start(desired, phone, now)
         }
     }
 

@@ -79,7 +79,8 @@ struct Outlook {
             .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .startBudget,
             .retryLater, .coalescing, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate,
             .notSent,
-            .notConfigured, .rescued, .tokenNewer, .otherEnvironment, .quietHours, .startTokenSuspect, .atCeiling,
+            .notConfigured, .rescued, .awaited, .tokenNewer, .otherEnvironment, .quietHours, .startTokenSuspect,
+            .atCeiling,
             .evicting:
             .pending
         case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience,

@@ -253,6 +253,21 @@ struct CardReportTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
+    @Test func `the app's word holds back the start of the next run as long`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        try scene.report(local: "soon", .requesting)
+        scene.wait(.seconds(5))
+        try scene.end()
+        scene.wait(.seconds(5))
+        try scene.put("a", 2) { $0.reopen = true }
+        scene.wait(.seconds(109))
+        #expect(try scene.deliver().isEmpty && scene.decision().reason.code == .requesting)
+        scene.wait(.seconds(1))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
     @Test func `a start held behind another goes when that one's card is matched`() throws {
         var scene = Scene()
         try scene.register()

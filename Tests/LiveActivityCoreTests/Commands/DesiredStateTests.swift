@@ -154,6 +154,45 @@ struct DesiredStateTests {
         #expect(throws: Refusal.payloadTooLarge(.badRelevanceScore)) { try scene.put { $0.relevance = .infinity } }
     }
 
+    @Test func `an end that could not be built later is refused at the door, whatever makes it too large`() throws {
+        func text(_ bytes: Int) -> JSONObject { ["x": .string(String(repeating: "y", count: bytes))] }
+        func wish(_ bytes: Int, keep: Bool = false) -> SetDesiredState.AlertWish {
+            var wish = SetDesiredState.AlertWish(PushAlert(title: .text(String(repeating: "t", count: bytes))))
+            wish.keep = keep
+            return wish
+        }
+        func end(
+            _ scene: inout Scene, _ state: JSONObject? = nil, _ alert: SetDesiredState.AlertWish? = nil
+        ) throws -> Bool {
+            do { return try scene.end("a", state, alert: alert).changed } catch Refusal.payloadTooLarge(.tooLarge, _) {
+                return false
+            }
+        }
+        // The state that stands, and the end's own alert.
+        var scene = try Scene.live()
+        try scene.put { $0.state = text(3600) }
+        scene.wait(.seconds(2))
+        try scene.deliver()
+        #expect(try !end(&scene, nil, wish(400)))
+        #expect(try scene.activity().phase == .active)
+        #expect(try end(&scene, nil, wish(40)))
+        scene.wait(.seconds(2))
+        let sent = try scene.onlyFlight()
+        #expect(try sent.request(of: try #require(sent.seats.first)) != nil)
+        // The end's state, and an alert that is kept and has not reached everybody.
+        scene = try Scene.live()
+        try scene.put("a", 2) { $0.alert = wish(1000, keep: true) }
+        #expect(try !end(&scene, text(3000)))
+        #expect(try scene.activity().phase == .active)
+        #expect(try end(&scene, text(2000)))
+        // Nobody gets an alert that has expired.
+        scene = try Scene.live()
+        try scene.put("a", 2) { $0.alert = wish(1000, keep: true) }
+        scene.wait(SetDesiredState.AlertWish.lifetime)
+        #expect(try end(&scene, text(3000)))
+        #expect(try scene.deliver().map(\.plan.carriesAlert) == [false])
+    }
+
     @Test func `an end is said once, and again only with other words`() throws {
         var scene = Scene()
         try scene.put()

@@ -46,7 +46,8 @@ struct LateNewsTests {
         #expect(try scene.claim().rescued == 1)
         #expect(try scene.instance().timestamp >= sent)
         scene.wait(.seconds(20))
-        #expect(try scene.deliver().allSatisfy { $0.timestamp > sent })
+        let later = try scene.deliver()
+        #expect(!later.isEmpty && later.allSatisfy { $0.timestamp > sent })
     }
 
     @Test func `a rescue after a newer state spends the alert of its flight, and not a newer one`() throws {

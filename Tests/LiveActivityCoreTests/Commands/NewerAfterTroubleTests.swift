@@ -83,4 +83,109 @@ struct NewerAfterTroubleTests {
         scene.wait(.seconds(299))
         #expect(try scene.deliver().isEmpty)
     }
+
+    /// Claims and leaves every answer open, as often as something is due at the time of a straggler's settlement.
+    private func sendWithoutAnswers(_ scene: inout Scene, for time: Duration) throws -> [Flight.Seat] {
+        var sent: [Flight.Seat] = []
+        let end = scene.now + time
+        while scene.now < end {
+            let claimedAt = scene.now
+            let flights = try scene.claim().flights
+            scene.now = claimedAt + .milliseconds(1500)
+            for flight in flights {
+                sent += flight.seats
+                try scene.settle(flight) { _ in .awaited(until: claimedAt + .seconds(13)) }
+            }
+        }
+        return sent
+    }
+
+    @Test func `a newer state whose answer is awaited is not sent again before its time`() throws {
+        var scene = try troubled()
+        scene.wait(.seconds(120))
+        try scene.put("a", 3) { body in
+            var wish = SetDesiredState.AlertWish(Sample.alert)
+            wish.onUnknown = .repeat
+            body.alert = wish
+        }
+        #expect(try sendWithoutAnswers(&scene, for: .seconds(12)).map(\.plan.revision) == [3])
+        // Nor an end after it, which is newer still and goes once.
+        try scene.end()
+        #expect(try sendWithoutAnswers(&scene, for: .seconds(12)).map(\.plan.kind) == [.end])
+        scene.wait(.seconds(13))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+    }
+
+    @Test(arguments: [false, true])
+    func `what waits for no window does not go again and again in one while its answer is awaited`(isEnd: Bool) throws {
+        var scene = try Scene.live(Sample.type { $0.coalescingWindow = .seconds(60) })
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.revision) == [2])
+        scene.wait(.seconds(2))
+        if isEnd {
+            try scene.end()
+        } else {
+            try scene.put("a", 3) { body in
+                var wish = SetDesiredState.AlertWish(Sample.alert)
+                wish.onUnknown = .repeat
+                body.alert = wish
+            }
+        }
+        // The phone is heard of, and looked at by itself.
+        try scene.report()
+        let sent = try sendWithoutAnswers(&scene, for: .seconds(12))
+        #expect(sent.map(\.plan.revision) == [3])
+        // A later answer finds all as it was.
+        let late = try #require(sent.first)
+        scene.wait(.seconds(10))
+        let flight = try scene.onlyFlight()
+        #expect(flight.seats.map(\.plan.kind) == [late.plan.kind])
+        try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
+        #expect(try scene.instance().sentRevision == 3)
+    }
+
+    @Test func `what a phone contradicted is forgotten with the next state, though its answer is late`() throws {
+        var scene = try Scene.live()
+        try scene.report { $0.contentState = Sample.state(-1) }
+        #expect(try scene.deliver().map(\.plan.reason.code) == [.phoneBehind])
+        #expect(try scene.instance().contradictions == 1)
+        scene.wait(.seconds(70))
+        try scene.put("a", 2)
+        let flight = try scene.onlyFlight()
+        try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
+        try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
+        #expect(try scene.instance().contradictions == 0)
+    }
+
+    @Test func `what a phone contradicted does not keep the next state's alert from it, though that is refused once`()
+        throws
+    {
+        var scene = try Scene.live()
+        try scene.report { $0.contentState = Sample.state(-1) }
+        try scene.deliver()
+        scene.wait(.seconds(70))
+        try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        let flight = try scene.onlyFlight()
+        try scene.settle(flight) { _ in .answered(.success(.refusal(.tooManyRequests))) }
+        scene.now = try #require(try scene.instance().dueAt)
+        #expect(try scene.deliver().map(\.plan.carriesAlert) == [true])
+    }
+
+    @Test func `where a token was tried is not forgotten while an answer is awaited`() throws {
+        var scene = Scene()
+        try scene.register(environment: nil)
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(20))
+        try scene.deliver()
+        try scene.report(token: "u1")
+        try scene.put("a", 2)
+        scene.wait(.seconds(70))
+        for isSecond in [false, true] {
+            let flight = try scene.onlyFlight()
+            try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
+            try scene.settle(flight) { _ in .answered(.success(.refusal(.badDeviceToken))) }
+            #expect(try (scene.decision().reason.code == .updateTokenDead) == isSecond)
+        }
+    }
 }

@@ -16,7 +16,7 @@ struct RefreshPropertyTests {
             // What the backend knows; a run reads it when it begins, as a provider does.
             var truth = 1
             var read: [Int64: Int] = [:]
-            var (asks, runs) = (0, 0)
+            var (asks, runs, again) = (0, 0, 0)
             for _ in 0..<40 {
                 switch dice.roll(10) {
                 case 0..<4:
@@ -36,6 +36,7 @@ struct RefreshPropertyTests {
                     guard let run = open.popLast() else { continue }
                     let shown = read[run.fence] ?? 0
                     let fails = dice.chance(20)
+                    again += fails ? 1 : 0
                     try scene.finish(run) { _ in
                         fails ? .failed(RefreshFailure(.timeout, "slow")) : RefreshScene.show(shown)
                     }
@@ -43,11 +44,13 @@ struct RefreshPropertyTests {
                     // A crash between claim and answer.
                     guard dice.chance(30) else { continue }
                     scene.node += 1
+                    again += open.count
                     open = []
                 default: scene.now = scene.now + .seconds(dice.roll(4))
                 }
             }
-            #expect(runs <= asks + 40, "seed \(seed)")
+            // A run is asked for, or does what an earlier one failed to do.
+            #expect(runs <= asks + again, "seed \(seed)")
             // The world calms down: whatever was asked is computed, with what was true last.
             scene.node += 1
             for _ in 0..<5 {

@@ -27,6 +27,8 @@ final class AlertsOnce: Invariant {
     }
 
     private var rung: [Alert: PushID] = [:]
+    /// When it was written down that APNs had taken it.
+    private var given: [Alert: Int64] = [:]
     private var envelopes: [Copy: Envelope] = [:]
     private var taken: Set<Copy> = []
     private var addressees: [Copy: NotificationRecord] = [:]
@@ -39,6 +41,8 @@ final class AlertsOnce: Invariant {
             for seat in flight.seats { claim(flight, seat, world) }
         case .claimedNotifications(let flight, _):
             for seat in flight.seats { claim(seat, world) }
+        case .settled(let settlement, _):
+            for entry in settlement.entries { settle(entry, world) }
         case .settledNotifications(let settlement, let before):
             for entry in settlement.entries { settle(entry) }
             look(before, world)
@@ -95,6 +99,16 @@ final class AlertsOnce: Invariant {
             true
     }
 
+    private func settle(_ entry: SettleFlight.Entry, _ world: World) {
+        guard entry.seat.plan.carriesAlert, case .answered(.success(let answer)) = entry.outcome,
+            answer.verdict == .accepted
+        else { return }
+        let alert = Alert(
+            place: Place(entry.seat.phone.instance.activity, entry.seat.phone.device.key),
+            run: entry.seat.phone.instance.run, revision: entry.seat.plan.alertRevision)
+        given[alert] = min(given[alert] ?? world.now, world.now)
+    }
+
     /// Where the device token was dead nothing was told after all.
     private func settle(_ entry: SettleNotifications.Entry) {
         guard let fallback = entry.seat.notification.fallback, case .success(let answer) = entry.outcome,
@@ -115,7 +129,9 @@ final class AlertsOnce: Invariant {
         let alert = Alert(
             place: Place(flight.desired.activity.number, seat.phone.device.key), run: flight.desired.activity.run,
             revision: seat.plan.alertRevision)
-        let repeats = flight.desired.activity.alert?.onUnknown == .repeat
+        // It is repeated where nobody knows whether it arrived, and not any more once that is known.
+        let repeats =
+            flight.desired.activity.alert?.onUnknown == .repeat && given[alert].map { sent.claimedAt <= $0 } ?? true
         if rung[alert] != nil, !repeats {
             world.violate(
                 .alertsOnce,

@@ -7,8 +7,8 @@ import TestSupport
 /// it again (low priority, no alert, at most three times a revision). Parked, halted and dead-token instances are
 /// outside, and visible as such.
 ///
-/// And on the way there: no card ever goes back to an older revision, no timestamp stands for two states, and no phone
-/// is told the same again and again.
+/// And on the way there: no card ever goes back to an older revision, no timestamp stands for two states, no phone is
+/// told the same again and again, and none is told it again while the answer is awaited.
 final class NewestArrives: Invariant {
     private struct Stamp: Hashable {
         var token: String
@@ -20,12 +20,25 @@ final class NewestArrives: Invariant {
         var revision: Revision
     }
 
+    /// What one process has sent, and has heard nothing of.
+    private struct Open {
+        var sent: SentPush
+        var kind: PushKind
+        var at: Int64
+        var node: Int64
+        /// The clock by which it waits: what was claimed by another one has its time by that.
+        var clock: Int64
+        var clockSteps: Int
+    }
+
     private var stamps: [Stamp: Revision] = [:]
     private var tellings: [Told: [Int64]] = [:]
+    private var open: [Told: Open] = [:]
 
     func see(_ event: Observation, in world: World) {
         switch event {
-        case .left(let sent, _, let push): tell(sent, push, world)
+        case .left(let sent, let node, let push): tell(sent, push, node, world)
+        case .settled(let settlement, _): settle(settlement)
         case .accepted(let sent): stamp(sent, world)
         case .arrived(let sent, let phone, .applied(let card, let before)):
             world.count { $0.applied += 1 }
@@ -49,16 +62,39 @@ final class NewestArrives: Invariant {
         stamps[stamp] = seat.plan.revision
     }
 
-    private func tell(_ sent: SentPush, _ push: Push, _ world: World) {
+    private func tell(_ sent: SentPush, _ push: Push, _ node: Node, _ world: World) {
         guard let (_, seat) = sent.card, seat.plan.kind != .start else { return }
         let told = Told(token: push.request.destination.hex, revision: seat.plan.revision)
         tellings[told, default: []].append(world.now)
         let recent = tellings[told, default: []].count { $0 > world.now - 60_000 }
         if recent > Self.most { world.violate(.newestArrives, "\(recent) times in a minute: \(sent.words)") }
+        let new = Open(
+            sent: sent, kind: seat.plan.kind, at: world.now, node: node.number,
+            clock: sent.claimedWall.milliseconds - sent.claimedAt,
+            clockSteps: world.counts.happenings[.clockStepped, default: 0])
+        if let old = open[told], old.kind == new.kind, old.node == new.node, old.clock == new.clock,
+            old.clockSteps == new.clockSteps, new.at < old.at + Self.awaited
+        {
+            world.violate(
+                .newestArrives, "again after \(new.at - old.at) ms, while its answer is awaited: \(sent.words)")
+        }
+        open[told] = new
     }
 
-    /// One push that gets no answer, or a bad one, is repeated some times a minute, in longer and longer waits.
-    private static let most = 12
+    private func settle(_ settlement: SettleFlight) {
+        for entry in settlement.entries {
+            if case .awaited = entry.outcome { continue }
+            guard let token = entry.seat.phone.token(of: entry.seat.plan) else { continue }
+            let told = Told(token: token.hex, revision: entry.seat.plan.revision)
+            if open[told]?.sent.card?.seat.timestamp == entry.seat.timestamp { open[told] = nil }
+        }
+    }
+
+    /// One push that gets no answer, or a bad one, is repeated some times a minute, in longer and longer waits: so
+    /// often with the shortest that jitter makes of them.
+    private static let most = 10
+    /// So long, in milliseconds, an answer is waited for before the same may leave again.
+    private static let awaited: Int64 = 11_000
 
     // MARK: - At rest
 

@@ -1,0 +1,99 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// The machine's clock was ahead, and is set right: what was stamped then lies further ahead than any push of now.
+struct ClockSetBackTests {
+    /// A card whose phone was sent a state at a time that will come in so long.
+    private func live(ahead: Duration, _ type: ActivityType = Sample.type()) throws -> Scene {
+        var scene = try Scene.live(type)
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.revision) == [2])
+        scene.wait(.seconds(2))
+        scene.now = scene.now - ahead
+        return scene
+    }
+
+    @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
+    func `an accepted end counts, and is repeated in its time alone`(ahead: Duration) throws {
+        var scene = try live(ahead: ahead)
+        try scene.end()
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        #expect(try scene.instance().state == .ending)
+        #expect(try scene.instance().dueAt == scene.now + Reconciler.endRepeats[0])
+    }
+
+    @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
+    func `an accepted state counts`(ahead: Duration) throws {
+        var scene = try live(ahead: ahead)
+        try scene.put("a", 3)
+        #expect(try scene.deliver().map(\.plan.revision) == [3])
+        #expect(try scene.instance().sentRevision == 3)
+    }
+
+    @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
+    func `a refusal is waited for, and a dead token buries the card`(ahead: Duration) throws {
+        var scene = try live(ahead: ahead)
+        try scene.put("a", 3)
+        let flight = try scene.onlyFlight()
+        try scene.settle(flight) { _ in .answered(.success(.refusal(.tooManyRequests))) }
+        let due = try #require(try scene.instance().dueAt)
+        #expect(due > scene.now && scene.store.nextWakeAt == due)
+        scene.now = due
+        try scene.settle(try scene.onlyFlight()) { _ in .answered(.success(.refusal(.unregistered))) }
+        #expect(try scene.instance().state == .gone)
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
+    func `what is awaited, or of unknown fate, is waited for`(ahead: Duration) throws {
+        var scene = try live(ahead: ahead)
+        try scene.put("a", 3)
+        let flight = try scene.onlyFlight()
+        let until = scene.now + .seconds(13)
+        try scene.settle(flight) { _ in .awaited(until: until) }
+        #expect(scene.store.nextWakeAt == until)
+        scene.now = until
+        try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer in time"))) }
+        #expect(try #require(try scene.instance().dueAt) > until)
+        #expect(try scene.claim().flights.isEmpty)
+    }
+
+    @Test func `the phone's own update since the claim still overtakes what was on its way`() throws {
+        var scene = try live(ahead: .zero)
+        try scene.put("a", 3)
+        let flight = try scene.onlyFlight()
+        let stamp = try #require(flight.seats.first).timestamp
+        try scene.report(token: "u1") { report in
+            report.basedOn = 2
+            report.lastTimestamp = stamp + 5
+            report.contentState = Sample.state(-2)
+        }
+        #expect(try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }.overtaken == 1)
+        #expect(try scene.instance().sentRevision == 2)
+    }
+
+    /// After the phone's last push, and before it.
+    @Test(arguments: [Duration.seconds(100), .seconds(-1000)])
+    func `a stale date that was accepted then is told once, not until the clock is there again`(
+        since: Duration
+    ) throws {
+        var scene = try Scene.live(Sample.type { $0.staleAfter = .seconds(600) })
+        let told = scene.now
+        scene.wait(.seconds(300))
+        try scene.put("a", 1)
+        scene.now = try #require(scene.store.nextWakeAt)
+        try scene.deliver(.refusal(.tooManyRequests))
+        #expect(try scene.activity().refreshedSince == told + .seconds(300))
+        scene.now = told + since
+        try scene.report(token: "u2")
+        var sent: [PushPlan] = []
+        for _ in 0..<30 {
+            sent += try scene.deliver().map(\.plan)
+            scene.wait(.seconds(1))
+        }
+        #expect(sent.map(\.reason.code) == [.freshToken])
+    }
+}
