@@ -82,7 +82,7 @@ struct LineStream: Sendable {
             var standing = self.standing
             var splitter = LineSplitter(limit: reader.lineBytes)
             var input = body.makeAsyncIterator()
-            // Of what comes only whole lines count: whoever sends something else for ever would have the place for ever.
+            // Of what comes only whole lines count: whoever sends something else would have the place for ever.
             var lastLineAt = time.monotonic()
             while true {
                 let line: LineSplitter.Line

@@ -43,14 +43,8 @@ extension Problem {
                 fix: "register it first: PUT /v1/devices/{device} with its `user`")
         case .deviceTaken(let id): self = Self.taken(id)
         case .tooManyAwaiting(let limit): self = Self.tooManyAwaiting(limit)
-        case .tooManyCards(let limit):
-            self.init(
-                .tooManyCards, "of a phone \(limit) new cards of activities that anybody may join are taken in a day",
-                expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
-        case .tooManyDevices(let limit):
-            self.init(
-                .tooManyDevices, "this person has \(limit) devices that were heard of in the last 30 days",
-                expected: "at most \(limit)", fix: "let the backend register further ones")
+        case .tooManyCards(let limit): self = Self.tooManyCards(limit)
+        case .tooManyDevices(let limit): self = Self.tooManyDevices(limit)
         case .activityEnded(let id):
             self.init(
                 .activityEnded, "the activity `\(id)` has ended: its cards are over",
@@ -81,10 +75,7 @@ extension Problem {
             self.init(
                 .audienceTooLarge, "one call names at most \(limit) users", pointer: "/audience/users",
                 expected: "at most \(limit) users")
-        case .deadToken:
-            self.init(
-                .deadToken, "APNs has refused this token, or it was replaced: it stays dead", pointer: "/token",
-                fix: "the app reads the token anew and reports the new one")
+        case .deadToken: self = Self.tokenIsDead
         case .unknownType(let type):
             self.init(
                 .unknownType, "the activity is of the type `\(type)`, which is no longer configured",
@@ -123,6 +114,22 @@ extension Problem {
         Problem(
             .tooManyAwaiting, "of a phone \(limit) cards are kept whose activities do not know its person",
             expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
+    }
+
+    private static let tokenIsDead = Problem(
+        .deadToken, "APNs has refused this token, or it was replaced: it stays dead", pointer: "/token",
+        fix: "the app reads the token anew and reports the new one")
+
+    private static func tooManyCards(_ limit: Int) -> Problem {
+        Problem(
+            .tooManyCards, "of a phone \(limit) new cards of activities that anybody may join are taken in a day",
+            expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
+    }
+
+    private static func tooManyDevices(_ limit: Int) -> Problem {
+        Problem(
+            .tooManyDevices, "this person has \(limit) devices that were heard of in the last 30 days",
+            expected: "at most \(limit)", fix: "let the backend register further ones")
     }
 
     private init(_ violation: ContractViolation) {

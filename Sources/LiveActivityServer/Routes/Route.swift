@@ -11,8 +11,8 @@ package struct Route: Sendable {
         case key([APIKeyRecord.Scope], @Sendable (Call) async throws(Problem) -> Answer)
         /// The same with `device`; a person, for phones of their own; and a phone, for itself.
         case phone(@Sendable (Call) async throws(Problem) -> Answer)
-        /// The holder of a key that covers `device`: a person or a phone has few calls to make, and each is counted. The
-        /// body is read line by line, each a write that is let in, or not, and answered by itself.
+        /// The holder of a key that covers `device`: a person or a phone has few calls to make, and each is counted.
+        /// The body is read line by line, each a write that is let in, or not, and answered by itself.
         case lines
     }
 
