@@ -75,10 +75,7 @@ extension Problem {
             self.init(
                 .audienceTooLarge, "one call names at most \(limit) users", pointer: "/audience/users",
                 expected: "at most \(limit) users")
-        case .deadToken:
-            self.init(
-                .deadToken, "APNs has refused this token, or it was replaced: it stays dead", pointer: "/token",
-                fix: "the app reads the token anew and reports the new one")
+        case .deadToken: self = Self.tokenIsDead
         case .unknownType(let type):
             self.init(
                 .unknownType, "the activity is of the type `\(type)`, which is no longer configured",
