@@ -116,6 +116,10 @@ extension Problem {
             expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
     }
 
+    private static let tokenIsDead = Problem(
+        .deadToken, "APNs has refused this token, or it was replaced: it stays dead", pointer: "/token",
+        fix: "the app reads the token anew and reports the new one")
+
     private static func tooManyCards(_ limit: Int) -> Problem {
         Problem(
             .tooManyCards, "of a phone \(limit) new cards of activities that anybody may join are taken in a day",
