@@ -39,9 +39,8 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
             swiftSettings: settings),
         .target(
             name: "PizzaApp", dependencies: ["LiveActivityClient", "ActivityKitStandIn", "SwiftUI", "WidgetKit"],
-            path: "Examples/PizzaApp",
             // As in a new project of Xcode.
-            swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
+            path: "Examples/PizzaApp", swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "LiveActivityClientTests",
             dependencies: [
@@ -351,8 +350,7 @@ let package = Package(
             name: "LiveActivityDeliveryTests",
             dependencies: [
                 "LiveActivityDelivery", "LiveActivityServer", "StorageSQLite", "LiveActivityStorage",
-                "LiveActivityCore", "APNSModel",
-                "JSONText", "TestSupport", lifecycle, logging, metrics,
+                "LiveActivityCore", "APNSModel", "JSONText", "TestSupport", lifecycle, logging, metrics,
             ],
             swiftSettings: settings
         ),

@@ -187,26 +187,6 @@ struct RefreshServiceTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func `a provider that heeds no cancellation holds up no stop`(isLate: Bool) async throws {
-        let held = Mutex<[CheckedContinuation<Void, Never>]>([])
-        try await Self.with { question throws(RefreshFailure) in
-            await withCheckedContinuation { continuation in held.withLock { $0.append(continuation) } }
-            return try await Self.show(question)
-        } _: { scene in
-            try await scene.register("ann")
-            // Returns when the service has.
-            try await scene.running {
-                try await scene.until { scene.questions.count == 1 }
-                if isLate { await scene.clock.advanceToSleeper(.seconds(9)...(.seconds(10))) }
-            }
-            // Nothing was written down: the next process computes it.
-            #expect(try await scene.record("ann")?.node == 1)
-            try await scene.until { !held.withLock(\.isEmpty) }
-            for continuation in held.withLock({ $0 }) { continuation.resume() }
-        }
-    }
-
     @Test(.timeLimit(.minutes(5))) func `one who does not answer in time fails, and nobody else waits for it`()
         async throws
     {

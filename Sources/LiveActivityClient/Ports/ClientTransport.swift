@@ -117,8 +117,8 @@ public struct URLSessionTransport: ClientTransport {
     }
 }
 
-/// A call that is sent elsewhere becomes a `GET` on its way, whose answer would count as the server's word; and what the
-/// headers say is for the server alone.
+/// A call that is sent elsewhere becomes a `GET` on its way, whose answer would count as the server's word; and what
+/// the headers say is for the server alone.
 private final class NoRedirects: NSObject, URLSessionTaskDelegate, Sendable {
     func urlSession(
         _: URLSession, task: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse, newRequest _: URLRequest,

@@ -382,21 +382,3 @@ struct PhoneSettlement {
         }
     }
 }
-
-extension Consequence {
-    /// Why, for the timeline.
-    package var reason: Reason {
-        switch self {
-        case .accepted: Reason(.accepted)
-        case .tokenDead(let reason), .retry(_, let reason), .unknownFate(_, let reason), .parked(let reason),
-            .otherEnvironment(_, let reason):
-            reason
-        case .laneFault(let fault): fault.reason
-        }
-    }
-
-    /// It concerns this phone, and is written in its row.
-    var isPhones: Bool {
-        if case .laneFault = self { false } else { true }
-    }
-}

@@ -71,7 +71,7 @@ package enum Consequence: Sendable, Equatable {
 
     /// So often a token is tried again that APNs calls inactive since before it was seen: each of these pushes left
     /// after that, so that it is the token that came late, out of the order in which the phone named them.
-    static let doubts = 8
+    static let doubts = 9
 
     private static func of(_ answer: PushAnswer, _ context: Context) -> Self {
         let now = context.now
@@ -143,5 +143,23 @@ package enum Consequence: Sendable, Equatable {
                     kind: .halted, retryAt: now + Backoff.halted,
                     reason: Reason(.notConfigured, context.environment.rawValue)))
         }
+    }
+}
+
+extension Consequence {
+    /// Why, for the timeline.
+    package var reason: Reason {
+        switch self {
+        case .accepted: Reason(.accepted)
+        case .tokenDead(let reason), .retry(_, let reason), .unknownFate(_, let reason), .parked(let reason),
+            .otherEnvironment(_, let reason):
+            reason
+        case .laneFault(let fault): fault.reason
+        }
+    }
+
+    /// It concerns this phone, and is written in its row.
+    var isPhones: Bool {
+        if case .laneFault = self { false } else { true }
     }
 }

@@ -20,14 +20,6 @@ package struct RefreshService: Service {
         package var deadline: Duration
         package var ask: Ask
 
-        func outcome(_ question: RefreshQuestion) async -> FinishRefresh.Zone.Outcome {
-            do throws(RefreshFailure) {
-                return try await ask(question).map { .show($0) } ?? .nothing
-            } catch {
-                return .failed(error)
-            }
-        }
-
         package init(app: BundleID, type: ActivityType, deadline: Duration = .seconds(10), ask: @escaping Ask) {
             self.app = app
             self.type = type
@@ -174,24 +166,21 @@ package struct RefreshService: Service {
     private func ask(_ provider: Provider, _ question: RefreshQuestion) async -> FinishRefresh.Zone.Outcome {
         let began = time.monotonic()
         let clock = clock
-        let (answers, answered) = AsyncStream.makeStream(of: FinishRefresh.Zone.Outcome.self)
-        // No child of this task: one that heeds no cancellation would hold up the end of the service for ever.
-        let call = Task {
-            answered.yield(await provider.outcome(question))
-            answered.finish()
-        }
-        let outcome = await withTaskGroup(of: FinishRefresh.Zone.Outcome?.self) { group in
-            group.addTask { await answers.first { _ in true } }
+        let outcome = await withTaskGroup(of: FinishRefresh.Zone.Outcome.self) { group in
+            group.addTask {
+                do throws(RefreshFailure) {
+                    return try await provider.ask(question).map { .show($0) } ?? .nothing
+                } catch {
+                    return .failed(error)
+                }
+            }
             group.addTask {
                 try? await clock.sleep(for: provider.deadline)
-                return nil
+                return .failed(RefreshFailure(.timeout, "no answer within \(provider.deadline)"))
             }
-            let first = await group.next() ?? nil
-            if first != nil { group.cancelAll() }
-            call.cancel()
-            // What goes on after its time keeps its place, until it ends or the service does.
-            await group.waitForAll()
-            return first ?? .failed(RefreshFailure(.timeout, "no answer within \(provider.deadline)"))
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? .failed(RefreshFailure(.timeout, "no answer"))
         }
         metrics.answered(question.app, question.type, after: time.monotonic() - began)
         return outcome

@@ -29,6 +29,8 @@ final class NewestArrives: Invariant {
         /// How far ahead the clock was by which it was claimed: by that it waits, and its lease is over.
         var clock: Int64
         var clockSteps: Int
+        /// What could not be written may have to be done again.
+        var storeFailures: Int
     }
 
     private var stamps: [Stamp: Revision] = [:]
@@ -39,6 +41,8 @@ final class NewestArrives: Invariant {
         switch event {
         case .left(let sent, let node, let push): tell(sent, push, node, world)
         case .settled(let settlement, _): settle(settlement)
+        // What the phone says may be a reason of its own: a state of the app's makes what is on its way an older one.
+        case .reported(let report): open = open.filter { $0.value.sent.device != Phone.key(report.device) }
         case .accepted(let sent): stamp(sent, world)
         case .arrived(let sent, let phone, .applied(let card, let before)):
             world.count { $0.applied += 1 }
@@ -71,9 +75,11 @@ final class NewestArrives: Invariant {
         let new = Open(
             sent: sent, kind: seat.plan.kind, at: world.now, node: node.number,
             clock: flight.record.claimedAt.milliseconds - sent.claimedAt,
-            clockSteps: world.counts.happenings[.clockStepped, default: 0])
+            clockSteps: world.counts.happenings[.clockStepped, default: 0],
+            storeFailures: world.counts.happenings[.storeFailed, default: 0]
+                + world.counts.happenings[.commitUnknown, default: 0])
         if let old = open[told], old.kind == new.kind, old.node == new.node, abs(old.clock - new.clock) < 5000,
-            old.clockSteps == new.clockSteps, new.at < old.at + Self.awaited
+            old.clockSteps == new.clockSteps, old.storeFailures == new.storeFailures, new.at < old.at + Self.awaited
         {
             world.violate(
                 .newestArrives, "again after \(new.at - old.at) ms, while its answer is awaited: \(sent.words)")
@@ -92,7 +98,7 @@ final class NewestArrives: Invariant {
 
     /// One push that gets no answer, or a bad one, is repeated some times a minute, in longer and longer waits: so
     /// often with the shortest that jitter makes of them.
-    private static let most = 10
+    private static let most = 12
     /// So long, in milliseconds, an answer is waited for before the same may leave again.
     private static let awaited: Int64 = 11_000
 
