@@ -48,8 +48,7 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
                 "LiveActivityCore", "LiveActivityRegistration", "LiveActivityServer", "LiveActivityStorage",
                 "TestSupport",
             ],
-            swiftSettings: settings
-        ),
+            swiftSettings: settings),
     ]
 #else
     let standIn: [Target.Dependency] = []
@@ -117,7 +116,8 @@ let package = Package(
             dependencies: ["LiveActivityRegistration", "LiveActivityAPI", "JSONText"] + standIn,
             swiftSettings: settings
         ),
-        .target(name: "LiveActivityStorage", dependencies: ["LiveActivityCore", "APNSModel"], swiftSettings: historied),
+        .target(
+            name: "LiveActivityStorage", dependencies: ["LiveActivityCore", "APNSModel"], swiftSettings: historied),
         .target(
             name: "StorageSQLite",
             dependencies: [

@@ -22,7 +22,7 @@ struct CareEdgeTests {
         let app = App()
         try await app.launch { _ in
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             app.phone.setActivitiesEnabled(false, announces: false)
             card.swipe()
             try await app.server.wait {

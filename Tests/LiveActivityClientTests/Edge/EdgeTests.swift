@@ -114,7 +114,7 @@ struct EdgeTests {
         try await app.launch { client in
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             app.server.want(wish("r1", step: 5, revision: 5))
             client.setForeground(true)
             try await app.server.wait { $0.contains { "\($0.body)".contains(#""step":5"#) } }
@@ -131,7 +131,7 @@ struct EdgeTests {
         try await app.launch { client in
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             app.phone.setTakesUpdates(false)
             app.server.want(wish("r1", step: 5, revision: 5))
             client.setForeground(true)

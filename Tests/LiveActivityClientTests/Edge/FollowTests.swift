@@ -179,7 +179,7 @@ struct FollowTests {
         app.phone.setEndsLate(true)
         try await app.launch { client in
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             client.signOut()
             // No time passes.
             try await app.server.wait { $0.last?.method == "DELETE" }

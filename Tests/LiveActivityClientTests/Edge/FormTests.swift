@@ -55,7 +55,7 @@ struct FormTests {
         try await app.launch { client in
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             app.server.want([
                 "activity": "r1", "type": "ride", "state": ["step": 6], "revision": 6, "phase": "ended",
                 "dismissAt": "2050-01-01T00:00:00Z",
@@ -70,7 +70,7 @@ struct FormTests {
         try await app.launch { client in
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             app.server.want([
                 "activity": "r1", "type": "ride", "state": ["step": "five"], "revision": 6, "phase": "active",
             ])

@@ -48,7 +48,7 @@ struct PhoneNewsTests {
         app.server.setDate(Self.midnight)
         try await app.launch { client in
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             app.server.want(wish("r1", step: 5, revision: 5))
             await client.handleBackgroundPush()
             let second = Date(timeIntervalSince1970: 1_893_456_000)

@@ -34,7 +34,7 @@ struct ShownTests {
         let app = App()
         try await app.launch { client in
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             app.server.want(wish("r1", step: 9, revision: 9, ["relevance": 0.9, "staleAt": "2050-01-01T00:00:00Z"]))
             await client.handleBackgroundPush()
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 9 }
@@ -76,7 +76,7 @@ struct ShownTests {
         }
         try await app.launch { client in
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+            try await app.server.wait(toHearOf: card.id)
             app.server.want(wish("r1", step: 5, revision: 5))
             await client.handleBackgroundPush()
             #expect(try client.update(card, to: .init(step: 6)))
@@ -100,7 +100,7 @@ struct ShownTests {
             app.server.setDate(second)
             try await app.launch { client in
                 let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-                try await app.server.wait { $0.contains { $0.path.hasSuffix(card.id) } }
+                try await app.server.wait(toHearOf: card.id)
                 app.server.want(wish("r1", step: 6, revision: 6, phase: "ended", more))
                 await client.handleBackgroundPush()
                 try await app.heard.wait { $0.contains { $0.code == .endApplied } }

@@ -68,6 +68,16 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
 
     /// Waits, without polling, until the calls are as wanted.
     func wait(until isWanted: ([Call]) -> Bool) async throws { try await calls.wait(until: isWanted) }
+
+    /// Waits until a card was reported, by itself or with all of them.
+    func wait(toHearOf card: String) async throws {
+        try await wait { calls in
+            calls.contains { call in
+                call.path.hasSuffix(card)
+                    || (call.body["instances"]?.array ?? []).contains { $0.object?["localID"] == .string(card) }
+            }
+        }
+    }
 }
 
 /// Storage in memory; it can be locked as a phone's is before the first unlock.
