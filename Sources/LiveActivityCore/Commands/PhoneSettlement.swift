@@ -366,8 +366,8 @@ struct PhoneSettlement {
         var instance = old
         consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
         instance.dueAt = until
-        // The app's own state had its time: what is newer is on its way, or is sent again.
-        if !isStart, instance.heldRevision < plan.revision { instance.isLocalAhead = false }
+        // The app's own state had its time: what is newer is on its way, or the end is.
+        if plan.kind == .end || !isStart && instance.heldRevision < plan.revision { instance.isLocalAhead = false }
         if let last = instance.last, isOldNews(last) { note(Reason(.awaited, until.description), in: &instance) }
         draft.put(instance)
     }

@@ -29,8 +29,8 @@ final class NewestArrives: Invariant {
         /// How far ahead the clock was by which it was claimed: by that it waits, and its lease is over.
         var clock: Int64
         var clockSteps: Int
-        /// What could not be written may have to be done again.
-        var storeFailures: Int
+        /// What could not be written may have to be done again, and what another process took for abandoned.
+        var losses: Int
     }
 
     private var stamps: [Stamp: Revision] = [:]
@@ -76,10 +76,11 @@ final class NewestArrives: Invariant {
             sent: sent, kind: seat.plan.kind, at: world.now, node: node.number,
             clock: flight.record.claimedAt.milliseconds - sent.claimedAt,
             clockSteps: world.counts.happenings[.clockStepped, default: 0],
-            storeFailures: world.counts.happenings[.storeFailed, default: 0]
+            losses: world.counts.rescued + world.counts.happenings[.storeFailed, default: 0]
                 + world.counts.happenings[.commitUnknown, default: 0])
         if let old = open[told], old.kind == new.kind, old.node == new.node, abs(old.clock - new.clock) < 5000,
-            old.clockSteps == new.clockSteps, old.storeFailures == new.storeFailures, new.at < old.at + Self.awaited
+            old.clockSteps == new.clockSteps, old.losses == new.losses, old.sent.isWanted == sent.isWanted,
+            new.at < old.at + Self.awaited
         {
             world.violate(
                 .newestArrives, "again after \(new.at - old.at) ms, while its answer is awaited: \(sent.words)")
@@ -97,8 +98,8 @@ final class NewestArrives: Invariant {
     }
 
     /// One push that gets no answer, or a bad one, is repeated some times a minute, in longer and longer waits: so
-    /// often with the shortest that jitter makes of them.
-    private static let most = 12
+    /// often with the shortest that jitter makes of them, where refusals of two kinds take turns.
+    private static let most = 13
     /// So long, in milliseconds, an answer is waited for before the same may leave again.
     private static let awaited: Int64 = 11_000
 
