@@ -52,6 +52,19 @@ struct LocalAheadTests {
         #expect(try !scene.instance().isLocalAhead)
     }
 
+    @Test func `Its end is not sent again while the answer is awaited`() throws {
+        var scene = try scene()
+        try scene.put("a", 1, users: ["bob"])
+        let flight = try scene.onlyFlight()
+        #expect(flight.seats.map(\.plan.kind) == [.end])
+        let until = scene.now + .seconds(13)
+        try scene.settle(flight) { _ in .awaited(until: until) }
+        scene.wait(.seconds(12))
+        #expect(try scene.claim().flights.isEmpty)
+        scene.wait(.seconds(1))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+    }
+
     @Test func `With the app's authority its state stays until the server sets a newer one`() throws {
         var scene = try scene(Sample.type { $0.authority = .app })
         scene.wait(.seconds(7200))
