@@ -150,7 +150,8 @@ package struct SettleFlight: Command {
                 lane.reason = Reason(.slowDown, at.description)
                 nextAt = max(nextAt ?? at, at)
             } else {
-                lane.tries = 0
+                // What APNs says about a phone does not show that its faults are over: a push that it took does.
+                if reply.accepted > 0 || reply.refused == 0 { lane.tries = 0 }
                 lane.reason = nil
             }
             lane.nextAt = nextAt

@@ -98,8 +98,8 @@ final class NewestArrives: Invariant {
     }
 
     /// One push that gets no answer, or a bad one, is repeated some times a minute, in longer and longer waits: so
-    /// often with the shortest that jitter makes of them, where refusals of two kinds take turns.
-    private static let most = 13
+    /// often with the shortest that jitter makes of them.
+    private static let most = 12
     /// So long, in milliseconds, an answer is waited for before the same may leave again.
     private static let awaited: Int64 = 11_000
 
