@@ -60,14 +60,15 @@ let package = Package(
             name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
             swiftSettings: settings),
         .target(name: "MutexWatch"),
-        .target(name: "LiveActivityAPI", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(name: "LiveActivityAPI", dependencies: ["JSONText", crypto], swiftSettings: settings),
         .target(
             name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
         .target(
             name: "APNSSimulator",
             dependencies: [
                 "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, http2, logging,
-                product("Hummingbird", "hummingbird"), product("HTTPTypes", "swift-http-types"),
+                product("Hummingbird", "hummingbird"), product("HummingbirdCore", "hummingbird"),
+                product("HTTPTypes", "swift-http-types"),
                 product("ServiceLifecycle", "swift-service-lifecycle"), product("X509", "swift-certificates"),
                 product("SwiftASN1", "swift-asn1"),
             ] + nio,

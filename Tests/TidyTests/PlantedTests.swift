@@ -45,6 +45,29 @@ struct PlantedTests {
         #expect(Arrows.check(Source(path, "")).count == 1)
     }
 
+    @Test func `an import that the package of checked builds does not give is found`() {
+        let manifest = """
+            let nio: [Target.Dependency] = [
+                product("NIOCore", "swift-nio"),
+            ]
+            let crypto = product("Crypto", "swift-crypto")
+            let package = Package(targets: [
+                .target(name: "A", dependencies: ["B", crypto] + nio),
+                .target(
+                    name: "B"),
+            ])
+            """
+        func found(_ path: String, _ text: String) -> [Int?] {
+            Hardening.check([Source(path, text)], manifest: manifest).map(\.line)
+        }
+        #expect(found("Sources/A/X/C.swift", "import B\nimport Crypto\nimport NIOCore\nimport Foundation").isEmpty)
+        #expect(found("Sources/A/C.swift", "import B\nimport Logging") == [2])
+        #expect(found("Sources/B/C.swift", "package import Crypto\nimport NIOCore") == [1, 2])
+        #expect(found("Sources/Other/C.swift", "import Logging").isEmpty)
+        let lost = Hardening.lost(in: manifest) { $0 == "Hardening/Tests/A" }
+        #expect(lost.map(\.path) == ["Hardening/Sources/B"])
+    }
+
     // MARK: - Code
 
     struct Planted: CustomStringConvertible, Sendable {

@@ -17,6 +17,12 @@ struct TidyTests {
 
     @Test func `imports follow the arrows`() { expectNone(sources.flatMap(Arrows.check)) }
 
+    @Test func `the package of checked builds gives its targets what they import`() throws {
+        let manifest = try #require(Repository.here.text(of: "Hardening/Package.swift"))
+        expectNone(Hardening.check(sources, manifest: manifest))
+        expectNone(Hardening.lost(in: manifest, isFolder: Repository.here.isFolder))
+    }
+
     @Test(arguments: CodeRule.all) func `code keeps to the rule`(_ rule: CodeRule) { expectNone(rule.check(sources)) }
 
     @Test func `files are short`() { expectNone(sources.flatMap(Sizes.files)) }

@@ -10,7 +10,7 @@ struct Repository {
 
     private static let tops = [
         "Sources", "Examples", "Tests", "script", ".ci", "docs", "Snippets", "Benchmarks", "Tools/Sources",
-        "Tools/Tests", "Tools/Plugins",
+        "Tools/Tests", "Tools/Plugins", "Hardening",
     ]
 
     init(containing path: String) {
@@ -46,6 +46,13 @@ struct Repository {
             paths.append("\(top)/\(path)")
         }
         return paths
+    }
+
+    /// Links are followed.
+    func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path, isDirectory: &isFolder)
+            && isFolder.boolValue
     }
 
     func text(of path: String) -> String? { sources.first { $0.path == path }?.text }
