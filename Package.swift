@@ -24,6 +24,8 @@ let crypto = product("Crypto", "swift-crypto")
 let logging = product("Logging", "swift-log")
 let metrics = product("CoreMetrics", "swift-metrics")
 let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
+let httpTypes = product("HTTPTypes", "swift-http-types")
+let tracing = product("Tracing", "swift-distributed-tracing")
 let hummingbird = product("Hummingbird", "hummingbird")
 let httpClient = product("AsyncHTTPClient", "async-http-client")
 
@@ -75,6 +77,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -100,10 +103,9 @@ let package = Package(
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, hummingbird,
-                lifecycle, logging, product("NIOHTTP2", "swift-nio-http2"),
-                product("X509", "swift-certificates"), product("SwiftASN1", "swift-asn1"),
-                product("HTTPTypes", "swift-http-types"), product("HummingbirdCore", "hummingbird"),
+                "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, hummingbird, lifecycle,
+                logging, product("NIOHTTP2", "swift-nio-http2"), product("X509", "swift-certificates"),
+                product("SwiftASN1", "swift-asn1"), httpTypes, product("HummingbirdCore", "hummingbird"),
             ] + nio,
             swiftSettings: settings
         ),
@@ -126,9 +128,13 @@ let package = Package(
             ],
             swiftSettings: historied
         ),
+        .target(name: "LiveActivityTracing", dependencies: ["JSONText", tracing], swiftSettings: settings),
         .target(
             name: "LiveActivityDelivery",
-            dependencies: ["LiveActivityCore", "LiveActivityStorage", "APNSModel", lifecycle, logging, metrics],
+            dependencies: [
+                "LiveActivityCore", "LiveActivityStorage", "LiveActivityTracing", "APNSModel", lifecycle, logging,
+                metrics, tracing,
+            ],
             swiftSettings: historied
         ),
         .target(
@@ -142,8 +148,8 @@ let package = Package(
         .target(
             name: "LiveActivityServer",
             dependencies: [
-                "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "APNSModel", "JSONText", crypto,
-                httpClient, hummingbird, lifecycle, logging, metrics, product("HTTPTypes", "swift-http-types"),
+                "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "LiveActivityTracing", "APNSModel",
+                "JSONText", crypto, httpClient, hummingbird, tracing, lifecycle, logging, metrics, httpTypes,
                 product("HummingbirdCore", "hummingbird"), product("HummingbirdHTTP2", "hummingbird"),
                 product("JWTKit", "jwt-kit"), product("NIOExtras", "swift-nio-extras"),
                 product("NIOHTTP2", "swift-nio-http2"), product("NIOHTTPTypes", "swift-nio-extras"),
@@ -156,16 +162,15 @@ let package = Package(
             name: "EmbeddedIslet",
             dependencies: [
                 "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery",
-                "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "StorageSQLite", lifecycle,
-                logging, product("UnixSignals", "swift-service-lifecycle"),
+                "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing",
+                "StorageSQLite", lifecycle, logging, tracing, product("UnixSignals", "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
         .target(
             name: "BackendCalls",
             dependencies: [httpClient, "JSONText", product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio")],
-            path: "Examples/BackendCalls",
-            swiftSettings: settings
+            path: "Examples/BackendCalls", swiftSettings: settings
         ),
         .target(
             name: "OrderTracking",
@@ -178,8 +183,7 @@ let package = Package(
             dependencies: [
                 "OrderTracking", "BackendCalls", "JSONText", product("ArgumentParser", "swift-argument-parser"),
             ],
-            path: "Examples/OrderTracking/Command",
-            swiftSettings: settings
+            path: "Examples/OrderTracking/Command", swiftSettings: settings
         ),
         .target(
             name: "EmojiRangers",
@@ -190,8 +194,7 @@ let package = Package(
         .executableTarget(
             name: "guild-hall",
             dependencies: ["EmojiRangers", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
-            path: "Examples/EmojiRangers/Command",
-            swiftSettings: settings
+            path: "Examples/EmojiRangers/Command", swiftSettings: settings
         ),
         .target(
             name: "FocusTimer",
@@ -202,8 +205,7 @@ let package = Package(
         .executableTarget(
             name: "focus-timer",
             dependencies: ["FocusTimer", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
-            path: "Examples/FocusTimer/Command",
-            swiftSettings: settings
+            path: "Examples/FocusTimer/Command", swiftSettings: settings
         ),
         .target(
             name: "Pager",
@@ -214,14 +216,12 @@ let package = Package(
         .executableTarget(
             name: "pager-desk",
             dependencies: ["Pager", "BackendCalls", product("ArgumentParser", "swift-argument-parser")],
-            path: "Examples/Pager/Command",
-            swiftSettings: settings
+            path: "Examples/Pager/Command", swiftSettings: settings
         ),
         .target(
             name: "NextUp",
             dependencies: [
-                "LiveActivityProviders", "JSONText", crypto, hummingbird, product("NIOCore", "swift-nio"),
-                product("HTTPTypes", "swift-http-types"),
+                "LiveActivityProviders", "JSONText", crypto, hummingbird, product("NIOCore", "swift-nio"), httpTypes,
             ],
             path: "Examples/NextUp/Focus", resources: [.embedInCode("NextUp.json")],
             swiftSettings: settings
@@ -230,34 +230,30 @@ let package = Package(
             name: "next-up",
             dependencies: [
                 "NextUp", "EmbeddedIslet", "APNSClient", "APNSModel", hummingbird, logging, lifecycle,
-                product("ArgumentParser", "swift-argument-parser"),
-                product("UnixSignals", "swift-service-lifecycle"),
+                product("ArgumentParser", "swift-argument-parser"), product("UnixSignals", "swift-service-lifecycle"),
             ],
-            path: "Examples/NextUp/Command",
-            swiftSettings: settings
+            path: "Examples/NextUp/Command", swiftSettings: settings
         ),
         .target(
             name: "Pushing",
             dependencies: ["APNSClient", "APNSModel", "JSONText", hummingbird, lifecycle, logging],
-            path: "Examples/Pushing/Articles",
-            swiftSettings: settings
+            path: "Examples/Pushing/Articles", swiftSettings: settings
         ),
         .executableTarget(
             name: "push-once",
             dependencies: ["APNSClient", "APNSModel", product("ArgumentParser", "swift-argument-parser")],
-            path: "Examples/Pushing/Command",
-            swiftSettings: settings
+            path: "Examples/Pushing/Command", swiftSettings: settings
         ),
         .executableTarget(
             name: "islet",
             dependencies: [
                 "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
-                "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "NextUp", "OrderTracking",
-                "Pager", "StorageSQLite",
-                httpClient, lifecycle, logging, product("ArgumentParser", "swift-argument-parser"),
-                product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"),
-                product("UnixSignals", "swift-service-lifecycle"), product("Yams", "Yams"),
+                "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "NextUp",
+                "OrderTracking", "Pager", "StorageSQLite", httpClient, lifecycle, logging,
+                product("ArgumentParser", "swift-argument-parser"), product("NIOCore", "swift-nio"),
+                product("NIOHTTP1", "swift-nio"), product("UnixSignals", "swift-service-lifecycle"),
+                product("Yams", "Yams"),
             ],
             swiftSettings: settings
         ),
@@ -270,8 +266,7 @@ let package = Package(
                 "LiveActivityDelivery", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText",
                 "TestSupport", logging, product("ServiceLifecycleTestKit", "swift-service-lifecycle"),
             ],
-            path: "Tests/Simulation",
-            swiftSettings: historied
+            path: "Tests/Simulation", swiftSettings: historied
         ),
         .executableTarget(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: settings),
@@ -286,8 +281,12 @@ let package = Package(
                 crypto, product("NIOHTTP2", "swift-nio-http2"), product("X509", "swift-certificates"),
                 product("SwiftASN1", "swift-asn1"),
             ] + nio,
-            path: "Tests/HTTP2TestServer",
-            swiftSettings: settings
+            path: "Tests/HTTP2TestServer", swiftSettings: settings
+        ),
+        .target(
+            name: "LoopbackServer",
+            dependencies: [hummingbird, logging, httpTypes, product("NIOCore", "swift-nio")],
+            path: "Tests/LoopbackServer", swiftSettings: settings
         ),
         .testTarget(
             name: "APNSClientTests",
@@ -302,8 +301,7 @@ let package = Package(
             name: "APNSSimulatorTests",
             dependencies: [
                 "APNSSimulator", "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto,
-                logging,
-                product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
+                logging, product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             swiftSettings: settings
         ),
@@ -335,11 +333,10 @@ let package = Package(
         .executableTarget(
             name: "push-cost",
             dependencies: [
-                "AllocationCounter", "LiveActivityDelivery", "StorageSQLite", "LiveActivityStorage",
-                "LiveActivityCore", "APNSModel", "JSONText", "TestSupport", logging,
+                "AllocationCounter", "LiveActivityDelivery", "StorageSQLite", "LiveActivityStorage", "LiveActivityCore",
+                "APNSModel", "JSONText", "TestSupport", logging,
             ],
-            path: "Tests/PushCost",
-            swiftSettings: settings
+            path: "Tests/PushCost", swiftSettings: settings
         ),
         .testTarget(
             name: "CostTests",
@@ -350,7 +347,8 @@ let package = Package(
             name: "LiveActivityDeliveryTests",
             dependencies: [
                 "LiveActivityDelivery", "LiveActivityServer", "StorageSQLite", "LiveActivityStorage",
-                "LiveActivityCore", "APNSModel", "JSONText", "TestSupport", lifecycle, logging, metrics,
+                "LiveActivityTracing", "LiveActivityCore", "APNSModel", "JSONText", "TestSupport", lifecycle, logging,
+                metrics, tracing,
             ],
             swiftSettings: settings
         ),
@@ -360,7 +358,7 @@ let package = Package(
                 "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQLite", "LiveActivityCore",
                 "APNSModel", "HTTP2TestServer", "JSONText", "TestSupport", crypto, hummingbird, lifecycle, logging,
                 metrics, product("CryptoExtras", "swift-crypto"), product("HummingbirdTesting", "hummingbird"),
-                product("HTTPTypes", "swift-http-types"), product("NIOEmbedded", "swift-nio"),
+                httpTypes, product("NIOEmbedded", "swift-nio"),
             ] + nio,
             swiftSettings: settings
         ),
@@ -369,9 +367,9 @@ let package = Package(
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "HTTP2TestServer", "JSONText", "LiveActivityAPI", "LiveActivityCore",
-                "LiveActivityDelivery", "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "NextUp",
-                "OrderTracking", "Pager", "StorageSQLite", "TestSupport", crypto, httpClient, hummingbird, lifecycle,
-                logging, product("GRDB", "GRDB.swift"), product("HTTPTypes", "swift-http-types"),
+                "LiveActivityDelivery", "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage",
+                "LoopbackServer", "NextUp", "OrderTracking", "Pager", "StorageSQLite", "TestSupport", crypto,
+                httpClient, hummingbird, lifecycle, logging, product("GRDB", "GRDB.swift"), httpTypes,
                 product("NIOHTTP1", "swift-nio"),
             ] + nio,
             swiftSettings: settings
@@ -379,22 +377,23 @@ let package = Package(
         .testTarget(
             name: "IsletTests",
             dependencies: [
-                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore",
-                "EmbeddedIslet", "HTTP2TestServer", "LiveActivityAPI", "LiveActivityProviders", "LiveActivityServer",
-                "StorageSQLite",
-                crypto, hummingbird, logging, product("HTTPTypes", "swift-http-types"), product("NIOCore", "swift-nio"),
+                "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "EmbeddedIslet",
+                "HTTP2TestServer", "LiveActivityAPI", "LiveActivityProviders", "LiveActivityServer", "LoopbackServer",
+                "StorageSQLite", crypto, hummingbird, logging, httpTypes, product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "LiveActivityProvidersTests",
             dependencies: [
-                "LiveActivityProviders", "LiveActivityCore", "NextUp", "APNSModel", "JSONText", "TestSupport",
-                hummingbird, logging, lifecycle, crypto, product("HTTPTypes", "swift-http-types"),
-                product("NIOCore", "swift-nio"),
+                "LiveActivityProviders", "LiveActivityCore", "LoopbackServer", "NextUp", "APNSModel", "JSONText",
+                "TestSupport", hummingbird, logging, lifecycle, crypto, httpTypes, product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "LiveActivityTracingTests", dependencies: ["LiveActivityTracing", "JSONText", tracing],
+            swiftSettings: settings),
         .testTarget(name: "TidyTests", swiftSettings: settings),
     ] + standInTargets
 )

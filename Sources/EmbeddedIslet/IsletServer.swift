@@ -6,10 +6,12 @@ import LiveActivityDelivery
 public import LiveActivityProviders
 import LiveActivityServer
 import LiveActivityStorage
+import LiveActivityTracing
 public import Logging
 public import ServiceLifecycle
 import StorageSQLite
 import Synchronization
+import Tracing
 package import UnixSignals
 
 /// Islet as a service of your own process: the HTTP API, delivery through APNs, the database, and providers in code.
@@ -37,6 +39,9 @@ public final class IsletServer: Service {
         public var tokenKeyFile: String?
         /// Whether `GET /metrics` answers.
         public var metrics = true
+        /// Whether requests, decisions and pushes are told, as spans, to the tracer that the process has bootstrapped
+        /// (swift-distributed-tracing's `InstrumentationSystem`).
+        public var tracing = false
         /// The activity types of each app, by bundle id.
         public var apps: [BundleID: [Kind]]
         /// How the people of each app prove who they are; an app without an entry has phones called for by its backend.
@@ -171,6 +176,7 @@ public final class IsletServer: Service {
         parts.people = try configuration.appPeople()
         parts.webhooks = try configuration.appWebhooks()
         parts.metrics = configuration.metrics
+        if configuration.tracing { parts.traces = Traces(InstrumentationSystem.tracer) }
         parts.tokenKeys = configuration.tokenKeyFile.map { .file($0, isMade: false) }
         parts.refreshes.perSecond = configuration.refreshesPerSecond
         for (name, provider) in providers.sorted(by: { $0.key < $1.key }) {

@@ -40,6 +40,8 @@ extension Dispatcher {
     private func deliver(_ departure: Departure) async -> Stragglers? {
         let flight = departure.flight
         guard let app = apps[flight.desired.activity.app] else { return nil }
+        let trace = traces.map { FlightTrace($0, flight) }
+        defer { trace?.end() }
         let outcomes = Outcomes(count: flight.seats.count)
         var notBuilt: [Int: PayloadError] = [:]
         var pushes: [Push] = []
@@ -65,8 +67,10 @@ extension Dispatcher {
         let (sentAt, submittedAt) = (time.wall(), time.monotonic())
         faultPoints.reach(.sendBefore)
         metrics.submitted(pushes.count)
+        trace?.sends(places.map { flight.seats[$0] })
         sender.submit(pushes) { index, answer in
             faultPoints.reach(.answerReceived)
+            trace?.answered(index, answer)
             metrics.answered(
                 answer, flight.seats[places[index]], of: flight, sentAt: sentAt,
                 after: time.monotonic() - submittedAt)
@@ -81,6 +85,7 @@ extension Dispatcher {
             entry(flight.seats[index], first[index], notBuilt[index], awaitedUntil: awaitedUntil)
         }
         metrics.settled(entries, of: flight)
+        trace?.settled(entries)
         // Without this settlement the flight stays open: closing it for the stragglers alone would lose the others.
         guard await settle(flight, entries, app) else { return nil }
         let late = first.indices.filter { first[$0] == nil }
@@ -158,6 +163,7 @@ extension Dispatcher {
     /// `false` when it could not be written.
     private func settle(_ flight: Flight, _ entries: [SettleFlight.Entry], _ app: AppSettings) async -> Bool {
         await tellHalts()
+        if logger.logLevel <= .debug { for entry in entries { tell(entry, of: flight) } }
         for entry in entries {
             guard case .answered(let outcome) = entry.outcome else { continue }
             let (phone, isStart) = (entry.seat.phone, entry.seat.plan.kind == .start)
@@ -195,6 +201,25 @@ extension Dispatcher {
             }
         }
         circuits.putBack(untold)
+    }
+
+    /// A line for each push and what became of it.
+    private func tell(_ entry: SettleFlight.Entry, of flight: Flight) {
+        let (phone, plan) = (entry.seat.phone, entry.seat.plan)
+        var metadata: Logger.Metadata = [
+            "app": "\(flight.desired.activity.app)", "activity": "\(flight.desired.activity.id)",
+            "device": "\(phone.device.id)", "kind": "\(plan.kind.name)", "revision": "\(plan.revision)",
+            "apnsID": "\(flight.record.pushID(of: phone.device.key))", "why": "\(plan.reason.code.rawValue)",
+        ]
+        switch entry.outcome {
+        case .answered(.success(let answer)):
+            metadata["status"] = "\(answer.status)"
+            metadata["reason"] = answer.reason.map { "\($0.text)" }
+        case .answered(.failure(let failure)): metadata["failure"] = "\(failure.code.rawValue)"
+        case .awaited: metadata["failure"] = "awaited"
+        case .notBuilt: metadata["failure"] = "notBuilt"
+        }
+        logger.debug("push", metadata: metadata)
     }
 
     private func report(_ reply: SettleFlight.Reply, _ flight: Flight) {

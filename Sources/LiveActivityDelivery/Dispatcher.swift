@@ -1,6 +1,7 @@
 package import APNSModel
 package import LiveActivityCore
 package import LiveActivityStorage
+package import LiveActivityTracing
 package import Logging
 import ServiceLifecycle
 
@@ -40,6 +41,7 @@ package struct Dispatcher: Service {
     let limits: Limits
     let faultPoints: FaultPoints
     let metrics: DeliveryMetrics
+    let traces: Traces?
     let logger: Logger
     let room: FlightRoom
     let circuits: Circuits
@@ -50,12 +52,13 @@ package struct Dispatcher: Service {
     /// - Parameters:
     ///   - node: A number of this process alone: flights of another are abandoned, since the store has one process.
     ///   - dice: Random words for jitter and push ids.
+    ///   - traces: Where spans go; `nil`: there are none.
     ///   - beforeClaim: Awaited when something is due, before it is claimed with the time of then.
     package init(
         store: any WorkStore, sender: any PushSender, apps: [AppSettings], time: TimeSource,
         clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
         limits: Limits = Limits(), faultPoints: FaultPoints = FaultPoints(),
-        metrics: DeliveryMetrics = DeliveryMetrics(), logger: Logger,
+        metrics: DeliveryMetrics = DeliveryMetrics(), traces: Traces? = nil, logger: Logger,
         beforeClaim: @escaping @Sendable () async -> Void = {}
     ) {
         self.store = store
@@ -68,6 +71,7 @@ package struct Dispatcher: Service {
         self.limits = limits
         self.faultPoints = faultPoints
         self.metrics = metrics
+        self.traces = traces
         self.logger = logger
         self.beforeClaim = beforeClaim
         room = FlightRoom(limits.pace)

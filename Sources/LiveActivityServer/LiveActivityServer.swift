@@ -2,6 +2,7 @@ package import APNSModel
 import CoreMetrics
 package import Hummingbird
 package import LiveActivityCore
+package import LiveActivityTracing
 package import Logging
 public import ServiceLifecycle
 
@@ -50,6 +51,8 @@ public struct LiveActivityServer: Service {
         package var console = true
         /// In development: the simulator whose phones the console shows.
         package var simulator: SimulatorControl?
+        /// Where spans go; `nil`: there are none.
+        package var traces: Traces?
         /// What the server calls itself.
         package var version = ""
         /// A device credential that was not used for so long is not taken any more.
@@ -103,6 +106,7 @@ public struct LiveActivityServer: Service {
                 configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
             events: readers, admission: Admission(limits), people: people, keyUses: keyUses,
             credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
+            traces: configuration.traces,
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
             console: configuration.console
                 ? Console(simulator: configuration.simulator, version: configuration.version) : nil)

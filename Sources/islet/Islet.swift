@@ -14,12 +14,9 @@ struct Islet: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Serve.self, Demo.self, Simulate.self, Keys.self, Devices.self, Webhooks.self, Send.self, Token.self,
-            Config.self,
-            ContractCommand.self,
-            Policy.self,
-            Doctor.self,
-            Backup.self, Restore.self, Bench.self,
+            Serve.self, Demo.self, Simulate.self, Activities.self, Watch.self, Doctor.self, Keys.self, Devices.self,
+            Webhooks.self, Send.self, Token.self, Config.self, ContractCommand.self, Policy.self, Backup.self,
+            Restore.self, Bench.self,
         ])
 }
 

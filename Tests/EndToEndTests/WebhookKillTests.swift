@@ -1,10 +1,9 @@
 import AsyncHTTPClient
 import Foundation
 import HTTPTypes
-import Hummingbird
 import JSONText
 import LiveActivityAPI
-import Logging
+import LoopbackServer
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -57,22 +56,8 @@ import Testing
 
         /// Runs it for as long as the work lasts.
         func run(_ work: @escaping @Sendable (_ url: String) async throws -> Void) async throws {
-            let (ports, found) = AsyncStream.makeStream(of: Int.self)
-            let responder = CallbackResponder<BasicRequestContext> { request, _ in
-                let body = try await request.body.collect(upTo: 1 << 16)
-                let headers = Dictionary(
-                    request.headers.map { ($0.name.canonicalName, $0.value) }, uniquingKeysWith: { $1 })
-                return Response(status: self.take(headers, Array(body.readableBytesView)))
-            }
-            let application = Application(
-                responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-                onServerRunning: { found.yield($0.localAddress?.port ?? 0) },
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await application.run() }
-                defer { group.cancelAll() }
-                guard let port = await ports.first(where: { _ in true }) else { return }
-                try await work("http://127.0.0.1:\(port)/islet")
+            try await withLoopbackServer({ httpAnswer(self.take($0.fields, $0.body)) }) { address, _ in
+                try await work(address + "/islet")
             }
         }
     }

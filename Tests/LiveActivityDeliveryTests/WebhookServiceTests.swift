@@ -77,12 +77,13 @@ struct WebhookServiceTests {
 
     /// Runs a service for as long as the body does; then it is cancelled, as if the process had died.
     private static func running(
-        _ store: SQLiteStore, _ endpoint: Endpoint, clock: SteppedClock, kinds: Set<EventRecord.Kind>? = nil,
-        _ body: @escaping @Sendable () async throws -> Void
+        _ store: SQLiteStore, _ endpoint: WebhookService.Endpoint, clock: SteppedClock,
+        metrics: WebhookMetrics = WebhookMetrics(), _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let service = WebhookService(
-            store: store, endpoints: [.init(key: key, kinds: kinds) { endpoint.take($0) }], time: clock.timeSource,
-            clock: clock, dice: { .max }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            store: store, endpoints: [endpoint], time: clock.timeSource, clock: clock, dice: { .max },
+            metrics: metrics,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }
             // The endpoint is known, so that nothing is missed.
@@ -90,6 +91,27 @@ struct WebhookServiceTests {
             try await body()
             group.cancelAll()
         }
+    }
+
+    private static func running(
+        _ store: SQLiteStore, _ endpoint: Endpoint, clock: SteppedClock, kinds: Set<EventRecord.Kind>? = nil,
+        metrics: WebhookMetrics = WebhookMetrics(), _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await running(
+            store, .init(key: key, kinds: kinds) { endpoint.take($0) }, clock: clock, metrics: metrics, body)
+    }
+
+    /// An endpoint that never answers, until it is cancelled; the stream says that it was called.
+    private static func hung() -> (WebhookService.Endpoint, begun: AsyncStream<Void>) {
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let endpoint = WebhookService.Endpoint(key: key) { _ in
+            begin.yield()
+            let (nothing, continuation) = AsyncStream.makeStream(of: Void.self)
+            for await _ in nothing {}
+            continuation.finish()
+            return .taken
+        }
+        return (endpoint, begun)
     }
 
     private static func waiting(_ store: SQLiteStore, until isTrue: (WebhookState) -> Bool) async throws {
@@ -199,23 +221,10 @@ struct WebhookServiceTests {
             let (endpoint, clock) = (Endpoint(), SteppedClock())
             let store = try Self.store(directory)
             defer { store.close() }
-            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-            let hung = WebhookService.Endpoint(key: Self.key) { _ in
-                begin.yield()
-                let (nothing, continuation) = AsyncStream.makeStream(of: Void.self)
-                for await _ in nothing {}
-                continuation.finish()
-                return .taken
-            }
-            let service = WebhookService(
-                store: store, endpoints: [hung], time: clock.timeSource, clock: clock, dice: { .max },
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await service.run() }
-                while try await store.webhooks().isEmpty, !Task.isCancelled { await Task.yield() }
+            let (hung, begun) = Self.hung()
+            try await Self.running(store, hung, clock: clock) {
                 try await Self.tell(store, 1)
                 for await _ in begun { break }
-                group.cancelAll()
             }
             #expect(try await store.webhook(Self.key).place.position == 0)
             try await Self.running(store, endpoint, clock: clock) {
@@ -258,16 +267,9 @@ struct WebhookServiceTests {
             defer { store.close() }
             let registry = MetricsRegistry()
             endpoint.answer { $0 == 1 ? .failed("HTTP 500") : $0 == 2 ? .taken : .unsubscribed }
-            let service = WebhookService(
-                store: store, endpoints: [.init(key: Self.key) { endpoint.take($0) }], time: clock.timeSource,
-                clock: clock, dice: { .max }, metrics: WebhookMetrics(factory: registry),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await service.run() }
-                while try await store.webhooks().isEmpty, !Task.isCancelled { await Task.yield() }
+            try await Self.running(store, endpoint, clock: clock, metrics: WebhookMetrics(factory: registry)) {
                 try await Self.tell(store, 1, 2, 3)
                 try await Self.waiting(store) { $0.place.disabledAt != nil }
-                group.cancelAll()
             }
             let calls = try #require(registry.families.first { $0.metric == .webhookCalls })
             let labels = ["failed", "taken", "unsubscribed"].map { [Sample.bundleID.text, "backend", $0] }
@@ -282,23 +284,10 @@ struct WebhookServiceTests {
             let clock = SteppedClock()
             let store = try Self.store(directory)
             defer { store.close() }
-            let hung = WebhookService.Endpoint(key: Self.key) { _ in
-                // Until it is cancelled.
-                let (nothing, continuation) = AsyncStream.makeStream(of: Void.self)
-                for await _ in nothing {}
-                continuation.finish()
-                return .taken
-            }
-            let service = WebhookService(
-                store: store, endpoints: [hung], time: clock.timeSource, clock: clock, dice: { .max },
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await service.run() }
-                while try await store.webhooks().isEmpty, !Task.isCancelled { await Task.yield() }
+            try await Self.running(store, Self.hung().0, clock: clock) {
                 try await Self.tell(store, 1)
                 await clock.advanceToSleeper(.seconds(15))
                 try await Self.waiting(store) { $0.waiting.first?.failure == "no answer within 15.0 seconds" }
-                group.cancelAll()
             }
         }
     }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import LiveActivityProviders
+import LoopbackServer
 import NIOCore
 import Testing
 
@@ -21,7 +22,7 @@ struct DocumentAddressTests {
     }
 
     @Test func `a document is read with how long it is fresh`() async throws {
-        try await withBackend({ _ in answer(.ok, "{}", [.cacheControl: "max-age=60"]) }) { url, asked in
+        try await withLoopbackServer({ _ in httpAnswer(.ok, "{}", [.cacheControl: "max-age=60"]) }) { url, asked in
             let document = try await Self.read(url + "/keys").get()
             #expect(document.bytes == Array("{}".utf8) && document.cacheControl == "max-age=60")
             #expect(asked().count == 1)
@@ -29,10 +30,10 @@ struct DocumentAddressTests {
     }
 
     @Test func `a redirect is not followed, and what is too large is not read`() async throws {
-        try await withBackend({ request in
-            request.uri.path == "/large"
-                ? answer(.ok, String(repeating: "x", count: 1001))
-                : answer(.found, "", [.location: "/elsewhere"])
+        try await withLoopbackServer({ request in
+            request.path == "/large"
+                ? httpAnswer(.ok, String(repeating: "x", count: 1001))
+                : httpAnswer(.found, "", [.location: "/elsewhere"])
         }) { url, asked in
             let moved = try await Self.read(url + "/moved")
             #expect(moved == .failure(.init(description: "HTTP 302")))
@@ -50,7 +51,7 @@ struct DocumentAddressTests {
             for await _ in silence {}
             try await writer.finish(nil)
         }
-        try await withBackend({ _ in Response(status: .ok, body: body) }) { url, asked in
+        try await withLoopbackServer({ _ in Response(status: .ok, body: body) }) { url, asked in
             let stalled = try await Self.read(url, timeout: .milliseconds(300))
             #expect(stalled == .failure(.init(description: "no answer within 0.3 seconds")))
             #expect(asked().count == 1)

@@ -6,6 +6,7 @@ import Hummingbird
 import JSONText
 import LiveActivityCore
 import LiveActivityProviders
+import LoopbackServer
 import TestSupport
 import Testing
 
@@ -37,8 +38,8 @@ struct HTTPProviderTests {
     }
 
     @Test func `the call says what is asked, and is signed as Standard Webhooks say`() async throws {
-        try await withBackend({ _ in
-            answer(.ok, #"{"state": {"title": "Run"}, "memo": {"goal": 2}, "priority": "high"}"#)
+        try await withLoopbackServer({ _ in
+            httpAnswer(.ok, #"{"state": {"title": "Run"}, "memo": {"goal": 2}, "priority": "high"}"#)
         }) { url, asked in
             let answer = try #require(try await Self.ask(url + "/next-up").get())
             #expect(answer.state == ["title": "Run"])
@@ -79,7 +80,7 @@ struct HTTPProviderTests {
 
     @Test(arguments: [(204, ""), (200, #"{"state": null}"#)])
     func `nothing to show is no state`(status: Int, body: String) async throws {
-        try await withBackend({ _ in answer(.init(code: status), body) }) { url, _ in
+        try await withLoopbackServer({ _ in httpAnswer(.init(code: status), body) }) { url, _ in
             let result = try await Self.ask(url)
             #expect(result == .success(nil))
         }
@@ -94,15 +95,15 @@ struct HTTPProviderTests {
     func `what is no answer fails with a word, and repeats nothing of it`(
         status: Int, body: String, code: RefreshFailure.Code
     ) async throws {
-        try await withBackend({ _ in answer(.init(code: status), body) }) { url, _ in
+        try await withLoopbackServer({ _ in httpAnswer(.init(code: status), body) }) { url, _ in
             let failure = Self.failure(try await Self.ask(url))
             #expect(failure?.code == code)
         }
     }
 
     @Test func `a redirect is not followed`() async throws {
-        try await withBackend({ _ in answer(.ok, #"{"state": {}}"#) }) { target, asked in
-            try await withBackend({ _ in answer(.found, "", [.location: target]) }) { url, _ in
+        try await withLoopbackServer({ _ in httpAnswer(.ok, #"{"state": {}}"#) }) { target, asked in
+            try await withLoopbackServer({ _ in httpAnswer(.found, "", [.location: target]) }) { url, _ in
                 let failure = Self.failure(try await Self.ask(url))
                 #expect(failure == RefreshFailure(.refused, "HTTP 302"))
             }
@@ -112,7 +113,7 @@ struct HTTPProviderTests {
 
     @Test func `an answer over its limit is not read to the end`() async throws {
         let body = #"{"state": {"text": ""# + String(repeating: "x", count: HTTPProvider.maximumAnswerBytes) + #""}}"#
-        try await withBackend({ _ in answer(.ok, body) }) { url, _ in
+        try await withLoopbackServer({ _ in httpAnswer(.ok, body) }) { url, _ in
             let failure = Self.failure(try await Self.ask(url))
             #expect(failure?.code == .invalid)
         }

@@ -114,6 +114,17 @@ struct FanOutTests {
         }
     }
 
+    @Test func `how far a change has come is told while it goes around, and not when it is done`() async throws {
+        try await withServer { fixture in
+            for number in 0..<3 { try await fixture.registerPhone("d\(number)", user: "u\(number)") }
+            _ = try await fixture.put("/v1/activities/raid", put(1, #","audience":{"users":["u0","u1","u2"]}"#))
+            let begun = try await fixture.call(.get, "/v1/activities/raid")
+            #expect(begun["/fanOut"] == ["done": 0, "phones": 3])
+            #expect(try await fixture.deliver().count == 3)
+            #expect(try await fixture.call(.get, "/v1/activities/raid")["/fanOut"] == nil)
+        }
+    }
+
     @Test(
         arguments: [
             (0, "0"), (7, "7"), (999, "999"), (1000, "1,000"), (12_345, "12,345"), (1_040_000, "1,040,000"),

@@ -1,31 +1,44 @@
-import HTTPTypes
-import Hummingbird
+package import HTTPTypes
+package import Hummingbird
 import Logging
 import NIOCore
 import Synchronization
 
-/// A call that a backend of a test got.
-struct Asked: Sendable {
-    var headers: HTTPFields
-    var body: [UInt8]
-    var path: String
+/// A call that a server of a test got.
+package struct Asked: Sendable {
+    package var method: HTTPRequest.Method
+    package var path: String
+    package var headers: HTTPFields
+    package var body: [UInt8]
+
+    /// Each header by its name in small letters.
+    package var fields: [String: String] {
+        Dictionary(headers.map { ($0.name.canonicalName, $0.value) }, uniquingKeysWith: { $1 })
+    }
+    package var line: String { "\(method) \(path)" }
+    package var authorization: String? { headers[.authorization] }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// A real server on the loopback, which answers what the test says and keeps what it was asked.
-func withBackend(
-    _ respond: @escaping @Sendable (Request) -> Response,
-    _ work: @escaping @Sendable (String, @Sendable () -> [Asked]) async throws -> Void
+/// Runs a real HTTP server on a free port of the loopback for as long as the work lasts: it answers what the test says,
+/// and keeps what it was asked.
+package func withLoopbackServer(
+    _ respond: @escaping @Sendable (Asked) -> Response,
+    _ work: @escaping @Sendable (_ address: String, _ asked: @Sendable () -> [Asked]) async throws -> Void
 ) async throws {
     let kept = Kept()
-    let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
+    let (addresses, found) = AsyncStream.makeStream(of: String.self)
     let responder = CallbackResponder<BasicRequestContext> { request, _ in
         let bytes = try await request.body.collect(upTo: 1 << 20)
-        kept.add(Asked(headers: request.headers, body: Array(bytes.readableBytesView), path: request.uri.path))
-        return respond(request)
+        let asked = Asked(
+            method: request.method, path: request.uri.string, headers: request.headers,
+            body: Array(bytes.readableBytesView))
+        kept.add(asked)
+        return respond(asked)
     }
     let application = Application(
         responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-        onServerRunning: { continuation.yield("http://127.0.0.1:\($0.localAddress?.port ?? 0)") },
+        onServerRunning: { found.yield("http://127.0.0.1:\($0.localAddress?.port ?? 0)") },
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await application.run() }
@@ -40,7 +53,7 @@ func withBackend(
     }
 }
 
-func answer(_ status: HTTPResponse.Status, _ body: String, _ headers: HTTPFields = [:]) -> Response {
+package func httpAnswer(_ status: HTTPResponse.Status, _ body: String = "", _ headers: HTTPFields = [:]) -> Response {
     Response(status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
 }
 

@@ -6,6 +6,7 @@ package import LiveActivityDelivery
 package import LiveActivityProviders
 package import LiveActivityServer
 package import LiveActivityStorage
+package import LiveActivityTracing
 package import Logging
 package import ServiceLifecycle
 package import StorageSQLite
@@ -109,6 +110,10 @@ package struct ServerParts: Sendable {
     package var delivery = Dispatcher.Limits()
     package var zones: any ZoneSource = ZoneDirectory()
     private let clock = ReferenceClock(APNSClient.liveTime, elapsed: APNSClient.elapsedTime)
+    /// Where spans go; `nil`: there are none.
+    package var traces: Traces?
+    /// What runs beside the server: started before it, and stopped after it.
+    package var companions: [any Service] = []
     /// APNs is asked what time it is before the first push.
     package var asksTheTime = true
     package var faultPoints = FaultPoints()
@@ -145,7 +150,7 @@ package struct ServerParts: Sendable {
         let question = TimeQuestion(to: client, asksTheTime ? routes.first : nil, time, dice)
         let dispatcher = Dispatcher(
             store: store, sender: client, apps: apps, time: time, node: node, dice: dice, limits: delivery,
-            faultPoints: faultPoints, metrics: DeliveryMetrics(factory: registry), logger: logger,
+            faultPoints: faultPoints, metrics: DeliveryMetrics(factory: registry), traces: traces, logger: logger,
             beforeClaim: { [clock] in if clock.doubts() { await question.ask() } })
         var serving = LiveActivityServer.Configuration(apps: apps)
         serving.host = host
@@ -158,6 +163,7 @@ package struct ServerParts: Sendable {
         serving.console = console
         serving.simulator = simulator
         serving.version = version
+        serving.traces = traces
         serving.certificates = certificates
         serving.limits = limits
         let routes = routes
@@ -172,7 +178,7 @@ package struct ServerParts: Sendable {
             configuration: serving, store: store, time: time, dice: dice, logger: logger, onListening: onListening)
         let cleanUp = CleanUp(store: store, apps: apps, limits: keep, logger: logger)
         let pruner = Pruner(time: time, logger: logger) { now throws(StorageError) in try await cleanUp.page(at: now) }
-        var services: [any Service] = [CancellableService(run: client.run)]
+        var services = companions + [CancellableService(run: client.run)]
         var all = providers
         services.append(connections)
         all += asked(connections)

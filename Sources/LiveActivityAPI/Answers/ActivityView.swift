@@ -24,6 +24,8 @@ public struct ActivityView: Sendable, Hashable, Codable {
     public var counts: [String: Int]
     /// The phones beyond those counted here, which are 1,000 at most; absent: none.
     public var more: Int?
+    /// How far the newest change has come; absent: to every phone.
+    public var fanOut: FanOut?
     /// Why nothing goes out at the moment, where that is not a phone's matter; absent: nothing holds it back.
     public var reason: Reason?
     /// The phones, one page of them.
@@ -49,6 +51,20 @@ public struct ActivityView: Sendable, Hashable, Codable {
         self.counts = counts
         self.devices = devices
         self.next = next
+    }
+
+    /// How far a change has come on its way around an activity's phones.
+    public struct FanOut: Sendable, Hashable, Codable {
+        /// The phones that were looked at since the change, and sent what they lacked; of many an estimate.
+        public var done: Int
+        /// All phones of the activity.
+        public var phones: Int
+
+        /// So many of so many phones.
+        public init(done: Int, phones: Int) {
+            self.done = done
+            self.phones = phones
+        }
     }
 }
 

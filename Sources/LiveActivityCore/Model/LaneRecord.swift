@@ -110,6 +110,14 @@ extension LaneRecord {
     /// Every phone of the lap was looked at.
     package var isLapDone: Bool { hasWrapped && position >= stop }
 
+    /// How much of the activity's newest lap it has done, from 0 to 1: by keys, which are random.
+    package func progress(in newest: Int64) -> Double {
+        guard lap >= newest else { return 0 }
+        guard !isLapDone else { return 1 }
+        let done = hasWrapped ? Double(toDevice - stop) + Double(position - fromDevice) : Double(position - stop)
+        return min(1, max(0, done / max(1, Double(toDevice - fromDevice))))
+    }
+
     /// The lane as it goes on now. The ring: a new lap, once the coalescing window lets it begin, goes once around from
     /// where the lane stands.
     package func inLap(of activity: ActivityRecord, at now: UnixTime) -> Self {

@@ -66,18 +66,12 @@ package struct HTTPProvider: Sendable {
         }
     }
 
-    private let target: Target
-    private let connections: ProviderConnections
-    private let place: HostPlace
+    private let call: SignedCall
 
     /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
     package init?(_ target: Target, _ connections: ProviderConnections) {
-        guard Self.isAllowed(target.url, allowPrivate: target.allowPrivate),
-            let place = HostPlace(target.url)
-        else { return nil }
-        self.target = target
-        self.connections = connections
-        self.place = place
+        guard let call = SignedCall(target, connections) else { return nil }
+        self.call = call
     }
 
     package static func isAllowed(_ text: String, allowPrivate: Bool) -> Bool {
@@ -88,48 +82,30 @@ package struct HTTPProvider: Sendable {
 
     @concurrent
     package func answer(to question: RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer? {
-        if !target.allowPrivate, let problem = await place.problem() { throw RefreshFailure(.unreachable, problem) }
-        let request = request(question)
-        let response: HTTPClientResponse
-        let bytes: [UInt8]
-        do {
-            response = try await connections.client.execute(
-                request, timeout: .nanoseconds(target.timeout.wholeNanoseconds))
-            bytes = Array(try await response.body.collect(upTo: Self.maximumAnswerBytes).readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw RefreshFailure(.invalid, "the answer has more than \(Self.maximumAnswerBytes) bytes")
-        } catch let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout {
-            throw RefreshFailure(.timeout, "no answer within \(target.timeout)")
+        let id =
+            "msg_" + String(UInt64.random(in: 0 ... .max), radix: 36) + String(UInt64.random(in: 0 ... .max), radix: 36)
+        let (status, bytes): (UInt, [UInt8])
+        do throws(SignedCall.Failure) {
+            (status, bytes) = try await call.post(Self.body(of: question), id: id, at: question.now) { response in
+                let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
+                return (response.status.code, Array(body.readableBytesView))
+            }
         } catch {
-            throw RefreshFailure(.unreachable, "the call failed: \(type(of: error))")
+            switch error {
+            case .tooLong: throw RefreshFailure(.invalid, "the answer has more than \(Self.maximumAnswerBytes) bytes")
+            case .late(let problem): throw RefreshFailure(.timeout, problem)
+            case .place(let problem), .broken(let problem): throw RefreshFailure(.unreachable, problem)
+            }
         }
-        switch response.status.code {
+        switch status {
         case 204: return nil
         case 200..<300: return try Self.answer(bytes)
-        case 429, 500...: throw RefreshFailure(.unavailable, "HTTP \(response.status.code)")
-        default: throw RefreshFailure(.refused, "HTTP \(response.status.code)")
+        case 429, 500...: throw RefreshFailure(.unavailable, "HTTP \(status)")
+        default: throw RefreshFailure(.refused, "HTTP \(status)")
         }
     }
 
     // MARK: - The call
-
-    private func request(_ question: RefreshQuestion) -> HTTPClientRequest {
-        let body = Self.body(of: question)
-        let id =
-            "msg_" + String(UInt64.random(in: 0 ... .max), radix: 36) + String(UInt64.random(in: 0 ... .max), radix: 36)
-        var request = HTTPClientRequest(url: target.url)
-        request.method = .POST
-        request.headers.add(name: "content-type", value: "application/json")
-        request.headers.add(name: "accept", value: "application/json")
-        request.headers.add(name: "user-agent", value: "Islet")
-        request.headers.add(name: "webhook-id", value: id)
-        request.headers.add(name: "webhook-timestamp", value: String(question.now.seconds))
-        request.headers.add(
-            name: "webhook-signature",
-            value: target.secret.signature(id: id, timestamp: question.now.seconds, body: body))
-        request.body = .bytes(ByteBuffer(bytes: body))
-        return request
-    }
 
     private static func body(of question: RefreshQuestion) -> [UInt8] {
         var body: JSONObject = [

@@ -61,6 +61,7 @@ extension ActivityView {
             next: page.count > limit ? listed.last.map { PhonePage.cursor($0.device.key) } : nil)
         reason = state.waitReason.map(LiveActivityAPI.Reason.init)
         more = state.phones > counted.count ? state.phones - counted.count : nil
+        fanOut = state.reached.map { FanOut(done: $0, phones: state.phones) }
     }
 }
 

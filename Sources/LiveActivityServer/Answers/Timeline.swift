@@ -9,17 +9,21 @@ struct TimelinePage {
     static let maximum = 1000
 
     let limit: Int
+    /// The last entries instead of the first.
+    let isNewest: Bool
     private let row: Int64
     /// How many entries of that row were answered already; `nil`: all of them.
     private let entry: Int?
 
     init(_ query: Query) throws(Problem) {
         limit = try query.limit(default: Self.standard, maximum: Self.maximum)
+        isNewest = try query.flag("newest")
         guard let text = query["after"] else {
             row = 0
             entry = nil
             return
         }
+        guard !isNewest else { throw Problem(.invalidQuery, "`newest` answers the end, and has no `after`") }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard let row = parts.first.flatMap({ Int64($0) }), row > 0, parts.count <= 2 else { throw Self.badCursor }
         self.row = row
@@ -35,6 +39,11 @@ struct TimelinePage {
 
     /// The rows after this one are needed.
     var rowsAfter: Int64 { entry == nil ? row : row - 1 }
+
+    /// The last entries of rows of which the newest comes first.
+    func end(of rows: [HistoryRecord]) -> [HistoryEntry] {
+        Array(rows.reversed().flatMap(\.entries).suffix(limit))
+    }
 
     /// The entries of this page, and the cursor of the next one.
     func cut(_ rows: [(sequence: Int64, record: HistoryRecord)]) -> (entries: [HistoryEntry], next: String?) {

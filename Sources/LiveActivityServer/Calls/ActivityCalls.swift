@@ -3,6 +3,7 @@ import JSONText
 import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
+import LiveActivityTracing
 
 /// What backends call.
 enum ActivityCalls {
@@ -68,12 +69,16 @@ enum ActivityCalls {
         let id: ActivityID = try call.id("activity")
         let page = try TimelinePage(call.query)
         let state = try await state(of: id, in: call)
-        // One row more than needed, so that the last page is known to be the last.
-        let rows = try await call.ask { () async throws(StorageError) in
-            try await call.services.store.history(
-                of: state.record.number, after: page.rowsAfter, limit: page.limit + 1)
+        let number = state.record.number
+        let (entries, next) = try await call.ask {
+            () async throws(StorageError) -> (entries: [HistoryEntry], next: String?) in
+            let store = call.services.store
+            guard !page.isNewest else {
+                return (page.end(of: try await store.latestHistory(of: number, limit: page.limit)), nil)
+            }
+            // One row more than needed, so that the last page is known to be the last.
+            return page.cut(try await store.history(of: number, after: page.rowsAfter, limit: page.limit + 1))
         }
-        let (entries, next) = page.cut(rows)
         let keys = Set(entries.compactMap(\.device)).sorted()
         let devices = try await call.ask { () async throws(StorageError) in
             try await call.services.store.deviceIDs(keys)
@@ -139,6 +144,9 @@ enum ActivityCalls {
         }
         let done = try await call.commit(command)
         let (reply, isReplayed) = (done.reply, done.isReplayed)
+        if reply.changed, !isReplayed {
+            call.services.traces?.changed(app: call.app.bundleID.text, activity: id.text, revision: reply.revision)
+        }
         if call.isLine {
             let short = BatchActivityAnswer(
                 revision: Int(reply.revision), changed: reply.changed, phase: reply.phase.rawValue,

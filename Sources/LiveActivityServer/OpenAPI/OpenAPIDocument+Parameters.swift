@@ -49,6 +49,7 @@ extension OpenAPIDocument {
         case "kinds": (.text(pattern: "^(\(kinds))(,(\(kinds)))*$"), "Only those of these kinds, with commas between.")
         case "limit": (.integer(1...1000), "How many to answer; default: 100.")
         case "after": (.text(), "The `next` of an earlier answer.")
+        case "newest": (.flag, "Answers the last entries instead of the first; not with `after`.")
         case "payloads": (.flag, "Answers with each push what it carried, made anew.")
         case "dryRun": (.flag, "Decides on what stands now, and changes nothing.")
         case "sequence": (.integer(0...Int.max), "As in a body.")

@@ -85,6 +85,7 @@ extension Operation {
                 {"activity": "order-12345", "type": "OrderTracking", "phase": "active", "run": 1, "revision": 3,
                  "state": {"status": "delivering", "eta": 5}, "attributes": {"shop": "Roma"},
                  "createdAt": "2026-11-21T14:40:00Z", "updatedAt": "2026-11-21T14:45:00Z", "counts": {"live": 1},
+                 "fanOut": {"done": 0, "phones": 1},
                  "devices": [{"device": "phone-1", "user": "ada", "localID": "7E0C2F1A", "state": "live",
                   "revision": 3, "shownRevision": 2, "confirmation": "accepted",
                   "lastDelivery": {"kind": "update", "at": "2026-11-21T14:45:01Z", "status": 200,

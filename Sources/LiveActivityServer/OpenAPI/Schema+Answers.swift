@@ -118,6 +118,11 @@ extension Schema.Name {
                 "counts", Schema(["type": "object", "additionalProperties": ["type": "integer", "minimum": 0]]),
                 "How many phones are in which state."),
             Schema.field("more", .count, "Phones beyond those counted."),
+            Schema.field(
+                "fanOut",
+                .answer(
+                    "How far the newest change has come; absent: to every phone.",
+                    [Schema.needed("done", .count), Schema.needed("phones", .count)])),
             Schema.field("reason", .named(.reason), "Why nothing goes out at the moment."),
             Schema.needed("devices", .list(.named(.deviceView))), next,
         ])

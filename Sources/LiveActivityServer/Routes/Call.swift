@@ -3,7 +3,9 @@ import HTTPTypes
 import JSONText
 import LiveActivityCore
 package import LiveActivityStorage
+import LiveActivityTracing
 import Logging
+import Tracing
 
 /// What every store of the server can do.
 package typealias ServerStore = StateStore & ReadStore & AdminStore & KeyStore & WebhookStore
@@ -31,6 +33,8 @@ struct Services: Sendable {
     /// A device credential that was not used for so long is not taken any more.
     let credentialIdleLimit: Duration
     let figures: Figures
+    /// `nil`: there are no spans.
+    let traces: Traces?
     let startedAt: UnixTime
     let version: String
     /// `nil` where it is turned off.
@@ -130,6 +134,9 @@ struct Call: Sendable {
     /// Runs a command whatever idempotency key the call has: a step of a call that has its own answer.
     func result<C: Command>(of command: C) async throws(Problem) -> C.Reply {
         let store = services.store
+        let span = services.traces?.start("decide")
+        span?.attributes["islet.command"] = "\(C.self)"
+        defer { span?.end() }
         let result = try await ask { () async throws(StorageError) in try await store.commit(command) }
         do throws(Refusal) { return try result.get() } catch { throw Problem(error) }
     }

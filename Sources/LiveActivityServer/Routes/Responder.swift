@@ -5,8 +5,10 @@ import JSONText
 import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
+import LiveActivityTracing
 import Logging
 import NIOCore
+import Tracing
 
 /// Answers requests: finds the route, checks the key, reads the body, and writes every refusal as a problem document.
 package struct Responder: HTTPResponder {
@@ -15,6 +17,17 @@ package struct Responder: HTTPResponder {
     let services: Services
 
     package func respond(to request: Request, context: Context) async throws -> Response {
+        guard let traces = services.traces else { return try await respond(to: request, nil) }
+        let headers = request.headers
+        let parent = traces.context { name in HTTPField.Name(name).flatMap { headers[$0] } }
+        let span = traces.start(String(request.method.rawValue.prefix(16)), .server, in: parent)
+        defer { span.end() }
+        return try await InstrumentationContext.$current.withValue(span.context) {
+            try await respond(to: request, span)
+        }
+    }
+
+    private func respond(to request: Request, _ span: (any Span)?) async throws -> Response {
         let started = services.time.monotonic()
         var trace = Trace(requestID: String(services.dice(), radix: 16))
         let response: Response
@@ -29,6 +42,7 @@ package struct Responder: HTTPResponder {
             trace.code = problem.code
             response = Self.response(problem, requestID: trace.requestID)
         } catch {
+            span?.recordError(error)
             services.httpMetrics.answered(
                 request.method, route: trace.route, status: nil, after: services.time.monotonic() - started)
             throw error
@@ -37,6 +51,7 @@ package struct Responder: HTTPResponder {
         services.httpMetrics.answered(
             request.method, route: trace.route, status: response.status.code, after: duration)
         services.logger.debug("request", metadata: trace.metadata(request, response, duration))
+        if let span { trace.tell(span, request, response) }
         return request.method == .head ? response.createHeadResponse() : response
     }
 
@@ -211,6 +226,20 @@ private struct Trace {
     var caller: String?
     var parameters: [String: String] = [:]
     var code: Problem.Code?
+
+    /// By OpenTelemetry's names, where it has one.
+    func tell(_ span: any Span, _ request: Request, _ response: Response) {
+        if let route { span.operationName = "\(request.method.rawValue) \(route)" }
+        span.updateAttributes { attributes in
+            attributes["http.request.method"] = String(request.method.rawValue.prefix(16))
+            attributes["http.route"] = route
+            attributes["http.response.status_code"] = Int64(response.status.code)
+            attributes["islet.request"] = requestID
+            attributes["islet.code"] = code?.rawValue
+            attributes["islet.activity"] = parameters["activity"]
+        }
+        if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
+    }
 
     func metadata(_ request: Request, _ response: Response, _ duration: Duration) -> Logger.Metadata {
         var metadata: Logger.Metadata = [

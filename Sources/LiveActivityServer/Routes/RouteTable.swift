@@ -29,7 +29,7 @@ extension Route {
             .get, "/v1/activities/{activity}", query: ["after", "limit"], takesIfMatch: true,
             .key([.read], ActivityCalls.view)),
         Route(
-            .get, "/v1/activities/{activity}/timeline", query: ["after", "limit", "payloads"],
+            .get, "/v1/activities/{activity}/timeline", query: ["after", "limit", "newest", "payloads"],
             .key([.read], ActivityCalls.timeline)),
         Route(.put, "/v1/devices/{device}", body: .standard, .phone(PhoneCalls.register)),
         Route(

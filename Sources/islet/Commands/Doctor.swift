@@ -25,9 +25,7 @@ struct Doctor: AsyncParsableCommand {
     @Flag(help: "Prints JSON.") var json = false
     @Option(help: "Why did it not arrive on this phone? The device's id.") var device: String?
     @Option(help: "With --device: of this activity alone.") var activity: String?
-    @Option(help: "With --device: the server's address.") var server = "http://127.0.0.1:8080"
-    @Option(help: "With --device: an API key; better the variable ISLET_KEY, which `ps` does not show.")
-    var key: String?
+    @OptionGroup(title: "With --device") var server: ServerOption
 
     func validate() throws {
         if activity != nil, device == nil { throw ValidationError("--activity goes with --device") }
@@ -53,19 +51,9 @@ struct Doctor: AsyncParsableCommand {
 
 extension Doctor {
     private func diagnose(_ device: String) async throws {
-        guard let key = key ?? ProcessInfo.processInfo.environment["ISLET_KEY"], !key.isEmpty else {
-            throw CommandError("an API key is needed: --key, or the variable ISLET_KEY (`islet keys create`)")
-        }
         let query = activity.map { "?activity=\(JSONCaller.segment($0))" } ?? ""
         let path = "/v1/devices/\(JSONCaller.segment(device))/diagnosis\(query)"
-        let answer: JSONValue
-        do {
-            answer = try await JSONCaller(server, key: { key }).call(.GET, path)
-        } catch let refusal as JSONCaller.Refusal {
-            throw CommandError("\(refusal)")
-        } catch {
-            throw CommandError("\(server) does not answer: \(error)")
-        }
+        let answer = try await server.get(path, by: server.caller())
         Output.text(json ? answer.text + "\n" : DiagnosisReport.text(answer))
         if answer.object?["verdict"] == "blocked" { throw ExitCode.failure }
     }

@@ -4,6 +4,7 @@ import EmbeddedIslet
 import Foundation
 import LiveActivityDelivery
 import LiveActivityServer
+import LiveActivityTracing
 import Logging
 import UnixSignals
 
@@ -18,7 +19,8 @@ struct Serve: AsyncParsableCommand {
             connection.
             With --dev it needs no configuration and no Apple account: it pushes to simulated phones, which the \
             console draws and acts on (docs/console.md). It prints a link that signs you in. Nothing of it is kept.
-            Log level: ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error).
+            Log level: ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error). ISLET_LOG_FORMAT=json: each \
+            line a JSON document.
             """)
 
     @OptionGroup var file: ConfigurationOption
@@ -57,7 +59,7 @@ struct Serve: AsyncParsableCommand {
 
     private static func parts(_ settings: Settings) throws -> ServerParts {
         var parts = ServerParts(
-            apps: settings.apps, routes: settings.routes, version: Islet.version, logger: Output.logger("islet"))
+            apps: settings.apps, routes: settings.routes, version: Islet.version, logger: try Output.logger("islet"))
         parts.host = settings.host
         parts.port = settings.port
         parts.socket = try InheritedSocket.descriptor()
@@ -75,6 +77,12 @@ struct Serve: AsyncParsableCommand {
         parts.refreshes.perSecond = settings.refreshesPerSecond
         if settings.certificates == nil, !settings.isLoopback, parts.socket == nil {
             parts.logger.warning("other machines reach the API over plain HTTP, keys and tokens in clear: set `tls`")
+        }
+        if let tracing = settings.tracing {
+            let buffer = SpanBuffer()
+            parts.traces = Traces(OTLPTracer(buffer: buffer, share: tracing.share) { .random(in: 0 ... .max) })
+            parts.companions.append(
+                TraceExporter(buffer, to: tracing.endpoint, version: Islet.version, logger: parts.logger))
         }
         parts.faultPoints = try FaultInjection.points()
         return parts

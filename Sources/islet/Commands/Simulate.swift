@@ -83,14 +83,14 @@ struct Simulate: AsyncParsableCommand {
         }
         let backend = HTTPPhoneBackend(islet: caller)
         let simulator = try APNSSimulator(
-            configuration, backend: backend, logger: Output.logger("apns-simulator"))
+            configuration, backend: backend, logger: try Output.logger("apns-simulator"))
         let ports = "127.0.0.1:\(port) and 127.0.0.1:\(controlPort)"
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 let services = ServiceGroup(
                     configuration: .init(
                         services: [.init(service: CancellableService(run: simulator.run))],
-                        gracefulShutdownSignals: [.sigterm, .sigint], logger: Output.logger("simulate")))
+                        gracefulShutdownSignals: [.sigterm, .sigint], logger: try Output.logger("simulate")))
                 do {
                     try await services.run()
                 } catch {

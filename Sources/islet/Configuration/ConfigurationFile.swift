@@ -10,6 +10,7 @@ struct ConfigurationFile: Decodable {
     var tokenKeys: TokenKeys?
     var metrics: Bool?
     var console: Bool?
+    var tracing: Tracing?
     var connections: Connections?
     var keep: Keep?
     var refreshesPerSecond: Int?
@@ -18,6 +19,11 @@ struct ConfigurationFile: Decodable {
     struct TokenKeys: Decodable {
         var file: String?
         var environment: String?
+    }
+
+    struct Tracing: Decodable {
+        var endpoint: String
+        var share: Double?
     }
 
     struct TLS: Decodable {

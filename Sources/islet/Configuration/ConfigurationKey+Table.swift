@@ -43,6 +43,10 @@ extension ConfigurationKey {
             "console", .scalar("true or false"), .defaulted("\(Default.console)"),
             "Whether `/` is the console: pages for people, who sign in with an API key (docs/console.md)."),
         ConfigurationKey(
+            "tracing", .object(tracing), .group(isOptional: true),
+            "Where spans of requests, decisions and pushes are told: OTLP over HTTP in JSON, as OpenTelemetry's "
+                + "collector takes it. Without it there are none."),
+        ConfigurationKey(
             "connections", .object(connections), .group(isOptional: true),
             "The connections to APNs, for each key and endpoint."),
         ConfigurationKey(
@@ -54,6 +58,16 @@ extension ConfigurationKey {
         ConfigurationKey(
             "apps", .objects(app), .group(isOptional: false),
             "The apps that are served; one with another bundle id is an app of its own."),
+    ]
+
+    private static let tracing: [ConfigurationKey] = [
+        ConfigurationKey(
+            "endpoint", .text("URL"), .required("http://127.0.0.1:4318/v1/traces"),
+            "The whole URL. Activity ids, routes and results are told, and no payload, token, person or phone."),
+        ConfigurationKey(
+            "share", .scalar("number"), .defaulted("1"),
+            "How much of the traces that begin here is told, from 0 to 1; of those that a caller began "
+                + "(`traceparent`), what the caller keeps."),
     ]
 
     private static let tokenKeys: [ConfigurationKey] = [

@@ -24,6 +24,9 @@ struct ConfigurationReport {
             "stores in    \(settings.databasePath) (SQLite, \(database))",
             "seals with   \(tokenKeys)",
         ]
+        if let tracing = settings.tracing {
+            lines.append("traces to    \(tracing.endpoint), \(tracing.share) of what begins here")
+        }
         for (pointer, variable) in variables.sorted(by: { $0.value < $1.value }) {
             lines.append("environment  \(variable) sets \(pointer)")
         }

@@ -24,6 +24,8 @@ struct Settings {
     var metrics: Bool
     /// `/` is the console.
     var console: Bool
+    /// Where spans go.
+    var tracing: Tracing?
     /// The pool of connections to APNs.
     var connections: APNSClient.Options
     /// How long what is kept is kept.
@@ -42,6 +44,12 @@ struct Settings {
     var webhooks: [ServerParts.Webhook]
     /// People of a type that are computed in a second, of those whom nobody waits for.
     var refreshesPerSecond: Int
+
+    struct Tracing {
+        /// An http or https URL.
+        var endpoint: String
+        var share: Double
+    }
 
     /// No other machine reaches the address.
     var isLoopback: Bool {

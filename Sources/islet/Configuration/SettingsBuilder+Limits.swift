@@ -1,4 +1,5 @@
 import APNSClient
+import Foundation
 import LiveActivityAPI
 import LiveActivityServer
 import LiveActivityStorage
@@ -41,6 +42,17 @@ extension SettingsBuilder {
             limits.connections = within(1...1_000_000, connections, "\(place)/connections")
         }
         return limits
+    }
+
+    func tracing(_ given: ConfigurationFile.Tracing?, _ place: String) -> Settings.Tracing? {
+        guard let given else { return nil }
+        let url = URL(string: given.endpoint)
+        if !["http", "https"].contains(url?.scheme ?? "") || url?.host?.isEmpty ?? true {
+            problems.note(problem("\(place)/endpoint", "an http or https URL such as http://127.0.0.1:4318/v1/traces"))
+        }
+        let share = given.share ?? 1
+        if !(0...1).contains(share) { problems.note(problem("\(place)/share", "from 0 to 1")) }
+        return Settings.Tracing(endpoint: given.endpoint, share: share)
     }
 
     func connections(_ given: ConfigurationFile.Connections?, _ place: String) -> APNSClient.Options {

@@ -52,6 +52,7 @@ struct SettingsBuilder {
         checkAmbiguity(people.map { ($0.place, $0.people) })
         let certificates = certificates(configuration.tls, "/tls")
         let limits = limits(configuration.limits, "/limits")
+        let tracing = tracing(configuration.tracing, "/tracing")
         let connections = connections(configuration.connections, "/connections")
         let keep = keep(configuration.keep, "/keep")
         let idleLimit = credentialIdleLimit(configuration.keep, "/keep")
@@ -62,7 +63,8 @@ struct SettingsBuilder {
             host: host, port: port, certificates: certificates, limits: limits, databasePath: path,
             tokenKeys: tokenKeys,
             metrics: configuration.metrics ?? ConfigurationKey.Default.metrics,
-            console: configuration.console ?? ConfigurationKey.Default.console, connections: connections, keep: keep,
+            console: configuration.console ?? ConfigurationKey.Default.console, tracing: tracing,
+            connections: connections, keep: keep,
             credentialIdleLimit: idleLimit, apps: apps,
             people: Dictionary(people.map { ($0.app, $0.people) }, uniquingKeysWith: { first, _ in first }),
             routes: keys.map(\.route), keys: keys, backends: backends, webhooks: webhooks,

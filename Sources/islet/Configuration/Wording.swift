@@ -1,3 +1,5 @@
+import LiveActivityAPI
+
 /// How values are said to people.
 enum Wording {
     /// `90s`, `5m`, `1h 30m`: as the configuration takes it, where one unit is enough.
@@ -20,6 +22,39 @@ enum Wording {
             return "\(tenths) \(unit)"
         }
         return "\(count) bytes"
+    }
+
+    /// `12,345`.
+    static func grouped(_ number: Int) -> String {
+        let digits = String(number.magnitude)
+        var text = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text += "," }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// `12 s ago`, in the largest unit that leaves a whole number.
+    static func ago(_ moment: Instant, now: Instant) -> String {
+        let seconds = max(0, (now.milliseconds - moment.milliseconds) / 1000)
+        return "\(rough(seconds)) ago"
+    }
+
+    /// `40 s`, `3 min`, `5 h`, `12 d`.
+    static func rough(_ seconds: Int) -> String {
+        switch seconds {
+        case ..<120: "\(seconds) s"
+        case ..<7200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3600) h"
+        default: "\(seconds / 86_400) d"
+        }
+    }
+
+    /// A bar of so many signs for a share between 0 and 1: full only where the share is.
+    static func bar(_ share: Double, width: Int) -> String {
+        let full = min(width, max(0, Int(share * Double(width))))
+        return String(repeating: "█", count: full) + String(repeating: "░", count: width - full)
     }
 
     /// `1 phone`, `2 phones`.

@@ -37,7 +37,7 @@ struct DeveloperStage {
             islet: JSONCaller("http://\(listen)") {
                 FileManager.default.contents(atPath: keyFile).map { String(decoding: $0, as: UTF8.self) }
             })
-        let simulator = try APNSSimulator(configuration, backend: backend, logger: Output.logger("apns-simulator"))
+        let simulator = try APNSSimulator(configuration, backend: backend, logger: try Output.logger("apns-simulator"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await simulator.run() }
             let addresses = try await simulator.started

@@ -17,10 +17,23 @@ enum Output {
         FileHandle.standardError.write(Data((text + "\n").utf8))
     }
 
-    static func logger(_ label: String, level: Logger.Level = .notice) -> Logger {
-        var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
-        let named = ProcessInfo.processInfo.environment["ISLET_LOG_LEVEL"].flatMap(Logger.Level.init(rawValue:))
-        logger.logLevel = named ?? level
+    /// - Throws: ``CommandError`` where `ISLET_LOG_LEVEL` or `ISLET_LOG_FORMAT` says what there is not.
+    static func logger(_ label: String, level: Logger.Level = .notice) throws -> Logger {
+        let environment = ProcessInfo.processInfo.environment
+        var logger =
+            switch environment["ISLET_LOG_FORMAT"] ?? "text" {
+            case "text": Logger(label: label) { StreamLogHandler.standardError(label: $0) }
+            case "json": Logger(label: label) { JSONLogHandler(label: $0) { Output.error($0) } }
+            case let other: throw CommandError("ISLET_LOG_FORMAT is text or json, not `\(other)`")
+            }
+        logger.logLevel = level
+        if let name = environment["ISLET_LOG_LEVEL"] {
+            guard let named = Logger.Level(rawValue: name) else {
+                let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+                throw CommandError("ISLET_LOG_LEVEL is one of \(levels), not `\(name)`")
+            }
+            logger.logLevel = named
+        }
         return logger
     }
 }

@@ -1,10 +1,8 @@
 import Crypto
 import Foundation
 import HTTPTypes
-import Hummingbird
 import JSONText
-import Logging
-import NIOCore
+import LoopbackServer
 
 /// An identity provider on the loopback: it publishes its key set, and signs its people in.
 struct IdentityProvider: Sendable {
@@ -18,22 +16,11 @@ struct IdentityProvider: Sendable {
 
     /// Runs one, for as long as the work lasts.
     static func run(_ work: @escaping @Sendable (IdentityProvider) async throws -> Void) async throws {
-        let (ports, found) = AsyncStream.makeStream(of: Int.self)
         let published = P256.Signing.PrivateKey()
         let set = keySet(published.publicKey)
-        let responder = CallbackResponder<BasicRequestContext> { request, _ in
-            guard request.uri.path == "/jwks.json" else { return Response(status: .notFound) }
-            return Response(status: .ok, body: .init(byteBuffer: ByteBuffer(bytes: set)))
-        }
-        let application = Application(
-            responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { found.yield($0.localAddress?.port ?? 0) },
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            defer { group.cancelAll() }
-            guard let port = await ports.first(where: { _ in true }) else { return }
-            try await work(IdentityProvider(published, url: "http://127.0.0.1:\(port)/jwks.json"))
+        try await withLoopbackServer({ $0.path == "/jwks.json" ? httpAnswer(.ok, set) : httpAnswer(.notFound) }) {
+            address, _ in
+            try await work(IdentityProvider(published, url: address + "/jwks.json"))
         }
     }
 
@@ -42,7 +29,7 @@ struct IdentityProvider: Sendable {
         self.url = url
     }
 
-    private static func keySet(_ key: P256.Signing.PublicKey) -> [UInt8] {
+    private static func keySet(_ key: P256.Signing.PublicKey) -> String {
         let raw = Array(key.rawRepresentation)
         return JSONValue.object([
             "keys": [
@@ -51,7 +38,7 @@ struct IdentityProvider: Sendable {
                     "y": .string(base64(raw[32...])),
                 ]
             ]
-        ]).bytes
+        ]).text
     }
 
     /// The lines of an app's configuration that have its people believed.

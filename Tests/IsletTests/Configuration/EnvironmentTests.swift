@@ -58,6 +58,7 @@ struct EnvironmentTests {
                   "limits": {
                     "requestsPerSecond": 1, "requestsPerSecondPerDevice": 1, "openRequests": 1, "connections": 1},
                   "metrics": true, "console": true, "refreshesPerSecond": 1,
+                  "tracing": {"endpoint": "", "share": 1},
                   "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
                   "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1, "credentialDays": 1,
                     "eventDays": 1},

@@ -12,6 +12,7 @@ enum FullFile {
         console: false
         connections: {maximum: 4, idleLifetime: 10m, queuedPushes: 5000}
         keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90, credentialDays: 30, eventDays: 5}
+        tracing: {endpoint: "http://127.0.0.1:4318/v1/traces", share: 0.25}
         refreshesPerSecond: 7
         apps:
           - bundleID: com.acme.pizza

@@ -93,6 +93,7 @@ struct GoodConfigurationTests {
         #expect(settings.limits.requestsPerSecond == 500 && settings.limits.requestsPerSecondPerDevice == nil)
         #expect(settings.limits.openRequests == 100 && settings.limits.connections == 200)
         #expect(settings.refreshesPerSecond == 7)
+        #expect(settings.tracing?.endpoint == "http://127.0.0.1:4318/v1/traces" && settings.tracing?.share == 0.25)
         expectEndpoints(settings)
         #expect(settings.keep.events == .seconds(5 * 86_400))
         #expect(settings.apps[0].types["Order"]?.isProvided == true)

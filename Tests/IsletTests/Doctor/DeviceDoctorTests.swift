@@ -1,5 +1,7 @@
 import Foundation
+import HTTPTypes
 import JSONText
+import LoopbackServer
 import Testing
 
 @testable import islet
@@ -16,15 +18,15 @@ import Testing
     @Test func `it prints what the server found, with the evidence and what to do, and fails where it is blocked`()
         async throws
     {
-        try await Answering.with(200, Self.answer) { answering, address in
+        try await withLoopbackServer({ _ in httpAnswer(.init(code: 200), Self.answer) }) { address, asked in
             let folder = try Folder()
             let run = try await Execution.of(
                 ["doctor", "--device", "phone 1", "--activity", "a/1", "--server", address], in: folder,
                 environment: ["ISLET_KEY": "islet_key"])
             #expect(run.code == 1)
-            let asked = answering.calls.first
-            #expect(asked?.line == "GET /v1/devices/phone%201/diagnosis?activity=a%2F1")
-            #expect(asked?.authorization == "Bearer islet_key")
+            let call = asked().first
+            #expect(call?.line == "GET /v1/devices/phone%201/diagnosis?activity=a%2F1")
+            #expect(call?.authorization == "Bearer islet_key")
             #expect(
                 run.output == """
                     phone 1: blocked
@@ -49,7 +51,8 @@ import Testing
             ["doctor", "--device", "d", "--server", "http://127.0.0.1:1", "--key", "k"], in: folder)
         #expect(nobody.code == 1 && nobody.refusals.first?.contains("does not answer") == true)
         #expect(try await Execution.of(["doctor", "--activity", "a"], in: folder).code == 64)
-        try await Answering.with(403, #"{"code":"scope_missing","detail":"this key may not"}"#) { _, address in
+        let refusal = #"{"code":"scope_missing","detail":"this key may not"}"#
+        try await withLoopbackServer({ _ in httpAnswer(.init(code: 403), refusal) }) { address, _ in
             let refused = try await Execution.of(
                 ["doctor", "--device", "d", "--server", address, "--key", "k"], in: folder)
             #expect(refused.refusals.first?.contains("403 scope_missing") == true)

@@ -1,5 +1,7 @@
 import APNSModel
+import HTTPTypes
 import JSONText
+import LoopbackServer
 import Testing
 
 @testable import APNSSimulator
@@ -8,7 +10,8 @@ import Testing
 struct HTTPPhoneBackendTests {
     @Test func `a phone's call goes out as it is, and its answer comes back whatever it is`() async throws {
         for status in [200, 409, 503] {
-            try await Answering.with(status, #"{"activities":[]}"#) { answering, address in
+            let nothing = #"{"activities":[]}"#
+            try await withLoopbackServer({ _ in httpAnswer(.init(code: status), nothing) }) { address, asked in
                 let backend = HTTPPhoneBackend(islet: JSONCaller(address) { "the-key" })
                 let phone = try #require(PhoneID("alice:1"))
                 let body = #"{"user":"alice"}"#
@@ -17,17 +20,17 @@ struct HTTPPhoneBackendTests {
                     PhoneRequest(
                         method: "PUT", path: "/v1/devices/alice%3A1", body: Array(body.utf8), credential: nil,
                         proof: nil, person: "alice"))
-                #expect(answer.status == status && answer.body == Array(#"{"activities":[]}"#.utf8))
+                #expect(answer.status == status && answer.body == Array(nothing.utf8))
                 let gone = PhoneRequest(
                     method: "DELETE", path: "/v1/devices/alice%3A1", body: nil, credential: "of-the-phone", proof: nil,
                     person: nil)
                 _ = try await backend.call(phone, gone)
                 #expect(
-                    answering.calls.map(\.line) == [
+                    asked().map(\.line) == [
                         "PUT /v1/devices/alice%3A1", "DELETE /v1/devices/alice%3A1",
                     ])
-                #expect(answering.calls[0].body == body)
-                #expect(answering.calls.map(\.authorization) == ["Bearer the-key", "Bearer of-the-phone"])
+                #expect(asked()[0].text == body)
+                #expect(asked().map(\.authorization) == ["Bearer the-key", "Bearer of-the-phone"])
             }
         }
     }

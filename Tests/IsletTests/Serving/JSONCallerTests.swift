@@ -1,5 +1,7 @@
 import Foundation
+import HTTPTypes
 import JSONText
+import LoopbackServer
 import Testing
 
 @testable import islet
@@ -41,28 +43,30 @@ struct JSONCallerTests {
     )
         async throws
     {
-        try await Answering.with(422, body) { answering, address in
+        try await withLoopbackServer({ _ in httpAnswer(.init(code: 422), body) }) { address, asked in
             let caller = JSONCaller(address) { Self.key }
             let refusal = try await #require(throws: JSONCaller.Refusal.self) { try await caller.call(.GET, "/v1/x") }
             #expect(refusal.status == 422 && refusal.description == words)
             #expect(!String(reflecting: refusal).contains("secret"))
-            #expect(answering.calls == [.init(line: "GET /v1/x", authorization: "Bearer \(Self.key)", body: "")])
+            #expect(asked().map(\.line) == ["GET /v1/x"] && asked().map(\.text) == [""])
+            #expect(asked().map(\.authorization) == ["Bearer \(Self.key)"])
         }
     }
 
     @Test func `a base that ends in a slash, a body, an answer`() async throws {
-        try await Answering.with(200, #"{"a":1}"#) { answering, address in
+        try await withLoopbackServer({ _ in httpAnswer(.init(code: 200), #"{"a":1}"#) }) { address, asked in
             let answer = try await JSONCaller(address + "/").call(.PUT, "/v1/x", ["b": 2])
             #expect(answer == ["a": 1])
-            #expect(answering.calls == [.init(line: "PUT /v1/x", authorization: nil, body: #"{"b":2}"#)])
+            #expect(asked().map(\.line) == ["PUT /v1/x"] && asked().map(\.text) == [#"{"b":2}"#])
+            #expect(asked().map(\.authorization) == [nil])
         }
     }
 
     @Test func `an answer of 2xx that is not JSON is an error, an empty one is null`() async throws {
-        try await Answering.with(200, "<html>") { _, address in
+        try await withLoopbackServer({ _ in httpAnswer(.init(code: 200), "<html>") }) { address, _ in
             await #expect(throws: JSONSyntaxError.self) { try await JSONCaller(address).call(.GET, "/") }
         }
-        try await Answering.with(200, "") { _, address in
+        try await withLoopbackServer({ _ in httpAnswer(.init(code: 200), "") }) { address, _ in
             let answer = try await JSONCaller(address).call(.DELETE, "/")
             #expect(answer == .null)
         }

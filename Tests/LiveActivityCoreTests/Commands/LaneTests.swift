@@ -62,6 +62,23 @@ struct LaneTests {
         #expect(!lane.isLapDone)
     }
 
+    @Test func `how far a lap has come is told by where it stands on the ring`() {
+        var lane = LaneRecord(activity: 1)
+        (lane.fromDevice, lane.toDevice, lane.lap) = (100, 200, 3)
+        lane.goAround(from: 160)
+        #expect(lane.progress(in: 3) == 0 && lane.progress(in: 4) == 0)
+        lane.position = 185
+        #expect(lane.progress(in: 3) == 0.25)
+        (lane.position, lane.hasWrapped) = (135, true)
+        #expect(lane.progress(in: 3) == 0.75 && lane.progress(in: 4) == 0)
+        lane.position = 160
+        #expect(lane.isLapDone && lane.progress(in: 3) == 1 && lane.progress(in: 4) == 0)
+        var whole = LaneRecord(activity: 1)
+        whole.goAround(from: 0)
+        whole.position = .max / 2
+        #expect(abs(whole.progress(in: 0) - 0.5) < 0.001)
+    }
+
     @Test(arguments: UInt64(1)...100)
     func `a device belongs to the one lane whose range holds it`(seed: UInt64) {
         var dice = SeededDice(seed: seed)

@@ -14,12 +14,10 @@ struct StrayCardTests {
         return report
     }
 
-    /// The end of `card` was accepted and never came; the activity has begun anew.
-    private func reopened(
+    /// The end of `card` was accepted and never came.
+    private func ended(
         _ type: ActivityType = Sample.type(), environment: APNSEnvironment? = .production
-    ) throws
-        -> Scene
-    {
+    ) throws -> Scene {
         var scene = Scene(type)
         try scene.register(environment: environment)
         try scene.put(users: ["ann"])
@@ -29,6 +27,14 @@ struct StrayCardTests {
         scene.wait(.seconds(2))
         try scene.end()
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        return scene
+    }
+
+    /// And the activity has begun anew.
+    private func reopened(
+        _ type: ActivityType = Sample.type(), environment: APNSEnvironment? = .production
+    ) throws -> Scene {
+        var scene = try ended(type, environment: environment)
         scene.wait(.seconds(60))
         try scene.put("a", 2) { $0.reopen = true }
         return scene
@@ -38,15 +44,7 @@ struct StrayCardTests {
     private let first = TokenValue(Sample.token("u1", as: UpdateTokenKind.self))
 
     @Test func `an inventory that shows it brings the end's repeats forward, and no more of them`() throws {
-        var scene = Scene()
-        try scene.register()
-        try scene.put(users: ["ann"])
-        scene.wait(.seconds(20))
-        try scene.deliver()
-        try scene.report(token: "u1")
-        scene.wait(.seconds(2))
-        try scene.end()
-        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        var scene = try ended()
         // It may have been sent before the end came.
         scene.wait(.seconds(59))
         _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])

@@ -5,6 +5,7 @@ import LiveActivityCore
 import LiveActivityDelivery
 import LiveActivityServer
 import LiveActivityStorage
+import LiveActivityTracing
 import Logging
 import ServiceLifecycle
 import StorageSQLite
@@ -22,11 +23,12 @@ final class Stage: Sendable {
     private let limits: Dispatcher.Limits
     private let faultPoints: FaultPoints
     private let node: Int64
+    private let traces: Traces?
     private let running = Mutex<Dispatcher?>(nil)
 
     init(
         path: String, _ sender: ScriptedSender = ScriptedSender(), clock: SteppedClock = SteppedClock(),
-        node: Int64 = 1, faultPoints: FaultPoints = FaultPoints(),
+        node: Int64 = 1, faultPoints: FaultPoints = FaultPoints(), traces: Traces? = nil,
         _ change: (inout Dispatcher.Limits) -> Void = { _ in }
     ) throws {
         store = WatchedStore(try SQLiteStore(path: path, faultPoints: faultPoints))
@@ -34,6 +36,7 @@ final class Stage: Sendable {
         self.sender = sender
         self.clock = clock
         self.node = node
+        self.traces = traces
         var limits = Dispatcher.Limits()
         change(&limits)
         self.limits = limits
@@ -45,7 +48,7 @@ final class Stage: Sendable {
         let dispatcher = Dispatcher(
             store: store, sender: sender, apps: [app], time: clock.timeSource, clock: clock, node: node,
             dice: { dice.withLock { $0.next() } }, limits: limits, faultPoints: faultPoints,
-            metrics: DeliveryMetrics(factory: metrics), logger: logs.logger)
+            metrics: DeliveryMetrics(factory: metrics), traces: traces, logger: logs.logger)
         running.withLock { $0 = dispatcher }
         let services = ServiceGroup(
             services: [dispatcher], logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })

@@ -1,0 +1,35 @@
+import Synchronization
+import Tracing
+
+/// Which request a change came with: what leaves later belongs to its trace. In memory alone, and only so many: a push
+/// that leaves after a restart, or very late, begins a trace of its own.
+final class ChangeContexts: Sendable {
+    struct Change: Hashable, Sendable {
+        let app: String
+        let activity: String
+        let revision: Int64
+    }
+
+    private struct State {
+        var contexts: [Change: InstrumentationContext] = [:]
+        var order: [Change] = []
+        var oldest = 0
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    func keep(_ context: InstrumentationContext, of change: Change) {
+        state.withLock { state in
+            guard state.contexts.updateValue(context, forKey: change) == nil else { return }
+            guard state.order.count >= limit else { return state.order.append(change) }
+            state.contexts[state.order[state.oldest]] = nil
+            state.order[state.oldest] = change
+            state.oldest = (state.oldest + 1) % limit
+        }
+    }
+
+    func context(of change: Change) -> InstrumentationContext? { state.withLock { $0.contexts[change] } }
+}

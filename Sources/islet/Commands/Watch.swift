@@ -1,0 +1,88 @@
+import ArgumentParser
+import JSONText
+import LiveActivityAPI
+
+/// `islet watch`: one activity of a running server, as it moves.
+struct Watch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows one activity of a running server as it moves.",
+        discussion: """
+            What should be shown, how far that has come around the phones, each phone with what happens with it now, \
+            and the end of the timeline. On a terminal it is drawn anew until nothing is left to happen, or until \
+            Ctrl-C; elsewhere whatever changed is printed below. --once looks once.
+            """)
+
+    @OptionGroup var server: ServerOption
+    @Argument(help: "The activity's id.") var activity: String
+    @Option(help: "Seconds between two looks, from 0.2 to 3600.") var every = 1.0
+    @Option(help: "How many phones to list, up to 1000.") var phones = 15
+    @Flag(help: "Looks once.") var once = false
+    @Flag(help: "Prints JSON, a line whenever something changed.") var json = false
+
+    func validate() throws {
+        guard 0.2...3600 ~= every else { throw ValidationError("--every is from 0.2 to 3600") }
+        guard 0...1000 ~= phones else { throw ValidationError("--phones is from 0 to 1000") }
+    }
+
+    func run() async throws {
+        let caller = try server.caller()
+        var pace = FanOutPace()
+        var printed: [String]?
+        var last: WatchScreen?
+        repeat {
+            var screen: WatchScreen
+            do {
+                screen = try await look(by: caller)
+            } catch let error as CommandError {
+                // The first look says what is wrong; later the server may be back by itself.
+                guard var old = last else { throw error }
+                old.trouble = "\(error); this is what was known before"
+                screen = old
+            }
+            if screen.trouble == nil { pace.see(screen.view.fanOut, of: screen.view.revision, at: screen.now) }
+            screen.secondsLeft = screen.view.fanOut.flatMap { pace.secondsLeft(of: $0) }
+            last = screen
+            try show(screen, instead: &printed)
+            guard !once, !screen.isOver || screen.trouble != nil else { return }
+            try await ContinuousClock().sleep(for: .seconds(every))
+        } while true
+    }
+
+    private func look(by caller: JSONCaller) async throws -> WatchScreen {
+        let path = "/v1/activities/\(JSONCaller.segment(activity))"
+        let view = try await server.get("\(path)?limit=\(1000)", by: caller)
+        let timeline = try await server.get(
+            "\(path)/timeline?newest=true&limit=\(WatchScreen.Size().entries)", by: caller)
+        do throws(JSONDecodingError) {
+            return WatchScreen(
+                view: try view.decode(ActivityView.self), timeline: try timeline.decode(TimelineView.self).entries,
+                now: .current)
+        } catch {
+            throw CommandError("\(server.server) is another version: \(error)")
+        }
+    }
+
+    private func show(_ screen: WatchScreen, instead printed: inout [String]?) throws {
+        guard !json else {
+            let line = try screen.json
+            guard printed != [line] else { return }
+            printed = [line]
+            return Output.line(line)
+        }
+        var size = WatchScreen.Size()
+        size.phones = phones
+        guard !once, Terminal.isThere, let terminal = Terminal.size else {
+            // The seconds since the change alone are no news.
+            let lines = screen.lines(size)
+            let news = Array(lines.dropFirst())
+            guard printed != news else { return }
+            if printed != nil { Output.line("") }
+            printed = news
+            return Output.text(lines.map { $0 + "\n" }.joined())
+        }
+        size.columns = terminal.columns
+        if printed == nil { Output.text("\u{1B}[2J") }
+        printed = []
+        Output.text(Terminal.redraw(Array(screen.lines(size).prefix(terminal.rows - 1))))
+    }
+}

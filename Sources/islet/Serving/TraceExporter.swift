@@ -1,0 +1,89 @@
+import AsyncHTTPClient
+import JSONText
+import LiveActivityTracing
+import Logging
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+
+/// Tells finished spans to a collector: OTLP over HTTP in JSON. Spans that a collector does not take in time are
+/// dropped and counted in the log: nothing waits for them.
+struct TraceExporter: Service {
+    private static let batch = 512
+    private static let answerBytes = 64 * 1024
+    private static let deadline = TimeAmount.seconds(5)
+
+    private let buffer: SpanBuffer
+    private let endpoint: String
+    private let version: String
+    private let pause: Duration
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+
+    /// - Parameter pause: Between two looks for finished spans.
+    init(
+        _ buffer: SpanBuffer, to endpoint: String, version: String, pause: Duration = .seconds(2),
+        clock: any Clock<Duration> = ContinuousClock(), logger: Logger
+    ) {
+        self.buffer = buffer
+        self.endpoint = endpoint
+        self.version = version
+        self.pause = pause
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Until it is stopped; what is finished then is told before it ends.
+    func run() async throws {
+        var health = await cancelWhenGracefulShutdown {
+            var health = Health()
+            while !Task.isCancelled {
+                try? await clock.sleep(for: pause)
+                if !Task.isCancelled { await tell(&health) }
+            }
+            return health
+        }
+        await tell(&health)
+    }
+
+    /// Whether the collector takes what it is told, for the log: each change is said once.
+    private struct Health: Sendable {
+        var problem: String?
+        var lost = 0
+    }
+
+    private func tell(_ health: inout Health) async {
+        while true {
+            let (spans, dropped) = buffer.take(Self.batch)
+            health.lost += dropped
+            guard !spans.isEmpty else { return }
+            let problem = await post(spans)
+            if problem != nil { health.lost += spans.count }
+            if let problem, health.problem == nil {
+                logger.warning("traces are not taken", metadata: ["error": "\(problem)"])
+            } else if problem == nil, health.lost > 0 {
+                logger.notice("traces are taken again", metadata: ["spansLost": "\(health.lost)"])
+                health.lost = 0
+            }
+            health.problem = problem
+            // What comes after a failure is for the next look.
+            guard problem == nil, spans.count == Self.batch else { return }
+        }
+    }
+
+    /// - Returns: What went wrong; nil: they were taken.
+    private func post(_ spans: [FinishedSpan]) async -> String? {
+        let body = OTLPDocument.of(spans, service: "islet", version: version)
+        var request = HTTPClientRequest(url: endpoint)
+        request.method = .POST
+        request.headers = ["content-type": "application/json", "user-agent": "Islet"]
+        request.body = .bytes(ByteBuffer(bytes: body.bytes))
+        do {
+            let response = try await HTTPClient.shared.execute(request, timeout: Self.deadline)
+            _ = try? await response.body.collect(upTo: Self.answerBytes)
+            return (200..<300).contains(response.status.code) ? nil : "HTTP \(response.status.code)"
+        } catch {
+            return "\(type(of: error))"
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import JSONText
+import LiveActivityAPI
+
+/// One activity as `islet watch` draws it: what should be shown, how far that has come, each phone, and what happened
+/// last.
+struct WatchScreen {
+    let view: ActivityView
+    /// The newest entries, the oldest of them first.
+    let timeline: [TimelineView.Entry]
+    let now: Instant
+    /// So long the change still takes to get around; nil: nobody knows.
+    var secondsLeft: Int?
+    /// Why this is older than it should be; nil: it is not.
+    var trouble: String?
+
+    /// How much is drawn.
+    struct Size {
+        var columns = 100
+        var phones = 15
+        var entries = 10
+    }
+
+    private static let bar = 24
+
+    /// Nothing will change any more by itself: no card is left, and nothing is on its way.
+    var isOver: Bool {
+        let open = ["requesting", "starting", "unconfirmed", "live", "ending"]
+        return view.phase == "ended" && view.fanOut == nil && !open.contains { view.counts[$0, default: 0] > 0 }
+    }
+
+    func lines(_ size: Size) -> [String] {
+        var lines = head + [""] + shares + [""]
+        lines += phones(size.phones) + [""] + happened(size.entries)
+        if let trouble { lines += ["", "! \(trouble)"] }
+        return lines.map { Self.cut($0, to: size.columns) }
+    }
+
+    private var head: [String] {
+        var lines = [
+            "\(view.activity)  \(view.type), \(view.phase), run \(view.run), revision \(view.revision), "
+                + "changed \(Wording.ago(view.updatedAt, now: now))",
+            JSONValue.object(view.state).text,
+        ]
+        if let reason = view.reason { lines.append("! \(reason.text)") }
+        return lines
+    }
+
+    /// The same for programs.
+    var json: String {
+        get throws(JSONEncodingError) {
+            var document: JSONObject = [
+                "activity": try JSONValue(encoding: view), "timeline": try JSONValue(encoding: timeline),
+            ]
+            document["trouble"] = trouble.map(JSONValue.string)
+            return JSONValue.object(document).text
+        }
+    }
+
+    // MARK: - How far it has come
+
+    private var shares: [String] {
+        var lines: [String] = []
+        if let fanOut = view.fanOut {
+            let left = secondsLeft.map { ", about \(Wording.rough($0)) left" } ?? ""
+            lines.append(share("going out", fanOut.done, fanOut.phones, "phones were looked at\(left)"))
+        }
+        let listed = view.devices
+        let among = view.next == nil ? "phones" : "phones listed"
+        let has = listed.count { $0.revision >= view.revision }
+        let shows = listed.count { ($0.shownRevision ?? 0) >= view.revision }
+        lines.append(share("accepted", has, listed.count, "\(among) have revision \(view.revision) for all we know"))
+        lines.append(share("held", shows, listed.count, "\(among) said so themselves"))
+        let counts = view.counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let more = view.more.map { ["and \(Wording.grouped($0)) that are not counted"] } ?? []
+        let words = counts.map { "\($0.key) \(Wording.grouped($0.value))" } + more
+        lines.append(words.isEmpty ? "on no phone" : words.joined(separator: ", "))
+        return lines
+    }
+
+    private func share(_ name: String, _ part: Int, _ whole: Int, _ words: String) -> String {
+        let bar = Wording.bar(whole > 0 ? Double(part) / Double(whole) : 0, width: Self.bar)
+        return name.padding(to: 10) + bar + "  \(Wording.grouped(part)) of \(Wording.grouped(whole)) \(words)"
+    }
+
+    // MARK: - Each phone, and what happened
+
+    private func phones(_ limit: Int) -> [String] {
+        guard !view.devices.isEmpty, limit > 0 else { return [] }
+        // What is not as it should be is what one looks for.
+        let sorted =
+            view.devices.filter { $0.revision < view.revision } + view.devices.filter { $0.revision >= view.revision }
+        let table = Columns.text(
+            ["PHONE", "PERSON", "CARD", "REVISION", "CONFIRMED", "WHAT NOW"],
+            sorted.prefix(limit).map {
+                [$0.device, $0.user, $0.state, String($0.revision), $0.confirmation.rawValue, $0.reason.text]
+                    .map(Self.plain)
+            })
+        let rest = view.devices.count - min(limit, view.devices.count) + (view.more ?? 0)
+        return table.split(separator: "\n").map(String.init)
+            + (rest > 0 ? ["and \(Wording.grouped(rest)) more"] : [])
+    }
+
+    private func happened(_ limit: Int) -> [String] {
+        timeline.suffix(limit).map { entry in
+            let status = entry.status.map { " (\($0))" } ?? ""
+            return "\(Self.time(entry.at))  \(entry.kind.padding(to: 16))  "
+                + "\(entry.device.map { "\($0): " } ?? "")r\(entry.revision) \(entry.text)\(status)"
+        }
+    }
+
+    /// `14:32:05`, in UTC, as logs have it.
+    private static func time(_ moment: Instant) -> String { String(moment.description.dropFirst(11).prefix(8)) }
+
+    /// Ids and states come from others: what would move a terminal's cursor is not drawn.
+    private static func plain(_ text: String) -> String {
+        String(text.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : "�" })
+    }
+
+    private static func cut(_ line: String, to columns: Int) -> String {
+        let safe = plain(line)
+        return safe.count > columns ? safe.prefix(max(0, columns - 1)) + "…" : safe
+    }
+}
+
+extension String {
+    fileprivate func padding(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}
