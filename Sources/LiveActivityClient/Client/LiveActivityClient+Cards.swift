@@ -57,7 +57,7 @@
         /// Changes a card from the app; the server hears what it was based on, and its next state takes over.
         ///
         /// - Parameter relevance: The card's place among the app's others; `nil`: the one that it has.
-        /// - Returns: Whether there is such a running card.
+        /// - Returns: Whether there is such a running card; false before ``run()`` has read what is remembered.
         /// - Throws: What encoding throws.
         @discardableResult
         public func update<Attributes: ActivityAttributes>(
@@ -73,7 +73,7 @@
         /// Ends a card from the app; the server hears of it.
         ///
         /// - Parameter isImmediate: It leaves the lock screen at once, else within four hours.
-        /// - Returns: Whether there is such a running card.
+        /// - Returns: Whether there is such a running card; false before ``run()`` has read what is remembered.
         /// - Throws: What encoding throws.
         @discardableResult
         public func end<Attributes: ActivityAttributes>(

@@ -5,6 +5,8 @@ internal import LiveActivityRegistration
 /// How the shell talks to the server: with which credential, and what it makes of an answer.
 extension ClientEngine {
     func carry(_ call: PhoneCall) async {
+        // A start token may have changed without a word since the call was decided.
+        readStartTokens()
         guard isDue(call) else { return }
         let answer = await answer(to: call)
         let dice = parts.dice()

@@ -191,6 +191,13 @@ package final class ClientEngine: Sendable {
         }
     }
 
+    func readStartTokens() {
+        let ports = state.withLock { Array($0.ports.values) }
+        say { machine, now in
+            for port in ports { machine.see(startToken: port.startToken(), for: port.type, now) }
+        }
+    }
+
     /// A token of ordinary notifications, which only the app's delegate hears of.
     package func noteDeviceToken(_ token: TokenText) {
         let phone = parts.phone

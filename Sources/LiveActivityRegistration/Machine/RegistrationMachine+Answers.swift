@@ -3,10 +3,12 @@ internal import LiveActivityAPI
 
 extension RegistrationMachine {
     /// Whether a call is still to be made, to be asked just before it is: what was decided while somebody else was
-    /// signed in is not said any more, least of all with the next one's credential.
+    /// signed in is not said any more, least of all with the next one's credential; nor is a token that has changed.
     package mutating func isDue(_ number: Int, _ now: PhoneMoment) -> Bool {
         guard let call = inFlight, call.number == number else { return false }
-        guard call.epoch != epoch else { return true }
+        var isNews = call.epoch == epoch
+        if case .startToken(let type, let token) = call.purpose { isNews = isNews && memory.startTokens[type] == token }
+        guard !isNews else { return true }
         inFlight = nil
         pump(now)
         return false

@@ -18,6 +18,23 @@ struct CareEdgeTests {
         }
     }
 
+    @Test func `a start token that changed without a word while a call waited is never said`() async throws {
+        let clock = HandClock()
+        let app = App().with { $0.clock = clock }
+        app.phone.setStartToken(App.token(1), for: RideAttributes.self)
+        app.server.setAway(true)
+        try await app.launch { client in
+            try await app.heard.wait { $0.contains { $0.code == .serverUnreachable } }
+            app.phone.setStartToken(App.token(2), for: RideAttributes.self, announces: false)
+            app.server.setAway(false)
+            clock.advance(1_000)
+            try await app.server.wait { $0.contains { $0.path.hasSuffix("/push-to-start-tokens/ride") } }
+            await client.handleBackgroundPush()
+        }
+        let tokens = app.server.said("/push-to-start-tokens/ride").map { $0.body["token"]?.string }
+        #expect(tokens.allSatisfy { $0 == App.hex(2) })
+    }
+
     @Test func `a card that goes before the app hears of the switch was not swiped away`() async throws {
         let app = App()
         try await app.launch { _ in
