@@ -242,6 +242,9 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     /// The card is in another state, of which the sequence tells or not.
     public func become(_ state: ActivityState, announces: Bool = true) { _ = set(state, announces: announces) }
 
+    /// The sequence tells of a state before the card's own property does.
+    public func announce(_ state: ActivityState) { states.send(state) }
+
     /// The card is not listed any more, and nobody is told.
     public func vanish() { phone.remove(id) }
 
@@ -275,7 +278,9 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
 
     private func finish(_ content: ActivityContent<Attributes.ContentState>?, _ policy: ActivityUIDismissalPolicy) {
         if let content { locked { $0.current = content } }
-        guard !phone.endsLate, set(.ended) else { return }
+        guard !phone.endsLate else { return }
+        // One that is over already leaves as well when it is to.
+        _ = set(.ended)
         guard policy.isImmediate else { return }
         if set(.dismissed) { leave() }
     }

@@ -15,6 +15,7 @@ public final class StandInPhone: @unchecked Sendable {
     private var isOnScreen = true
     private var isTaking = true
     private var isLate = false
+    private var listed: Set<ActivityState> = [.active, .ended, .dismissed, .stale, .pending]
     private var listening: (@Sendable (Feed) -> Void)?
     private var number = 0
     /// What the next requests throw.
@@ -81,6 +82,9 @@ public final class StandInPhone: @unchecked Sendable {
     /// Whether an ended card says only later that it is over.
     public func setEndsLate(_ isLate: Bool) { locked { $0.isLate = isLate } }
 
+    /// In which states cards are listed; iOS need not list one that is over as long as it is on the lock screen.
+    public func setListed(_ states: Set<ActivityState>) { locked { $0.listed = states } }
+
     /// One of ActivityKit's sequences; those of a card have its id.
     public enum Feed: Sendable, Hashable {
         case cards, startTokens, enablement, frequency
@@ -104,7 +108,10 @@ public final class StandInPhone: @unchecked Sendable {
     func startToken(of type: ObjectIdentifier) -> Data? { locked { $0.startTokens[type] } }
 
     func all<Attributes>(_ type: Attributes.Type) -> [Activity<Attributes>] {
-        locked { phone in phone.order.compactMap { phone.cards[$0] as? Activity<Attributes> } }
+        let (cards, listed) = locked { phone in
+            (phone.order.compactMap { phone.cards[$0] as? Activity<Attributes> }, phone.listed)
+        }
+        return cards.filter { listed.contains($0.activityState) }
     }
 
     func card<Attributes>(_ id: String) -> Activity<Attributes>? { locked { $0.cards[id] as? Activity<Attributes> } }

@@ -61,6 +61,23 @@ struct FollowTests {
         }
     }
 
+    @Test func `a state counts as soon as the sequence says it, and a card before it is listed`() async throws {
+        let phone = StandInPhone()
+        let feeds = Log<StandInPhone.Feed>()
+        phone.beforeListening { feeds.add($0) }
+        try await following(phone) { news in
+            try await feeds.wait { $0.contains(.cards) }
+            let card = phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            try await feeds.wait { $0.contains(.states(card.id)) }
+            card.announce(.ended)
+            try await news.wait { Self.cards($0).contains { $0.state == .ended } }
+            #expect(card.activityState == .active)
+            phone.setListed([])
+            let second = phone.pushStart(RideAttributes(rideID: "r2"), .init(step: 1))
+            try await news.wait { Self.cards($0).contains { $0.localID == second.id } }
+        }
+    }
+
     /// ActivityKit does not repeat for those who listen late what it said before.
     @Test(arguments: 0..<3) func `what changes just before somebody listens is not missed`(kind: Int) async throws {
         for _ in 0..<20 {
@@ -160,9 +177,7 @@ struct FollowTests {
         let app = App()
         try await app.launch { client in
             let cards = ["r1", "r2"].map { app.phone.pushStart(RideAttributes(rideID: $0), .init(step: 1)) }
-            try await app.server.wait { said in
-                cards.allSatisfy { card in said.contains { $0.path.hasSuffix(card.id) } }
-            }
+            for card in cards { try await app.server.wait(toHearOf: card.id) }
             for card in cards { card.vanish() }
             #expect(try client.update(cards[0], to: .init(step: 2)))
             #expect(try client.end(cards[1]))
