@@ -22,7 +22,7 @@ struct Orders: Sendable {
     /// The person leaves.
     func signOut() {
         // article: person
-        client.signOut()  // ends every card at once, then tells the server, as often as it takes
+        client.signOut()  // takes every card away at once, then tells the server, as often as it takes
         // end
     }
 

@@ -172,23 +172,37 @@ extension VirtualPhone {
             let card = seen(cards[index])
             return ask(at: local) { $0.updated(change, card, $1) }
         case .end(let localID, let content, let dismissal, let timestamp):
-            guard let index = cards.firstIndex(where: { $0.localID == localID }), cards[index].state.isRunning else {
+            guard let index = cards.firstIndex(where: { $0.localID == localID }) else {
                 return ask(at: local) { $0.lost(localID, $1) }
             }
-            apply(content, .init(), timestamp, to: index, at: local)
-            var card = seen(cards[index])
-            card.state = .ended
-            let latest = local + limits.shownAfterEndFor
-            let dismissesAt =
-                switch dismissal {
-                case .immediate: local
-                case .systemDefault: latest
-                case .at(let date): min(max(UnixTime(milliseconds: Int64(date.milliseconds)), local), latest)
-                }
-            end(index, because: .app, at: local, dismissesAt: dismissesAt)
-            return ask(at: local) { $0.see(card, $1) }
+            return end(index, content, dismissal, timestamp, at: local)
         case .save, .change, .send, .tell: return []
         }
+    }
+
+    /// An end by the app; of a card that is over it says anew when it leaves the lock screen.
+    private mutating func end(
+        _ index: Int, _ content: JSONObject?, _ dismissal: CardDismissal, _ timestamp: Int?, at local: UnixTime
+    ) -> [ClientAction] {
+        let isOver = !cards[index].state.isRunning
+        if !isOver { apply(content, .init(), timestamp, to: index, at: local) }
+        var card = seen(cards[index])
+        card.state = .ended
+        let latest = (cards[index].endedAt ?? local) + limits.shownAfterEndFor
+        let dismissesAt =
+            switch dismissal {
+            case .immediate: local
+            case .systemDefault: latest
+            case .at(let date): min(max(UnixTime(milliseconds: Int64(date.milliseconds)), local), latest)
+            }
+        if !isOver {
+            end(index, because: .app, at: local, dismissesAt: dismissesAt)
+        } else if dismissesAt <= local {
+            dismiss(index)
+        } else {
+            cards[index].dismissesAt = dismissesAt
+        }
+        return ask(at: local) { $0.see(card, $1) }
     }
 
     /// A local change as ActivityKit takes it: what is older than what the card shows is ignored.

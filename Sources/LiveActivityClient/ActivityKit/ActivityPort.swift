@@ -12,11 +12,23 @@
 
     /// The edge to ActivityKit, for one attributes type. It decides nothing: it reads, tells and does as it is told.
     ///
-    /// An `Activity` is looked up by its id wherever it is needed, and never handed from one task to another.
+    /// An `Activity` is looked up by its id wherever it is needed; only one that iOS may not list any more is kept.
     @available(iOS 16.1, *)
     struct ActivityPort<Attributes: ActivityAttributes & SendableMetatype>: CardPort {
         let type: String
         let rules: RegistrationMachine.TypeRules
+        /// The cards that are followed, by their ids.
+        private let held = Locked<[String: Held]>([:])
+
+        /// iOS lets any task use a card; its type does not say so.
+        private struct Held: @unchecked Sendable {
+            let card: Activity<Attributes>
+        }
+
+        init(type: String, rules: RegistrationMachine.TypeRules) {
+            self.type = type
+            self.rules = rules
+        }
 
         // MARK: - Reading
 
@@ -29,6 +41,12 @@
 
         private func card(_ localID: String) -> Activity<Attributes>? {
             Activity<Attributes>.activities.first { $0.id == localID }
+        }
+
+        /// A card that is over and on the lock screen; iOS need not list it any more.
+        private func endedCard(_ localID: String) -> Activity<Attributes>? {
+            let card = held.withLock { $0[localID]?.card }
+            return card?.activityState == .ended ? card : nil
         }
 
         private func seen(_ card: Activity<Attributes>) -> SeenCard {
@@ -76,6 +94,8 @@
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     guard let card = card(localID) else { return }
+                    held.withLock { $0[localID] = Held(card: card) }
+                    defer { held.withLock { $0[localID] = nil } }
                     let states = card.activityStateUpdates
                     tell(.card(seen(card)))
                     for await state in states {
@@ -140,7 +160,7 @@
         func end(
             _ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?
         ) async -> SeenCard? {
-            guard #available(iOS 16.2, *), let card = card(localID) else { return nil }
+            guard #available(iOS 16.2, *), let card = card(localID) ?? endedCard(localID) else { return nil }
             let state = content.flatMap {
                 try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data($0))
             }

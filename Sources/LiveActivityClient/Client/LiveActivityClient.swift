@@ -87,8 +87,8 @@ public final class LiveActivityClient: Sendable {
 
     // MARK: - The person
 
-    /// Says who is signed in; also at every launch. The cards of anybody else end at once, and the server is shown that
-    /// the phone was handed over.
+    /// Says who is signed in; also at every launch. The cards of anybody else leave the lock screen at once, and the
+    /// server is shown that the phone was handed over.
     ///
     /// - Parameter user: The person's id, as the backend has it in audiences. Where calls go with the person's own
     ///   token it is the one that the token names.
@@ -96,7 +96,8 @@ public final class LiveActivityClient: Sendable {
         engine.say { machine, now in machine.signIn(user, now) }
     }
 
-    /// Nobody is signed in any more: every card ends at once, then the server is told, as often as it takes.
+    /// Nobody is signed in any more: every card leaves the lock screen at once, also one that has ended and was to stay;
+    /// then the server is told, as often as it takes.
     public func signOut() {
         engine.say { $0.signOut($1) }
     }

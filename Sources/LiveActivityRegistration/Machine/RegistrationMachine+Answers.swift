@@ -182,9 +182,9 @@ extension RegistrationMachine {
     ) {
         for wish in desired {
             if wish.phase == "ended" {
-                endedActivities.insert(wish.activity)
+                endedActivities[wish.activity] = dismissal(wish, now)
             } else {
-                endedActivities.remove(wish.activity)
+                endedActivities[wish.activity] = nil
             }
             name(wish)
             let running = memory.cards.filter {
@@ -206,20 +206,17 @@ extension RegistrationMachine {
     private mutating func end(
         _ localID: String, _ wish: DesiredStatesAnswer.DesiredState, date: Int?, _ now: PhoneMoment
     ) {
-        end(
+        bidFarewell(
             localID, content: wish.state.isEmpty ? nil : wish.state, dismissal(wish, now),
             timestamp: timestamp(for: localID, date, now))
         close(localID) { $0.state = .ended }
         tell(PhoneNote(.endApplied, type: wish.type, activity: wish.activity, localID: localID))
     }
 
-    /// A date in the past is at once, as it is in a push.
     private func dismissal(_ wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment) -> CardDismissal {
         // Without a last state the person has no part in it any more.
         guard !wish.state.isEmpty else { return .immediate }
-        guard let dismissAt = wish.dismissAt else { return .systemDefault }
-        guard let seconds = serverSeconds(now) else { return .at(dismissAt) }
-        return dismissAt.milliseconds <= seconds * 1_000 ? .immediate : .at(dismissAt)
+        return unlessPast(wish.dismissAt.map(CardDismissal.at) ?? .systemDefault, now)
     }
 
     private mutating func adopt(

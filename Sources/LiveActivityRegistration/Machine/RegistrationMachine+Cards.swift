@@ -26,17 +26,19 @@ extension RegistrationMachine {
     /// A card that was to be changed is not there.
     package mutating func lost(_ localID: String, _ now: PhoneMoment) {
         ending.remove(localID)
+        change { $0.forgetFarewell(of: localID) }
         if memory.cards[localID]?.isRunning == true { close(localID, .gone) }
         pump(now)
     }
 
     private mutating func take(_ seen: SeenCard, _ now: PhoneMoment) {
         if !seen.state.isRunning { ending.remove(seen.localID) }
+        attend(seen)
         let known = memory.cards[seen.localID]
         let isOver = memory.over.contains(seen.localID) || known.map { !$0.isRunning } == true
         guard memory.user != nil, !isOver else {
             // Nobody is there to see it, or it was ended before: a card that is over never comes back.
-            if seen.state.isRunning { end(seen.localID, content: nil, .immediate, timestamp: nil) }
+            if seen.state.isRunning { endAgain(seen, now) }
             if memory.user == nil, !isOver { change { $0.bury(seen.localID) } }
             return
         }
@@ -87,7 +89,7 @@ extension RegistrationMachine {
         guard seen.state == .dismissed else { return close(seen.localID, seen.state) }
         let bySwitch = switchedAt.map { now.steady - $0 < limits.settlingAfterSwitch } ?? false
         let isYoung = now.wall - card.seenAt < limits.cardLife
-        let isWanted = card.activity.map { !endedActivities.contains($0) } ?? true
+        let isWanted = card.activity.map { !endedActivities.keys.contains($0) } ?? true
         // Only what this process saw running, with no other cause at hand, was swiped away by the person.
         let isPersons = witnessed.contains(seen.localID) && !bySwitch && isYoung && isWanted
         close(seen.localID, isPersons ? .dismissed : .gone)

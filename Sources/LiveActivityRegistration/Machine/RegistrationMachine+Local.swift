@@ -86,7 +86,7 @@ extension RegistrationMachine {
     package mutating func end(_ localID: String, content: JSONObject?, isImmediate: Bool, _ now: PhoneMoment) -> Bool {
         guard let card = memory.cards[localID], card.isRunning else { return false }
         let timestamp = newerTimestamp(than: card.newestTimestamp, now)
-        end(localID, content: content, isImmediate ? .immediate : .systemDefault, timestamp: timestamp)
+        bidFarewell(localID, content: content, isImmediate ? .immediate : .systemDefault, timestamp: timestamp)
         close(localID) { $0.state = .ended }
         nextAttempt = Int.min
         pump(now)

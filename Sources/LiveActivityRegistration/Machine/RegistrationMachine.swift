@@ -101,6 +101,8 @@ package struct RegistrationMachine: Sendable {
     var witnessed: Set<String> = []
     /// Cards whose end was asked for and not seen yet.
     var ending: Set<String> = []
+    /// Cards that were to leave the lock screen at once.
+    var swept: Set<String> = []
     /// The updates that this process asked for and that iOS has not come back from.
     var underWay: Set<Int> = []
     /// The revision that a card did not take: it is tried again when the app is woken, and not before.
@@ -109,8 +111,8 @@ package struct RegistrationMachine: Sendable {
     var hasCredential: Bool
     /// There is one of the person before, which proves that the phone was handed over.
     var hasProof: Bool
-    /// What the server said last of each activity that is over.
-    var endedActivities: Set<String> = []
+    /// What the server said last of each activity that is over: when its card leaves the lock screen.
+    var endedActivities: [String: CardDismissal] = [:]
     /// Wishes that could not be fulfilled: not again until the app comes back to the screen.
     var failedWishes: Set<String> = []
     var switchedAt: Int?
@@ -179,6 +181,7 @@ package struct RegistrationMachine: Sendable {
         if returns {
             failedWishes = []
             ending = []
+            swept = []
             repeatEverything(now)
         }
         pump(now)
@@ -241,7 +244,7 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// Nobody is signed in any more: every card ends at once, then the server is told until it has confirmed.
+    /// Nobody is signed in any more: every card leaves at once, also one that is over, then the server is told until it has confirmed.
     package mutating func signOut(_ now: PhoneMoment) {
         guard memory.user != nil else { return }
         endEverything()
@@ -275,13 +278,16 @@ package struct RegistrationMachine: Sendable {
             if card.isRunning { end(localID, content: nil, .immediate, timestamp: nil) }
             memory.bury(localID)
         }
+        // What is over and still shown says as much about the person as what runs.
+        for farewell in memory.farewells ?? [] { sweep(farewell.localID) }
         orders = []
-        endedActivities = []
+        endedActivities = [:]
         failedWishes = []
     }
 
     mutating func end(_ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?) {
         guard ending.insert(localID).inserted else { return }
+        if dismissal == .immediate { swept.insert(localID) }
         act(.end(localID: localID, content: content, dismissal, timestamp: timestamp))
     }
 

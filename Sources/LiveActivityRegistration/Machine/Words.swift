@@ -69,7 +69,7 @@ package struct CardPresentation: Sendable, Hashable {
 }
 
 /// When an ended card leaves the lock screen.
-package enum CardDismissal: Sendable, Hashable {
+package enum CardDismissal: Sendable, Hashable, Codable {
     /// When iOS likes, four hours later at most.
     case systemDefault
     case immediate

@@ -24,6 +24,8 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
     var cards: [String: CardMemory] = [:]
     /// Cards that are over and reported, by local id: whatever comes of them is old news.
     var over: [String] = []
+    /// Those of them that may still be on the lock screen, newest last; `nil`: none ever was.
+    var farewells: [Farewell]?
     /// The number of the last inventory.
     var sequence = 0
     var owesInventory = true

@@ -110,6 +110,43 @@ struct ShownTests {
         }
     }
 
+    @Test func `an end that the card says late keeps its dismissal`() async throws {
+        let app = App()
+        app.phone.setEndsLate(true)
+        try await app.launch { client in
+            let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            try await app.server.wait(toHearOf: card.id)
+            app.server.want(wish("r1", step: 6, revision: 6, phase: "ended", ["dismissAt": "2050-01-01T00:00:00Z"]))
+            await client.handleBackgroundPush()
+            try await app.server.wait { $0.contains { $0.body["state"]?.string == "ended" } }
+            client.setForeground(true)
+            await client.handleBackgroundPush()
+            #expect(card.dismissal == .after(Date(timeIntervalSince1970: 2_524_608_000)))
+            #expect(card.content.state.step == 6)
+        }
+    }
+
+    @Test(arguments: [true, false], [nil, "bob"])
+    func `a card that has ended leaves the lock screen with its person`(listsEnded: Bool, next: String?) async throws {
+        let app = App()
+        if !listsEnded { app.phone.setListed([.active]) }
+        try await app.launch { client in
+            let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            try await app.server.wait(toHearOf: card.id)
+            app.server.want(wish("r1", step: 6, revision: 6, phase: "ended", ["dismissAt": "2050-01-01T00:00:00Z"]))
+            await client.handleBackgroundPush()
+            try await app.server.wait { $0.contains { $0.body["state"]?.string == "ended" } }
+            #expect(card.activityState == .ended)
+            app.server.want()
+            if let next { client.signIn(user: next) } else { client.signOut() }
+            try await app.server.wait { said in
+                said.last?.method == "DELETE" || said.contains { next != nil && $0.body["user"]?.string == next }
+            }
+            #expect(card.activityState == .dismissed && card.dismissal == .immediate)
+            #expect(app.phone.isEmpty(of: RideAttributes.self))
+        }
+    }
+
     @Test(arguments: [true, false])
     func `the app's own end has its last state, and is at once or as iOS likes`(isImmediate: Bool) async throws {
         let app = App()

@@ -135,6 +135,18 @@ struct VirtualPhoneTests {
         #expect(shown.map(\.contentState) == [Sample.state(history.steps["order-2"] ?? 0)])
     }
 
+    @Test func `a card that is over and was to stay for a while leaves with its person`() throws {
+        var history = Self.scene()
+        history.put("order-1")
+        history.pass(.seconds(30))
+        let card = try #require(history.owners[0].phone.cards.first)
+        history.perform(.endLocally(localID: card.localID, isImmediate: false), on: 0)
+        history.pass(.seconds(60))
+        #expect(history.owners[0].phone.cards.map(\.state) == [.ended])
+        history.perform(.signIn(user: nil), on: 0)
+        #expect(history.owners[0].phone.cards.isEmpty)
+    }
+
     @Test func `N6 and W1: a killed app's card is started, and takes its updates by each newest token alone`() throws {
         var history = Self.scene { $0.appState = .background }
         history.perform(.kill, on: 0)

@@ -148,12 +148,13 @@ struct PhoneBench {
 
     static func wish(
         _ activity: String = "a", step: Int, revision: Int, phase: String = "active", starts: Bool = false,
-        localID: String? = nil, lastTimestamp: String? = nil
+        localID: String? = nil, lastTimestamp: String? = nil, dismissAt: String? = nil
     ) -> String {
         let attributes =
             (starts ? #""attributes":{"id":"\#(activity)"},"# : "")
             + (localID.map { #""localID":"\#($0)","# } ?? "")
             + (lastTimestamp.map { #""lastTimestamp":"\#($0)","# } ?? "")
+            + (dismissAt.map { #""dismissAt":"\#($0)","# } ?? "")
         return """
             {"activities":[{"activity":"\(activity)","type":"order",\(attributes)"state":{"step":\(step)},\
             "revision":\(revision),"phase":"\(phase)","hint":"of a newer server"}]}
