@@ -96,8 +96,8 @@ public final class LiveActivityClient: Sendable {
         engine.say { machine, now in machine.signIn(user, now) }
     }
 
-    /// Nobody is signed in any more: every card leaves the lock screen at once, also one that has ended and was to stay;
-    /// then the server is told, as often as it takes.
+    /// Nobody is signed in any more: every card leaves the lock screen at once, one that has ended and was to stay
+    /// included; then the server is told, as often as it takes.
     public func signOut() {
         engine.say { $0.signOut($1) }
     }

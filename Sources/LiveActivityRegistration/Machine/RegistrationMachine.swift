@@ -244,7 +244,8 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// Nobody is signed in any more: every card leaves at once, also one that is over, then the server is told until it has confirmed.
+    /// Nobody is signed in any more: every card leaves at once, also one that is over, then the server is told until it
+    /// has confirmed.
     package mutating func signOut(_ now: PhoneMoment) {
         guard memory.user != nil else { return }
         endEverything()

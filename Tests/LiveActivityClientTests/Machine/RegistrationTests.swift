@@ -214,4 +214,17 @@ struct RegistrationTests {
             }
         }
     }
+
+    @Test func `a start token that changed before the call was made is not said any more`() throws {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        bench.run { $0.see(startToken: PhoneBench.token(1), for: "order", $1) }
+        let old = try #require(bench.sent.last)
+        #expect(bench.run { $0.isDue(old.number, $1) })
+        bench.run { $0.see(startToken: PhoneBench.token(2), for: "order", $1) }
+        #expect(!bench.run { $0.isDue(old.number, $1) })
+        let new = try #require(bench.sent.last)
+        #expect(new.number != old.number && PhoneBench.body(new)["token"]?.string == PhoneBench.token(2).text)
+        #expect(bench.run { $0.isDue(new.number, $1) })
+    }
 }
