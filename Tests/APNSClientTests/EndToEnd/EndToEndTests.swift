@@ -40,7 +40,7 @@ import Testing
             request.number.isMultiple(of: 100) ? [.answer(400, body: #"{"reason":"BadDeviceToken"}"#)] : [.answer(200)]
         } body: { server in
             try await withClient(server) { client in
-                let outcomes = await sendAll(client, try (1...10_000).map { try push($0, within: 60) })
+                let outcomes = await sendAll(client, try (1...10_000).map { try push($0, within: 300) })
                 #expect(outcomes.areCompleteOnce)
                 let answers = outcomes.each.compactMap { try? $0.get() }
                 #expect(answers.filter { $0.status == 200 }.count == 9_900)
