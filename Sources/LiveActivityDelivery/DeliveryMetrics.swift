@@ -26,6 +26,7 @@ package final class DeliveryMetrics: Sendable {
     private let pushes: Meter
     private let answers: [APNSEnvironment: CoreMetrics.Timer]
     private let lags: [APNSEnvironment: CoreMetrics.Timer]
+    private let failedLags: [APNSEnvironment: CoreMetrics.Timer]
     // Bounded: apps are those of the configuration, and all else is of closed lists.
     private let deliveries = Mutex<[Key: Counter]>([:])
 
@@ -36,6 +37,7 @@ package final class DeliveryMetrics: Sendable {
         pushes = Meter(label: Metric.pushesInFlight.name, factory: factory)
         answers = Self.timers(.pushAnswer, factory)
         lags = Self.timers(.deliveryLag, factory)
+        failedLags = Self.timers(.deliveryFailedLag, factory)
     }
 
     private static func timers(_ metric: Metric, _ factory: any MetricsFactory) -> [APNSEnvironment: CoreMetrics.Timer]
@@ -60,10 +62,15 @@ package final class DeliveryMetrics: Sendable {
         after duration: Duration
     ) {
         answered(answer, from: seat.environment, after: duration)
-        guard case .success(let answer) = answer, let environment = seat.environment else { return }
-        guard answer.verdict == .accepted, seat.isFirstOfItsState(in: flight) else { return }
-        let lag = sentAt + duration - flight.desired.activity.changedAt
-        lags[environment]?.recordNanoseconds(max(lag, .zero).wholeNanoseconds)
+        guard let environment = seat.environment, let since = seat.waitingSince(in: flight) else { return }
+        let timers: [APNSEnvironment: CoreMetrics.Timer]
+        switch answer {
+        case .success(let answer) where answer.verdict == .accepted: timers = lags
+        // It waits no more: nothing brings it there.
+        case .success(let answer) where answer.verdict.isTheEnd: return
+        case .success, .failure: timers = failedLags
+        }
+        timers[environment]?.recordNanoseconds(max(sentAt + duration - since, .zero).wholeNanoseconds)
     }
 
     /// What came of the seats of one flight; what is still awaited is counted when it is known.
@@ -123,6 +130,17 @@ package final class DeliveryMetrics: Sendable {
     }
 }
 
+extension Verdict {
+    /// No push of this state follows, or none until somebody changes something.
+    fileprivate var isTheEnd: Bool {
+        switch self {
+        case .tokenDead, .requestRefused: true
+        case .accepted, .slowDown, .serviceTrouble, .renewProviderToken, .keepProviderToken, .newConnection, .halted:
+            false
+        }
+    }
+}
+
 extension DeliveryMetrics.Outcome {
     /// `nil` while the answer is awaited.
     init?(_ outcome: SettleFlight.Outcome) {
@@ -170,13 +188,19 @@ extension Flight.Seat {
         plan.kind == .start ? phone.pushToStartToken?.environment : phone.updateToken?.environment
     }
 
-    /// The phone had been waiting when the state was committed, and is told it for the first time.
+    /// Since when the phone waits for the state, where it is told it for the first time; `nil`: it did not wait.
     ///
-    /// One that joined, or got its token, later did not wait for delivery.
-    fileprivate func isFirstOfItsState(in flight: Flight) -> Bool {
+    /// One that joined, or got its token, later did not wait for delivery. A start that a rule of ours put off waits
+    /// from when it might leave.
+    fileprivate func waitingSince(in flight: Flight) -> UnixTime? {
         let changedAt = flight.desired.activity.changedAt
         let tokenAt = plan.kind == .start ? phone.pushToStartToken?.firstSeenAt : phone.updateToken?.firstSeenAt
-        return phone.instance.sentRevision < plan.revision && phone.instance.contradictions == 0
-            && phone.instance.createdAt <= changedAt && tokenAt.map { $0 <= changedAt } == true
+        guard phone.instance.sentRevision < plan.revision, phone.instance.contradictions == 0,
+            phone.instance.createdAt <= changedAt, tokenAt.map({ $0 <= changedAt }) == true
+        else { return nil }
+        guard plan.kind == .start, phone.instance.tries == 0, let putOffTo = phone.instance.lookAt else {
+            return changedAt
+        }
+        return max(changedAt, putOffTo)
     }
 }

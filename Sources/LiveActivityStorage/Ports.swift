@@ -106,6 +106,23 @@ package protocol AdminStore: Sendable {
     ) async throws(StorageError) -> [RunningActivity]
     /// What the store has done since it was opened, and what waits.
     func statistics() async throws(StorageError) -> StoreStatistics
+    /// What is due, and what waits for phones.
+    func backlog(at now: UnixTime) async throws(StorageError) -> Backlog
+    /// How many devices there are of each app, signed out ones included: takes longer the more there are.
+    func deviceCounts() async throws(StorageError) -> [BundleID: Int]
+}
+
+/// What is due and not claimed, and starts that no phone has reported. Counted up to `most`.
+package struct Backlog: Sendable, Equatable {
+    package static let most = 100_000
+
+    /// Activities' lanes with something to do.
+    package var lanes = 0
+    package var notifications = 0
+    /// Starts that APNs took, or may have, whose cards no phone has reported.
+    package var openStarts = 0
+
+    package init() {}
 }
 
 /// An activity that may have been forgotten.
@@ -174,6 +191,8 @@ package struct StoreStatistics: Sendable, Equatable {
     package var damagedRows = 0
     /// Rows that clean-up erased, by table.
     package var erased: [String: Int] = [:]
+    /// What committed commands counted.
+    package var tally = Tally()
     /// The earliest instant at which a lane is to be looked at; may lie ahead.
     package var earliestDue: UnixTime?
 

@@ -78,6 +78,32 @@ extension SQLiteStore: AdminStore {
         statistics.earliestDue = [try await nextWakeAt(), try await nextNotificationAt()].compactMap { $0 }.min()
         return statistics
     }
+
+    /// Index entries alone are counted, and no more of them than `Backlog.most`.
+    package func backlog(at now: UnixTime) async throws(StorageError) -> Backlog {
+        try await query { sql in
+            func count(_ rows: String, _ arguments: [Statements.Argument] = []) throws -> Int {
+                let text = "SELECT count(*) FROM (SELECT 1 FROM \(rows) LIMIT \(Backlog.most))"
+                return Int(try sql.number(text, arguments) ?? 0)
+            }
+            var backlog = Backlog()
+            backlog.lanes = try count("lane WHERE next_at IS NOT NULL AND next_at <= ?", [.int(now.milliseconds)])
+            backlog.notifications = try count("notification WHERE next_at <= ?", [.int(now.milliseconds)])
+            backlog.openStarts = try count("instance INDEXED BY open_start WHERE state IN (2, 3) AND local_id IS NULL")
+            return backlog
+        }
+    }
+
+    package func deviceCounts() async throws(StorageError) -> [BundleID: Int] {
+        try await query { sql in
+            var counts: [BundleID: Int] = [:]
+            try sql.query("SELECT app, count(*) FROM device GROUP BY app") { row in
+                let app = try decodeBundleID(row.text(), "device")
+                counts[app] = Int(row.int())
+            }
+            return counts
+        }
+    }
 }
 
 extension APIKeyRecord: StoredRow {

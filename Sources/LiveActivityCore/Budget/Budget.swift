@@ -89,6 +89,14 @@ package struct BudgetLimit: Sendable, Equatable {
         return record
     }
 
+    /// What is left of what a device may get at once, of 1: the smaller of the hour's and the day's share.
+    package func shareLeft(_ record: BudgetRecord) -> Double {
+        func share(_ level: Int64, _ number: Int) -> Double {
+            max(0, 1 - Double(level) / Double(capacity(number, .alertOrEnd)))
+        }
+        return min(share(record.hour, perHour), share(record.day, perDay))
+    }
+
     private func opens(
         _ level: Int64, _ number: Int, _ window: Duration, _ use: Use, _ at: UnixTime, _ now: UnixTime
     ) -> UnixTime {

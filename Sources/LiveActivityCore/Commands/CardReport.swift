@@ -104,7 +104,13 @@ struct CardIntake {
         }
         if isEndUnheeded(report, instance) { instance.dueAt = now }
         let old = draft.snapshot.instances[key]
-        if old?.hasOpenStart == true, instance.state == .live { trustStartToken(of: activity, &draft) }
+        if let old, old.hasOpenStart, instance.state == .live {
+            trustStartToken(of: activity, &draft)
+            if let startedAt = old.startedAt {
+                let waited = max(now - startedAt, .zero) / .seconds(1)
+                draft.observe(.startConfirmed(activity.app, type: activity.type), waited)
+            }
+        }
         let changed = old?.state != instance.state
         draft.put(instance)
         if old?.hasOpenStart == true, !instance.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
@@ -231,7 +237,7 @@ struct CardIntake {
         }
         let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)
         if activity.id == providedID(report.type) { compare(report, activity, &draft) }
-        confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, draft)
+        confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, &draft)
     }
 
     /// A card that the app started itself, or that shows something else than was computed: it is computed anew, and
@@ -248,59 +254,6 @@ struct CardIntake {
         }
         Refreshes.ask(
             device.userID, device.user, report.type.name, of: app.bundleID, .prompt, now: now, &draft)
-    }
-
-    /// Maps the content the phone holds to a revision, and marks the phone behind when it contradicts what was sent.
-    private func confirm(
-        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, isNewToken: Bool,
-        isNewer: Bool?, _ draft: Draft
-    ) {
-        guard activity.phase != .announced, instance.run == activity.run,
-            let desired = draft.snapshot.contents[activity.number]
-        else { return }
-        let comparison = ReportComparison(app.types[activity.type], build: device.build)
-        if let content = report.contentState, comparison.digest(ofState: content) == comparison.stateDigest(desired) {
-            instance.shownRevision = activity.revision
-            instance.contradictions = 0
-            if instance.isLocalAhead, instance.tries == 0 { instance.dueAt = nil }
-            instance.isLocalAhead = false
-        } else if let based = report.basedOn {
-            goAhead(from: based, activity, &instance, isNewer: isNewer)
-        } else if report.contentState != nil, !isNewToken {
-            contradict(activity, &instance)
-        }
-    }
-
-    /// The phone shows something else than it was sent: that comes again.
-    private func contradict(_ activity: ActivityRecord, _ instance: inout InstanceRecord) {
-        guard instance.heldRevision >= activity.revision, !instance.isLocalAhead,
-            instance.contradictions < Reconciler.maximumContradictions
-        else { return }
-        instance.contradictions += 1
-        instance.sentRevision = 0
-        instance.shownRevision = 0
-    }
-
-    /// The app changed the card itself: what it was based on need not come again, and what is newer has to.
-    ///
-    /// - Parameter isNewer: The app's update is newer than anything that was sent; `nil`: it does not say.
-    private func goAhead(
-        from based: Revision, _ activity: ActivityRecord, _ instance: inout InstanceRecord, isNewer: Bool?
-    ) {
-        if let isNewer {
-            // The same update reported again, or one that a push has overtaken.
-            guard isNewer else { return contradict(activity, &instance) }
-        } else {
-            guard !instance.isLocalAhead, instance.contradictions < Reconciler.maximumContradictions else { return }
-            // Nobody can tell whether it is the same one again: as often as any report that contradicts.
-            instance.contradictions += 1
-        }
-        instance.isLocalAhead = true
-        instance.sentRevision = min(max(based, 0), activity.revision)
-        instance.shownRevision = instance.sentRevision
-        instance.tries = 0
-        let authority = app.types[activity.type]?.policy.authority ?? .server
-        instance.dueAt = authority == .server ? now + Reconciler.localAheadLease : nil
     }
 
     private func takeToken(

@@ -323,6 +323,10 @@ package struct ClaimWork: Command {
                 continue
             case .wait(let until, let reason):
                 lookAt = until
+                // Each time that it is put off, not each time that it is looked at.
+                if reason.code == .startBudget, phone.instance.lookAt != until {
+                    draft.count(.startPutOff(activity.app, type: activity.type))
+                }
                 if reason.code == .evicting, let card = Reconciler.cardToEvict(desired, phone),
                     let app = apps[activity.app]
                 {
@@ -336,19 +340,6 @@ package struct ClaimWork: Command {
             draft.put(phone.instance)
         }
         return found
-    }
-
-    /// Before it leaves, and never taken back: a crash counts too much, never too little.
-    private func spend(
-        _ plan: PushPlan, _ phone: PhoneSituation, _ desired: DesiredSituation, _ draft: inout Draft
-    ) {
-        let budgets = desired.type.policy.budgets
-        let device = phone.device
-        if plan.kind == .start {
-            draft.put(budgets.start.spent(phone.startBudget, .init(device.key, .start), now: now))
-        } else if plan.priority == .high {
-            draft.put(budgets.high(device).spent(phone.highBudget, .init(device.key, .high), now: now))
-        }
     }
 
     private func seed(of key: LaneKey) -> UInt64 {

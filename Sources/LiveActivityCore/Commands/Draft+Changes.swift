@@ -30,6 +30,8 @@ extension Draft {
         package var refreshes: Set<RefreshKey> = []
         package var memos: Set<MemoKey> = []
         package var removedMemos: Set<MemoKey> = []
+        /// What is counted once this is committed; no row.
+        package var tally = Tally()
 
         package init() {}
 
@@ -42,5 +44,20 @@ extension Draft {
                 && removedAddressees.isEmpty && removedTombstones.isEmpty && events.isEmpty
                 && refreshes.isEmpty && memos.isEmpty && removedMemos.isEmpty
         }
+    }
+}
+
+extension Draft {
+    /// Counts something once this is committed.
+    package mutating func count(_ event: Tally.Event) {
+        changes.tally.count(event)
+        onRefusal { draft in draft.changes.tally.count(event, -1) }
+    }
+
+    /// Counts a measured value once this is committed.
+    package mutating func observe(_ measure: Tally.Measure, _ value: Double) {
+        let old = changes.tally.measures[measure]
+        changes.tally.observe(measure, value)
+        onRefusal { draft in draft.changes.tally.restore(measure, old) }
     }
 }

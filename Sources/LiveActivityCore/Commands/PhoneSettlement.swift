@@ -167,6 +167,9 @@ struct PhoneSettlement {
     // MARK: - What follows
 
     private mutating func settle(_ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft) {
+        if consequence.isTriedAgain(isStart: isStart) {
+            draft.count(.retry(activity.app, consequence.reason.code))
+        }
         switch consequence {
         case .accepted:
             result = .accepted

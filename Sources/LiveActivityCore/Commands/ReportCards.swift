@@ -96,6 +96,7 @@ package struct ReportInventory: Command {
             // is when it arrived, by another clock.
             guard let expiration = instance.startExpiresAt, expiration + Self.startMargin < now else { return }
             instance.state = .absent
+            draft.count(.startAbsent(activity.app, type: activity.type))
             if var token = draft.snapshot.deviceTokens[.init(key.device, .pushToStart, activity.type)] {
                 token.missedStarts += 1
                 draft.put(token)

@@ -147,6 +147,7 @@ package struct SettleNotifications: Command {
             addressee.tries == entry.seat.addressee.tries, addressee.dueAt != nil,
             var notification = draft.snapshot.notifications[addressee.notification]
         else { return }
+        draft.count(.retry(entry.seat.notification.app, reason.code))
         addressee.dueAt = time
         addressee.reason = reason
         addressee.triedOther = addressee.triedOther || triedOther

@@ -115,5 +115,8 @@ extension Draft {
     package mutating func tell(_ event: EventRecord) {
         changes.events.append(event)
         onRefusal { draft in draft.changes.events.removeLast() }
+        if event.kind == .tokenDead, let subject = event.subject, let reason = event.reason {
+            count(.tokenDead(event.app, subject, reason))
+        }
     }
 }

@@ -5,10 +5,22 @@
 package enum Metric: String, Sendable, CaseIterable {
     case deliveries = "islet_deliveries_total"
     case deliveryLag = "islet_delivery_lag_seconds"
+    case deliveryFailedLag = "islet_delivery_failed_lag_seconds"
     case pushAnswer = "islet_push_answer_seconds"
     case flightsOpen = "islet_flights_open"
     case pushesInFlight = "islet_pushes_in_flight"
     case queueAge = "islet_queue_age_seconds"
+    case queueDepth = "islet_queue_depth"
+    case retries = "islet_retries_total"
+    case tokensDead = "islet_tokens_dead_total"
+    case budgetLeft = "islet_budget_left_ratio"
+
+    case confirmations = "islet_confirmations_total"
+    case startConfirmation = "islet_start_confirmation_seconds"
+    case startsAbsent = "islet_starts_absent_total"
+    case startsPutOff = "islet_starts_put_off_total"
+    case startsOpen = "islet_starts_open"
+    case devices = "islet_devices"
 
     case refreshes = "islet_refreshes_total"
     case providerAnswer = "islet_provider_answer_seconds"
@@ -40,6 +52,9 @@ package enum Metric: String, Sendable, CaseIterable {
     case apnsStreamLimit = "islet_apns_streams_limit"
     case apnsQueued = "islet_apns_pushes_queued"
     case apnsClockSkew = "islet_apns_clock_skew_seconds"
+    case apnsTrouble = "islet_apns_trouble_seconds"
+
+    case alertsFiring = "islet_alerts_firing"
 
     // Those that every process has bear the names that dashboards know.
     case buildInfo = "islet_build_info"
@@ -55,14 +70,16 @@ package enum Metric: String, Sendable, CaseIterable {
     package var kind: Kind {
         switch self {
         case .deliveries, .refreshes, .webhookCalls, .eventsSent, .storeCommits, .storeCommands, .storeStatements,
-            .storeRowsWritten,
-            .storeBytesWritten, .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds:
+            .storeRowsWritten, .storeBytesWritten, .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds,
+            .retries, .tokensDead, .confirmations, .startsAbsent, .startsPutOff:
             .counter
-        case .deliveryLag, .pushAnswer, .providerAnswer, .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
+        case .deliveryLag, .deliveryFailedLag, .pushAnswer, .budgetLeft, .startConfirmation, .providerAnswer,
+            .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
             .histogram
-        case .flightsOpen, .pushesInFlight, .queueAge, .webhookWaiting, .webhookBehind, .webhookDead, .webhookOff,
-            .eventStreams, .storeWaiting, .apnsConnections, .apnsStreams, .apnsStreamLimit, .apnsQueued, .apnsClockSkew,
-            .buildInfo, .residentBytes, .openFiles, .startTime:
+        case .flightsOpen, .pushesInFlight, .queueAge, .queueDepth, .startsOpen, .devices, .webhookWaiting,
+            .webhookBehind, .webhookDead, .webhookOff, .eventStreams, .storeWaiting, .apnsConnections, .apnsStreams,
+            .apnsStreamLimit, .apnsQueued, .apnsClockSkew, .apnsTrouble, .alertsFiring, .buildInfo, .residentBytes,
+            .openFiles, .startTime:
             .gauge
         }
     }
@@ -71,21 +88,30 @@ package enum Metric: String, Sendable, CaseIterable {
     package var labels: [String] {
         switch self {
         case .deliveries: ["app", "environment", "kind", "verdict", "reason"]
-        case .deliveryLag, .pushAnswer, .apnsConnections, .apnsStreams, .apnsStreamLimit, .apnsQueued, .apnsClockSkew:
+        case .deliveryLag, .deliveryFailedLag, .pushAnswer, .apnsConnections, .apnsStreams, .apnsStreamLimit,
+            .apnsQueued, .apnsClockSkew:
             ["environment"]
+        case .apnsTrouble: ["app", "environment"]
+        case .queueDepth: ["work"]
+        case .retries: ["app", "reason"]
+        case .tokensDead: ["app", "token", "reason"]
+        case .budgetLeft: ["app", "budget"]
+        case .confirmations: ["app", "outcome"]
+        case .startConfirmation, .startsAbsent, .startsPutOff: ["app", "type"]
+        case .alertsFiring: ["alert", "severity"]
         case .refreshes: ["app", "type", "outcome"]
         case .providerAnswer: ["app", "type"]
         case .webhookCalls: ["app", "webhook", "outcome"]
         case .webhookWaiting, .webhookBehind, .webhookDead, .webhookOff: ["app", "webhook"]
-        case .eventsSent: ["app"]
+        case .eventsSent, .devices: ["app"]
         case .storeCommands: ["rank"]
         case .storeErasedRows: ["table"]
         case .httpRequests: ["route", "method", "status"]
         case .httpRequestSeconds: ["route"]
         case .buildInfo: ["version"]
-        case .flightsOpen, .pushesInFlight, .queueAge, .eventStreams, .storeCommits, .storeGroupSize,
-            .storeCommitSeconds,
-            .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten, .storeDamagedRows, .residentBytes,
+        case .flightsOpen, .pushesInFlight, .queueAge, .startsOpen, .eventStreams, .storeCommits, .storeGroupSize,
+            .storeCommitSeconds, .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten,
+            .storeDamagedRows, .residentBytes,
             .cpuSeconds, .openFiles, .startTime:
             []
         }
@@ -94,7 +120,9 @@ package enum Metric: String, Sendable, CaseIterable {
     /// The upper bounds of a histogram's buckets; empty for others. Seconds, unless the name says what is counted.
     package var bounds: [Double] {
         switch self {
-        case .deliveryLag: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800]
+        case .deliveryLag, .deliveryFailedLag: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800]
+        case .budgetLeft: [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
+        case .startConfirmation: [1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200]
         case .providerAnswer: [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
         case .pushAnswer: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 12]
         case .storeGroupSize: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
@@ -108,10 +136,22 @@ package enum Metric: String, Sendable, CaseIterable {
         switch self {
         case .deliveries: "Pushes whose outcome is known: what it means, and APNs's reason or why there is no answer."
         case .deliveryLag: "From the commit of a state to APNs's first acceptance of it for a phone."
+        case .deliveryFailedLag:
+            "From the commit of a state to the end of an attempt that did not bring it to APNs, for a phone."
         case .pushAnswer: "From handing a push to the client to APNs's answer, its wait for a free stream included."
         case .flightsOpen: "Flights that were claimed and are not settled to the end."
         case .pushesInFlight: "Pushes handed to the client whose outcome is not known."
         case .queueAge: "How long the earliest work that is due has been waiting to be claimed; 0 when nothing is due."
+        case .queueDepth: "Work that is due and not claimed; at most 100000 of each kind are counted."
+        case .retries: "Pushes that are to be tried again, by why."
+        case .tokensDead: "Push tokens that APNs has refused for good, by their kind and why."
+        case .budgetLeft: "What is left of a phone's budget after a push that used it, of what it may get at once."
+        case .confirmations: "Reports of what a card shows that could be compared with what was sent."
+        case .startConfirmation: "From the claim of a start to the phone's report of its card."
+        case .startsAbsent: "Starts whose cards an inventory lacks that was sent after their expiration."
+        case .startsPutOff: "Starts that were put off, since the phone's budget of starts is used up."
+        case .startsOpen: "Starts whose cards no phone has reported; at most 100000 are counted."
+        case .devices: "Devices that are known, signed out ones included."
         case .refreshes: "Computations of what one person should see, by what came of them."
         case .providerAnswer: "From asking a provider to its answer, or to the end of the wait for it."
         case .webhookCalls: "Calls that told an endpoint of an event, by what came of them."
@@ -138,6 +178,8 @@ package enum Metric: String, Sendable, CaseIterable {
         case .apnsStreamLimit: "Pushes that APNs allows at once on the connections that stand."
         case .apnsQueued: "Pushes in the client that have not left."
         case .apnsClockSkew: "How far APNs's clock is ahead of this machine's, by its last answer."
+        case .apnsTrouble: "For how long pushes have been held back, since APNs, a connection or the key is not well."
+        case .alertsFiring: "Alerts that fire, as the server itself sees it."
         case .buildInfo: "1, with the version of the server."
         case .residentBytes: "Resident memory of the process."
         case .cpuSeconds: "CPU time of the process, user and system."

@@ -158,6 +158,15 @@ extension Consequence {
         }
     }
 
+    /// Another push follows. Of a start whose fate is unknown none does: it might be a second card.
+    func isTriedAgain(isStart: Bool) -> Bool {
+        switch self {
+        case .retry, .laneFault, .otherEnvironment: true
+        case .unknownFate: !isStart
+        case .accepted, .tokenDead, .parked: false
+        }
+    }
+
     /// It concerns this phone, and is written in its row.
     var isPhones: Bool {
         if case .laneFault = self { false } else { true }

@@ -39,6 +39,8 @@ package struct MetricsSources: Sendable {
     let version: String
     let startedAt: UnixTime
     let connections: @Sendable () -> [ConnectionReading]
+    /// `GET /metrics` answers; else they are for alerts and the overview alone.
+    package var isServed = true
 
     /// - Parameters:
     ///   - startedAt: When the process began.
@@ -58,21 +60,66 @@ package struct MetricsSources: Sendable {
 struct MetricsPage {
     let sources: MetricsSources
     let services: Services
+    /// Whether a store that fails is worth a line in the log: not where it is asked every few seconds.
+    var saysFailures = true
 
-    /// Without the store's families when it does not answer: the others are needed most just then.
     func text() async -> String {
-        var families = Dictionary(
-            sources.registry.families.map { ($0.metric, $0) }, uniquingKeysWith: { first, _ in first })
-        var read = process() + connections() + streams()
-        do throws(StorageError) {
-            read += store(try await services.store.statistics())
-            read += try await webhooks()
-        } catch {
-            services.logger.error("the store's statistics could not be read", metadata: ["error": "\(error)"])
-        }
-        for family in read { families[family.metric] = family }
+        let wanted = Set(Metric.allCases)
+        let families = Dictionary(
+            await families(wanted).map { ($0.metric, $0) }, uniquingKeysWith: { first, _ in first })
         // Those nothing has happened to yet are there too, without series: a name that is absent is misspelt.
         return PrometheusText.write(Metric.allCases.map { families[$0] ?? MetricFamily($0, []) })
+    }
+
+    /// Some of them; what none of those wanted is among is not asked for. Without the store's when it does not answer:
+    /// the others are needed most just then.
+    func families(_ wanted: Set<Metric>) async -> [MetricFamily] {
+        var read = sources.registry.families + process() + connections() + streams() + alerts()
+        do throws(StorageError) {
+            let statistics = try await services.store.statistics()
+            read += store(statistics) + TallyFamilies(statistics.tally, services.apps).all
+            if !wanted.isDisjoint(with: [.webhookWaiting, .webhookBehind, .webhookDead, .webhookOff]) {
+                read += try await webhooks()
+            }
+            if !wanted.isDisjoint(with: [.queueDepth, .startsOpen]) {
+                read += backlog(try await services.store.backlog(at: services.time.wall()))
+            }
+            if wanted.contains(.devices) { read.append(try await devices()) }
+        } catch {
+            if saysFailures {
+                services.logger.error("the store's statistics could not be read", metadata: ["error": "\(error)"])
+            }
+        }
+        return read.filter { wanted.contains($0.metric) }.map(\.bounded)
+    }
+
+    private func backlog(_ backlog: Backlog) -> [MetricFamily] {
+        [
+            MetricFamily(
+                .queueDepth,
+                [("lanes", backlog.lanes), ("notifications", backlog.notifications)].map { work, count in
+                    MetricFamily.Series([work], .number(Double(count)))
+                }),
+            MetricFamily(.startsOpen, backlog.openStarts),
+        ]
+    }
+
+    private func devices() async throws(StorageError) -> MetricFamily {
+        let (census, store) = (services.census, services.store)
+        let counts = try await census.counts(at: services.time.monotonic()) { () async throws(StorageError) in
+            try await store.deviceCounts()
+        }
+        let apps = services.apps.keys.sorted { $0.text < $1.text }
+        return MetricFamily(.devices, apps.map { .init([$0.text], .number(Double(counts[$0] ?? 0))) })
+    }
+
+    private func alerts() -> [MetricFamily] {
+        let counts = services.alerts.book.counts
+        return [
+            MetricFamily(
+                .alertsFiring,
+                AlertRule.all.map { .init([$0.name, $0.severity.rawValue], .number(Double(counts[$0.name] ?? 0))) })
+        ]
     }
 
     private func store(_ statistics: StoreStatistics) -> [MetricFamily] {
@@ -142,8 +189,22 @@ struct MetricsPage {
         return [
             family(.apnsConnections) { Double($0.connections) }, family(.apnsStreams) { Double($0.streams) },
             family(.apnsStreamLimit) { Double($0.streamLimit) }, family(.apnsQueued) { Double($0.queued) },
-            family(.apnsClockSkew) { $0.clockSkew?.seconds },
+            family(.apnsClockSkew) { $0.clockSkew?.seconds }, trouble(),
         ]
+    }
+
+    /// Of every way there is, so that one that is well is 0.
+    private func trouble() -> MetricFamily {
+        let (routes, now) = (services.delivery.routes(), services.time.wall())
+        var series: [MetricFamily.Series] = []
+        for app in services.apps.values.sorted(by: { $0.bundleID.text < $1.bundleID.text }) {
+            for environment in app.environments.sorted(by: { $0.rawValue < $1.rawValue }) {
+                let since = routes[PushRoute(app.bundleID, environment)]?.openSince
+                let seconds = since.map { max(now - $0, .zero).seconds } ?? 0
+                series.append(.init([app.bundleID.text, environment.rawValue], .number(seconds)))
+            }
+        }
+        return MetricFamily(.apnsTrouble, series)
     }
 
     private func process() -> [MetricFamily] {
@@ -161,4 +222,28 @@ struct MetricsPage {
 
 extension Duration {
     fileprivate var seconds: Double { self / .seconds(1) }
+}
+
+extension MetricFamily {
+    /// With no more series than there may be of a metric: of counters and histograms the rest is one, whose labels are
+    /// all `other`.
+    var bounded: MetricFamily {
+        let most = MetricsRegistry.maximumSeries
+        guard series.count > most + 1 else { return self }
+        let sorted = series.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
+        let others = metric.labels.map { _ in MetricsRegistry.overflow }
+        var number = 0.0
+        var buckets = BucketCounts(bounds: metric.bounds)
+        for one in sorted[most...] {
+            switch one.value {
+            case .number(let value): number += value
+            case .buckets(let counts): buckets.add(counts)
+            }
+        }
+        switch metric.kind {
+        case .counter: return MetricFamily(metric, sorted[..<most] + [Series(others, .number(number))])
+        case .histogram: return MetricFamily(metric, sorted[..<most] + [Series(others, .buckets(buckets))])
+        case .gauge: return MetricFamily(metric, Array(sorted[..<most]))
+        }
+    }
 }

@@ -47,7 +47,9 @@ final class StoreCounters: Sendable {
     func hasChanged(_ transaction: Transaction, _ db: Database) -> Bool { Self.rowsChanged(db) != transaction.rows }
 
     /// After the commit, on the same connection.
-    func committed(_ transaction: Transaction, _ db: Database, ranks: some Sequence<CommandRank>) {
+    func committed(
+        _ transaction: Transaction, _ db: Database, ranks: some Sequence<CommandRank>, _ tally: Tally = Tally()
+    ) {
         let seconds = (ContinuousClock.now - transaction.beganAt) / .seconds(1)
         let rows = Int(Self.rowsChanged(db) &- transaction.rows)
         let pages = Int(Self.pagesWritten(db) &- transaction.pages)
@@ -63,6 +65,7 @@ final class StoreCounters: Sendable {
             totals.commitSeconds.observe(seconds)
             totals.rowsWritten += rows
             totals.bytesWritten += bytes
+            if !tally.isEmpty { totals.tally.add(tally) }
         }
     }
 

@@ -224,6 +224,7 @@ final class WriterQueue: Sendable {
 
     private func commit(_ group: [Job], _ damage: DamageNotes? = nil) throws(Failure) {
         var done: [Done] = []
+        var tally = Tally()
         var isCommitting = false
         // None where nothing is written: a look for work that is not there is no place to die at.
         var ranks: [CommandRank] = []
@@ -236,14 +237,14 @@ final class WriterQueue: Sendable {
                     if case .statements(let perform)? = group.first?.work {
                         done = [try perform(sql)]
                     } else {
-                        done = try Self.run(group, sql)
+                        (done, tally) = try Self.run(group, sql)
                     }
                     if counters.hasChanged(transaction, db) { ranks = Set(group.map(\.rank)).sorted() }
                     for rank in ranks { faultPoints.reach(.beforeCommit(of: rank)) }
                     isCommitting = true
                     return .commit
                 }
-                counters.committed(transaction, db, ranks: group.lazy.map(\.rank))
+                counters.committed(transaction, db, ranks: group.lazy.map(\.rank), tally)
                 let damaged = (damage?.rows.count ?? 0) + sealing.damaged
                 if damaged > 0 { counters.met(damagedRows: damaged) }
             }
@@ -265,7 +266,7 @@ final class WriterQueue: Sendable {
     }
 
     /// Loads what all of them need, runs them one after another on what those before left, writes what has changed.
-    private static func run(_ group: [Job], _ sql: Statements) throws -> [Done] {
+    private static func run(_ group: [Job], _ sql: Statements) throws -> ([Done], Tally) {
         var keys: [SnapshotKey] = []
         for case .command(let own, _) in group.lazy.map(\.work) { keys += own }
         var snapshot = try SnapshotLoader.snapshot(of: keys, sql)
@@ -281,7 +282,7 @@ final class WriterQueue: Sendable {
         if draft.makesWorkDue, group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].wakes = true }
         if draft.makesRefreshDue, !done.isEmpty { done[0].asks = true }
         if !draft.changes.events.isEmpty, !done.isEmpty { done[0].tells = true }
-        return done
+        return (done, draft.changes.tally)
     }
 
     /// Without the statement's arguments: they may hold tokens.

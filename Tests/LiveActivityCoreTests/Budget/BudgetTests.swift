@@ -152,4 +152,15 @@ struct BudgetTests {
         }
         #expect(plan.kind == .start)
     }
+
+    @Test func `what is left is the smaller share of what may go at once`() {
+        let limit = BudgetLimit(perHour: 20, perDay: 40)
+        var record = limit.spent(nil, Self.key, now: Sample.now)
+        #expect(limit.shareLeft(record) == 0.9)
+        for _ in 0..<9 { record = limit.spent(record, Self.key, now: Sample.now) }
+        #expect(limit.shareLeft(record) == 0)
+        // An hour later its own measure has run off; the day's has not.
+        record = limit.spent(record, Self.key, now: Sample.now + .seconds(3600))
+        #expect((0.4...0.6).contains(limit.shareLeft(record)), "\(limit.shareLeft(record))")
+    }
 }

@@ -61,6 +61,50 @@ struct StatisticsTests {
         }
     }
 
+    @Test func `what commands count is added when they are committed, and not when they are refused`() async throws {
+        try await withStore { store in
+            let event = Tally.Event.startAbsent(Sample.bundleID, type: "order")
+            func counting(_ refusal: Refusal?) -> PutRows {
+                PutRows(refusal: refusal) { draft in
+                    draft.count(event)
+                    draft.observe(.budgetLeft(Sample.bundleID, .high), 0.5)
+                }
+            }
+            for _ in 0..<2 { _ = try await store.commit(counting(nil)).get() }
+            let refused = try await store.commit(counting(.deadToken))
+            #expect(throws: Refusal.deadToken) { try refused.get() }
+            let tally = try await store.statistics().tally
+            #expect(tally.counts == [event: 2])
+            #expect(tally.measures[.budgetLeft(Sample.bundleID, .high)]?.total == 2)
+        }
+    }
+
+    @Test func `what is due and what waits for phones is counted`() async throws {
+        try await withStore { store in
+            #expect(try await store.backlog(at: Sample.now) == Backlog())
+            _ = try await store.commit(
+                PutRows { draft in
+                    for number in ActivityNumber(1)...3 {
+                        draft.put(
+                            ActivityRecord(
+                                number: number, app: Sample.bundleID, id: Sample.activityID("a\(number)"),
+                                type: "order", at: Sample.now))
+                        var lane = LaneRecord(activity: number)
+                        lane.nextAt = Sample.now + .seconds(number)
+                        draft.put(lane)
+                        var instance = InstanceRecord(activity: number, device: 7, run: 1, at: Sample.now)
+                        instance.state = number == 3 ? .live : .unconfirmed
+                        draft.put(instance)
+                    }
+                    for key in DeviceKey(7)...8 { draft.put(Sample.deviceRecord(key)) }
+                }
+            ).get()
+            let backlog = try await store.backlog(at: Sample.now + .seconds(2))
+            #expect(backlog.lanes == 2 && backlog.openStarts == 2 && backlog.notifications == 0)
+            #expect(try await store.deviceCounts() == [Sample.bundleID: 2])
+        }
+    }
+
     private static func logBytes(_ store: SQLiteStore) throws -> Int {
         try URL(fileURLWithPath: store.path + "-wal").resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
     }
