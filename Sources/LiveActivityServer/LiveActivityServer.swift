@@ -39,7 +39,7 @@ public struct LiveActivityServer: Service {
         /// Without, the server speaks HTTP/1.1 in the clear.
         package var certificates: Certificates?
         package var limits = Limits()
-        /// What `GET /metrics` shows; `nil` turns it off.
+        /// What `GET /metrics` shows and alerts look at; `nil`: neither is there.
         package var metrics: MetricsSources?
         /// What delivery knows, for readiness and diagnoses.
         package var delivery = DeliverySources()
@@ -69,6 +69,8 @@ public struct LiveActivityServer: Service {
     package let upkeep: CallerUpkeep
     /// What takes the samples of `GET /v1/overview`; has to run beside it too.
     package let sampler: FigureSampler
+    /// What looks at the rules of alerts; has to run beside it as well.
+    package let alertWatch: AlertWatch
     /// What hands events to their readers; has to run beside it, and to stop before it.
     package let relay: EventRelayService
     private let front: Front
@@ -106,10 +108,11 @@ public struct LiveActivityServer: Service {
                 configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
             events: readers, admission: Admission(limits), people: people, keyUses: keyUses,
             credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
-            traces: configuration.traces,
+            traces: configuration.traces, alerts: AlertBoard(), census: Census(),
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
             console: configuration.console
                 ? Console(simulator: configuration.simulator, version: configuration.version) : nil)
+        alertWatch = AlertWatch(services: services, clock: ContinuousClock())
         let responder = Responder(services: services)
         application = Application(responder: responder, logger: logger)
         front = Front(

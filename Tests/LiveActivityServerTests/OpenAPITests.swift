@@ -111,7 +111,7 @@ import Testing
         "askRefresh", "askRefreshes", "viewRefresh", "batch", "endActivity", "deleteActivity", "revokeCredentials",
         "signOutDevice", "listWebhooks", "listDeadDeliveries", "replayDeliveries", "enableWebhook", "readEvents",
         "listTypes",
-        "listKeys", "overview", "alive", "ready", "metrics", "describe",
+        "listKeys", "overview", "listAlerts", "alive", "ready", "metrics", "describe",
     ]
 
     private static let app: AppSettings = {

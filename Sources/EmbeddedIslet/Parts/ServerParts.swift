@@ -169,11 +169,11 @@ package struct ServerParts: Sendable {
         let routes = routes
         serving.delivery = DeliverySources(
             routes: { dispatcher.troubledRoutes }, connections: { ConnectionReading.readings(of: client, routes) })
-        if metrics {
-            serving.metrics = MetricsSources(registry: registry, version: version, startedAt: time.wall()) {
-                ConnectionReading.readings(of: client, routes)
-            }
+        var sources = MetricsSources(registry: registry, version: version, startedAt: time.wall()) {
+            ConnectionReading.readings(of: client, routes)
         }
+        sources.isServed = metrics
+        serving.metrics = sources
         let server = LiveActivityServer(
             configuration: serving, store: store, time: time, dice: dice, logger: logger, onListening: onListening)
         let cleanUp = CleanUp(store: store, apps: apps, limits: keep, logger: logger)
@@ -197,7 +197,7 @@ package struct ServerParts: Sendable {
         }
         if let certificateWatch { services.append(certificateWatch) }
         // Streams of events are ended first: the server waits for them.
-        return services + [server.upkeep, server, server.sampler, server.relay]
+        return services + [server.upkeep, server, server.sampler, server.alertWatch, server.relay]
     }
 
     /// Sees that the certificates are the newest.

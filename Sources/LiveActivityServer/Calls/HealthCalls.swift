@@ -56,7 +56,7 @@ enum HealthCalls {
 
     /// `GET /metrics`: every number of `docs/metrics.md` in the text format of Prometheus, or 404 when turned off.
     @Sendable static func metrics(_ services: Services) async throws(Problem) -> Answer {
-        guard let sources = services.metrics else {
+        guard let sources = services.metrics, sources.isServed else {
             throw Problem(.notFound, "metrics are turned off", fix: "set `metrics: true` in the configuration")
         }
         let text = await MetricsPage(sources: sources, services: services).text()

@@ -258,6 +258,16 @@ extension Operation {
                    "lag": {"bounds": [0.05, 0.1], "counts": [9, 2, 1]}, "queueAge": 0, "inFlight": 1, "queued": 0,
                    "waiting": 0, "connections": 1, "streams": 1, "streamLimit": 1000}], "routes": []}
                 """#)),
+        "GET /v1/alerts": Operation(
+            "listAlerts", .server, "What somebody should look at",
+            answer: Body(
+                .alertList,
+                #"""
+                {"evaluatedAt": "2026-11-21T14:45:00Z", "alerts": [
+                  {"name": "IsletLate", "severity": "page", "since": "2026-11-21T14:44:35Z", "value": 22.4,
+                   "labels": {}, "summary": "States reach APNs more than 10 s after they were set",
+                   "meaning": "Look at islet_apns_trouble_seconds."}]}
+                """#)),
         "GET /healthz": Operation(
             "alive", .server, "Whether the process runs", answer: Body(.health, #"{"status": "ok"}"#)),
         "GET /readyz": Operation(

@@ -37,6 +37,7 @@ extension Schema {
         case typeList = "TypeList"
         case keyList = "KeyList"
         case overview = "Overview"
+        case alertList = "AlertList"
         case event = "Event"
         case webhookList = "WebhookList"
         case deadDeliveryList = "DeadDeliveryList"
@@ -68,7 +69,7 @@ extension Schema {
             case .activityList, .activityView, .deviceView, .timeline, .desiredStates, .credentialsRevoked, .diagnosis,
                 .notificationAnswer, .refreshAsked, .refreshView:
                 viewSchema
-            case .typeList, .keyList, .overview, .event: settingsSchema
+            case .typeList, .keyList, .overview, .alertList, .event: settingsSchema
             case .webhookList, .deadDeliveryList, .replayRequest, .replayed, .webhookEnabled: webhookSchema
             }
         }

@@ -10,6 +10,7 @@ extension Schema.Name {
         case .typeList: Self.types
         case .keyList: Self.keys
         case .event: Self.happened
+        case .alertList: Self.alerts
         default: Self.figures
         }
     }
@@ -74,6 +75,27 @@ extension Schema.Name {
                             Schema.needed("createdAt", moment), Schema.field("expiresAt", moment),
                             Schema.field("usedAt", moment),
                         ])))
+        ])
+
+    private static let alerts = Schema.answer(
+        "What somebody should look at, as the server itself sees it.",
+        [
+            Schema.field("evaluatedAt", moment),
+            Schema.needed(
+                "alerts",
+                .list(
+                    .answer(
+                        "An alert that fires.",
+                        [
+                            Schema.needed("name", .choice(AlertRule.all.map(\.name))),
+                            Schema.needed("severity", .choice(AlertRule.Severity.allCases.map(\.rawValue))),
+                            Schema.needed("since", moment),
+                            Schema.needed("value", Schema(["type": "number"]), "What the rule's expression comes to."),
+                            Schema.needed(
+                                "labels", Schema(["type": "object", "additionalProperties": ["type": "string"]]),
+                                "Which app, environment, type or webhook it is about."),
+                            Schema.needed("summary", .text()), Schema.needed("meaning", .text()),
+                        ]))),
         ])
 
     private static let sample = Schema.answer(

@@ -18,7 +18,7 @@ struct Services: Sendable {
     let time: TimeSource
     let dice: @Sendable () -> UInt64
     let logger: Logger
-    /// What `GET /metrics` shows; `nil` when that is turned off.
+    /// What there is to read; `GET /metrics` may be turned off all the same.
     let metrics: MetricsSources?
     let delivery: DeliverySources
     let httpMetrics: HTTPMetrics
@@ -35,6 +35,8 @@ struct Services: Sendable {
     let figures: Figures
     /// `nil`: there are no spans.
     let traces: Traces?
+    let alerts: AlertBoard
+    let census: Census
     let startedAt: UnixTime
     let version: String
     /// `nil` where it is turned off.

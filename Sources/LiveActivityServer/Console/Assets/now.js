@@ -37,7 +37,7 @@ function tile(title) {
 const seconds = (value) => value === null ? "–" : duration(value);
 
 export async function now(place, { signal }) {
-  let samples = [], routes = [], overview = null;
+  let samples = [], routes = [], firing = [], overview = null;
   const tiles = { rate: tile("Pushes"), success: tile("Accepted"), lag: tile("Change to APNs, p95"), queue: tile("Queue") };
   const plots = {
     rate: plot("Pushes", "per second", "/s", [{ name: "accepted", kind: "one" }, { name: "not accepted", kind: "bad" }]),
@@ -105,15 +105,19 @@ export async function now(place, { signal }) {
         : badge("closed: pushes leave", "good")),
       h("dt", {}, "Memory"), h("dd", {}, last.memory ? `${number.format(Math.round(last.memory / 1e6))} MB` : "–"),
       h("dt", {}, "Server"), h("dd", {}, `${overview.version}, since `, moment(overview.startedAt))));
-    const firing = [
-      ...routes.map((route) => [`Pushes to ${route.environment} ${route.state === "halted" ? "are halted" : "wait"}`,
-        route.text, ` next attempt `, moment(route.nextAttemptAt)]),
-      last.queueAge > 30 && ["Work is not taken up", `the earliest has waited ${duration(last.queueAge)}`],
-      newest.quantiles[2] > 10 && ["States reach APNs late", `p99 is ${duration(newest.quantiles[2])}`],
-      all >= 20 && good / all < 0.95 && ["Pushes are not accepted", `${number.format(all - good)} of ${number.format(all)}`],
-    ].filter(Boolean);
-    fill(alerts, firing.map(([title, ...text]) => h("div", { class: "problem", role: "alert" },
-      h("strong", {}, title), " ", text)));
+    drawAlerts();
+  }
+
+  /** What the server's own rules say, and the ways to APNs that wait. */
+  function drawAlerts() {
+    fill(alerts, [
+      ...routes.map((route) => h("div", { class: "problem", role: "alert" },
+        h("strong", {}, `Pushes to ${route.environment} ${route.state === "halted" ? "are halted" : "wait"}`), " ",
+        route.text, " next attempt ", moment(route.nextAttemptAt))),
+      ...firing.map((alert) => h("div", { class: "problem", role: "alert" },
+        h("strong", {}, alert.summary), " ", badge(alert.severity === "page" ? "look now" : "to do", "bad", alert.name),
+        " since ", moment(alert.since), h("span", { class: "fix" }, alert.meaning))),
+    ]);
   }
 
   function take(answer) {
@@ -133,6 +137,11 @@ export async function now(place, { signal }) {
   source.addEventListener("overview", (event) => { live("live", "good"); take(JSON.parse(event.data)); });
   source.addEventListener("error", () => live("not connected, trying again", "warn"));
   signal.addEventListener("abort", () => source.close());
+
+  repeat(5000, signal, async () => {
+    firing = (await get("/v1/alerts", signal)).alerts;
+    drawAlerts();
+  });
 
   repeat(3000, signal, async () => {
     const list = await get("/v1/activities?phase=active&limit=1000", signal);

@@ -1,0 +1,132 @@
+// The table of alerts: `docs/alerts.yml` is made of it, and the server itself goes by it.
+import LiveActivityCore
+
+extension AlertRule {
+    private static let route = ["app", "environment"]
+
+    /// Every rule there is; `docs/metrics.md` explains them in this order.
+    static let all: [AlertRule] = [
+        errorRate, tokensDie, tooManyRequests, halted, late, routeDown, standsStill, contradicted, startsAbsent,
+        webhookOff, webhookGaveUp, clockWrong,
+    ]
+
+    /// How often the rules are looked at.
+    static let interval = Duration.seconds(5)
+
+    private static let deliveries = AlertSelector(.deliveries)
+
+    private static let errorRate = AlertRule(
+        name: "IsletErrorRate",
+        expression: .above(
+            .over(
+                .sum(by: route, .rate(deliveries.without("verdict", "accepted", "token_dead"), .seconds(300))),
+                .sum(by: route, .rate(deliveries, .seconds(300)))), 0.05),
+        lasts: .seconds(120), severity: .page,
+        summary: "More than 5 % of the pushes of {{ $labels.app }} ({{ $labels.environment }}) are not accepted",
+        meaning: "APNs, the connection or the key is in trouble: the reasons of islet_deliveries_total say which. "
+            + "What can be sent again is, by itself.")
+
+    private static let dead = deliveries.with("verdict", "token_dead")
+    private static let tokensDie = AlertRule(
+        name: "IsletTokensDie",
+        expression: .and(
+            .above(.sum(by: route, .increase(dead, .seconds(900))), 20),
+            .aboveThose(
+                .sum(by: route, .rate(dead, .seconds(900))), .scaled(3, .sum(by: route, .rate(dead, .seconds(86_400)))))
+        ),
+        severity: .ticket,
+        summary: "Tokens of {{ $labels.app }} die three times as fast as over the day: a release, or an environment",
+        meaning: "Many 410s at once: an app that was removed or reset by a release, or tokens of another environment. "
+            + "islet_tokens_dead_total says which tokens, and why.")
+
+    private static let tooManyRequests = AlertRule(
+        name: "IsletTooManyRequests",
+        expression: .above(.sum(by: route, .growth(deliveries.with("verdict", "slow_down"), .seconds(300))), 0),
+        severity: .ticket, summary: "APNs asks {{ $labels.app }} to slow down (429)",
+        meaning: "Too many pushes to one token in a row. They are spaced, and the newest state is sent; look at what "
+            + "changes so often.")
+
+    private static let halted = AlertRule(
+        name: "IsletHalted",
+        expression: .above(
+            .sum(by: route + ["reason"], .increase(deliveries.with("verdict", "halted"), .seconds(300))), 0),
+        severity: .page,
+        summary: "APNs refuses the key of {{ $labels.app }}: {{ $labels.reason }}; the work is kept",
+        meaning: "Mend the key, its environment or its topic, as the reason says. Nothing is lost meanwhile, and "
+            + "delivery goes on by itself.")
+
+    /// Longer than this is late, in seconds: one of the buckets of both histograms.
+    static let lateAfter = 10.0
+    private static let late = AlertRule(
+        name: "IsletLate",
+        expression: .above(
+            .quantile(
+                0.99,
+                .sum(
+                    by: [AlertVector.bound],
+                    .plus(
+                        .rate(AlertSelector(.deliveryLag, .buckets), .seconds(60)),
+                        .rate(AlertSelector(.deliveryFailedLag, .buckets), .seconds(60))))), lateAfter),
+        lasts: .seconds(15), severity: .page, summary: "States reach APNs more than 10 s after they were set",
+        meaning: "Of the last minute's states one in a hundred took longer, or has not arrived so long after. Look at "
+            + "islet_apns_trouble_seconds, at the streams in use and their limit, and at the time of the store's "
+            + "commits.")
+
+    private static let routeDown = AlertRule(
+        name: "IsletRouteDown", expression: .above(.latest(AlertSelector(.apnsTrouble)), 30), severity: .page,
+        summary: "Nothing leaves for {{ $labels.app }} ({{ $labels.environment }}) since {{ $value }} s",
+        meaning: "Pushes failed in a row, so that all but one probe a minute are held back. The log and /readyz say "
+            + "why; delivery goes on by itself once a probe is answered.")
+
+    private static let standsStill = AlertRule(
+        name: "IsletStandsStill", expression: .above(.latest(AlertSelector(.queueAge)), 30), lasts: .seconds(120),
+        severity: .page, summary: "Work that is due is not taken up",
+        meaning: "Delivery stands still, or the store cannot keep up: look at islet_store_commit_seconds and at the "
+            + "log.")
+
+    private static let contradictions = AlertSelector(.confirmations).with("outcome", "contradicted")
+    private static let contradicted = AlertRule(
+        name: "IsletContradicted",
+        expression: .and(
+            .above(.sum(by: ["app"], .increase(contradictions, .seconds(900))), 5),
+            .above(
+                .over(
+                    .sum(by: ["app"], .rate(contradictions, .seconds(900))),
+                    .sum(by: ["app"], .rate(AlertSelector(.confirmations), .seconds(900)))), 0.05)),
+        severity: .ticket,
+        summary:
+            "Phones of {{ $labels.app }} show other states than they were sent, {{ $value }} in a quarter of an hour",
+        meaning: "APNs accepted what the cards do not show: a content state that the app cannot decode, an app that "
+            + "changes its cards without saying so, or a phone's clock. A diagnosis of one of the devices says more.")
+
+    private static let absent = AlertSelector(.startsAbsent)
+    private static let startsAbsent = AlertRule(
+        name: "IsletStartsAbsent",
+        expression: .and(
+            .above(.sum(by: ["app", "type"], .increase(absent, .seconds(3600))), 20),
+            .aboveThose(
+                .scaled(4, .sum(by: ["app", "type"], .rate(absent, .seconds(3600)))),
+                .sum(by: ["app", "type"], .rate(AlertSelector(.startConfirmation, .count), .seconds(3600))))),
+        severity: .ticket,
+        summary: "{{ $value }} starts of {{ $labels.type }} of {{ $labels.app }} came to no card within an hour",
+        meaning: "APNs took them, and later inventories lack their cards: more than one for four that came to a card. "
+            + "Push-to-start tokens that are stale, attributes that the app cannot decode, or a start budget of "
+            + "iOS's that is used up.")
+
+    private static let webhookOff = AlertRule(
+        name: "IsletWebhookOff", expression: .above(.latest(AlertSelector(.webhookOff)), 0), severity: .ticket,
+        summary: "The webhook {{ $labels.webhook }} of {{ $labels.app }} is told nothing until somebody turns it on",
+        meaning: "It took nothing for three days, or answered 410: mend the endpoint, then islet webhooks enable.")
+
+    private static let webhookGaveUp = AlertRule(
+        name: "IsletWebhookGaveUp", expression: .above(.latest(AlertSelector(.webhookDead)), 0), severity: .ticket,
+        summary: "{{ $labels.webhook }} of {{ $labels.app }} was not told of {{ $value }} events: replay them",
+        meaning: "Once the endpoint takes them: islet webhooks replay, or the console.")
+
+    private static let clockWrong = AlertRule(
+        name: "IsletClockWrong",
+        expression: .above(.absolute(.latest(AlertSelector(.apnsClockSkew))), 10), lasts: .seconds(300),
+        severity: .ticket,
+        summary: "This machine's clock and APNs's ({{ $labels.environment }}) differ by more than 10 s",
+        meaning: "Mend the machine's clock, before APNs refuses the provider token.")
+}
