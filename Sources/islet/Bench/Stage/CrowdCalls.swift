@@ -9,6 +9,7 @@ struct CrowdCalls: Sendable {
     private static let name = "bench"
     private static let path = "/v1/crowd/\(name)"
     private static let tokens = CrowdTokens(crowd: name, kind: .update)
+    private static let startTokens = CrowdTokens(crowd: name, kind: .pushToStart)
     /// What one call waits; there is no limit to the number of calls but that of the whole benchmark.
     private static let wait = 5
     private static let requestTimeout = 408
@@ -26,6 +27,9 @@ struct CrowdCalls: Sendable {
 
     /// The hexadecimal text of a member's update token.
     static func token(of member: Int) -> String { tokens.hex(of: member) }
+
+    /// The same of its push-to-start token.
+    static func startToken(of member: Int) -> String { startTokens.hex(of: member) }
 
     func totals() async throws -> Totals {
         Totals(try await control.call(.GET, Self.path).object ?? [:])

@@ -23,6 +23,22 @@ struct Population: Sendable {
                 + #""attributes":{"orderId":"\#(id)","restaurant":"Da Mario"}}"#)
     }
 
+    /// Sets an activity that a person's phone is to be started for.
+    func start(_ index: Int, on phone: Int) -> APICall {
+        let id = activity(index)
+        return APICall(
+            "/v1/activities/\(id)",
+            #"{"type":"OrderTracking","state":\#(Self.state(index)),"audience":{"users":["user-\#(phone)"]},"#
+                + #""attributes":{"orderId":"\#(id)","restaurant":"Da Mario"}}"#)
+    }
+
+    /// Names a phone's push-to-start token.
+    func startToken(_ phone: Int) -> APICall {
+        APICall(
+            "/v1/devices/phone-\(phone)/push-to-start-tokens/OrderTracking",
+            #"{"token":"\#(CrowdCalls.startToken(of: phone))"}"#)
+    }
+
     /// Registers a phone, of a person of its own.
     func device(_ phone: Int) -> APICall {
         APICall(
