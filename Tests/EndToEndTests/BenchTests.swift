@@ -46,8 +46,8 @@ struct BenchTests {
         #expect(phases.contains { ($0["phones_behind"]?.int ?? 0) > 0 }, "the faults were met")
     }
 
-    @Test func `an APNs that stops answering is told of in time, and no more once it answers`() async throws {
-        let rows = try await rows(["alarm", "--starts", "120", "--phones", "60", "--rate", "8"])
+    @Test func `an APNs that stops answering is told of in time`() async throws {
+        let rows = try await rows(["alarm", "--starts", "120", "--phones", "60", "--rate", "8", "--brief"])
         let row = try #require(rows.first?.object)
         let fired = row["fired_after_lag_seconds"]?.double ?? 1000
         #expect(fired > 0 && fired <= 60, "\(fired)")

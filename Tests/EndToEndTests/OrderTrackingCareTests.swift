@@ -165,7 +165,7 @@ import Testing
             let names = expression.matches(of: /islet_[a-z_]+/).map { String($0.output) }
             #expect(!names.isEmpty)
             for name in names {
-                #expect(known.contains(name.replacing(/_bucket$/, with: "")), "\(name)")
+                #expect(known.contains(name.replacing(/_(bucket|count)$/, with: "")), "\(name)")
             }
             for match in expression.matches(of: /verdict[=!]~?"([a-z_|]+)"/) {
                 for verdict in match.output.1.split(separator: "|") {

@@ -16,6 +16,7 @@ struct BenchAlarm: AsyncParsableCommand {
     @Option(help: "The number of cards to start, an activity each.") var starts = 30_000
     @Option(help: "The number of phones, each of a person of its own.") var phones = 12_000
     @Option(help: "Activities set in a second.") var rate = 250
+    @Flag(help: "Ends when all are set and the alert has fired: APNs is not made well again.") var brief = false
 
     func validate() throws {
         guard 20...200_000 ~= starts, 10...200_000 ~= phones, starts <= 4 * phones, 4...5000 ~= rate else {
@@ -25,9 +26,10 @@ struct BenchAlarm: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (starts, phones, rate, streams) = (starts, phones, rate, streams.streams)
+        let (starts, phones, rate, streams, brief) = (starts, phones, rate, streams.streams, brief)
         let row = try await BenchStage.with(options) { bench in
-            try await Alarm(bench: bench, starts: starts, phones: phones, rate: rate, streams: streams).run()
+            try await Alarm(bench: bench, starts: starts, phones: phones, rate: rate, streams: streams, isBrief: brief)
+                .run()
         }
         try BenchReport.publish([row], to: options.json)
     }

@@ -11,6 +11,8 @@ struct Alarm: Sendable {
     let phones: Int
     let rate: Int
     let streams: Int
+    /// It ends without APNs's recovery.
+    let isBrief: Bool
 
     private static let alert = "IsletLate"
     private static let heldBack = "IsletRouteDown"
@@ -57,13 +59,7 @@ struct Alarm: Sendable {
         }
         let accepted = try await bench.crowd.totals().accepted - before
         let metrics = try await bench.metrics()
-        try await bench.stage.control.call(.DELETE, "/v1/faults")
-        let wellAt = ContinuousClock.now
-        Progress.say("APNs answers again")
-        // Where all is held back there is no lag to tell: then it is this one that says so.
-        try await Waiting.until("no alert of lateness fires", within: Self.overLimit) {
-            try await firing().isDisjoint(with: [Self.alert, Self.heldBack])
-        }
+        let overAfter = isBrief ? nil : try await recover()
         let result = seen.change { $0 }
         guard let stoppedAt = result.stoppedAt, let firedAt = result.firedAt else {
             throw CommandError("\(Self.alert) did not fire")
@@ -75,8 +71,20 @@ struct Alarm: Sendable {
             firedAfterStop: (firedAt - stoppedAt).inSeconds.digits(1),
             firedAfterLag: (firedAt - stoppedAt - Self.lateAfter).inSeconds.digits(1),
             alerts: result.names.sorted().joined(separator: " "),
-            overAfter: (ContinuousClock.now - wellAt).inSeconds.digits(1),
+            overAfter: overAfter?.digits(1),
             residentMegabytes: try bench.use().residentBytes.megabytes)
+    }
+
+    /// - Returns: The seconds from the moment at which APNs answers again until nothing says that states are late.
+    private func recover() async throws -> Double {
+        try await bench.stage.control.call(.DELETE, "/v1/faults")
+        let begin = ContinuousClock.now
+        Progress.say("APNs answers again")
+        // Where all is held back there is no lag to tell: then it is the other one that says so.
+        try await Waiting.until("no alert of lateness fires", within: Self.overLimit) {
+            try await firing().isDisjoint(with: [Self.alert, Self.heldBack])
+        }
+        return (ContinuousClock.now - begin).inSeconds
     }
 
     /// Phones with a push-to-start token, and nothing on them.
@@ -157,7 +165,8 @@ struct AlarmRow: Encodable, Sendable {
     var firedAfterLag: Double
     /// Every alert that fired until then.
     var alerts: String
-    var overAfter: Double
+    /// Since APNs answers again; `nil` where that was not awaited.
+    var overAfter: Double?
     var residentMegabytes: Double
 
     enum CodingKeys: String, CodingKey {
