@@ -379,7 +379,8 @@ let package = Package(
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "EmbeddedIslet",
                 "HTTP2TestServer", "LiveActivityAPI", "LiveActivityProviders", "LiveActivityServer", "LoopbackServer",
-                "StorageSQLite", crypto, hummingbird, logging, httpTypes, product("NIOCore", "swift-nio"),
+                "StorageSQLite", "LiveActivityTracing", crypto, hummingbird, lifecycle, logging, tracing, httpTypes,
+                product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings
         ),

@@ -149,3 +149,11 @@ func rewritten<Coded: Codable>(_ text: String, as type: Coded.Type) throws -> St
         #expect(TokenText(String(repeating: "é", count: 32)) == nil)
     }
 }
+
+@Suite struct GroupedNumberTests {
+    @Test(arguments: [
+        (0, "0"), (999, "999"), (1000, "1,000"), (-12_345, "-12,345"), (-100, "-100"), (1_040_000, "1,040,000"),
+        (.min, "-9,223,372,036,854,775,808"),
+    ])
+    func `large numbers have commas`(number: Int, text: String) { #expect(number.grouped == text) }
+}

@@ -124,12 +124,4 @@ struct FanOutTests {
             #expect(try await fixture.call(.get, "/v1/activities/raid")["/fanOut"] == nil)
         }
     }
-
-    @Test(
-        arguments: [
-            (0, "0"), (7, "7"), (999, "999"), (1000, "1,000"), (12_345, "12,345"), (1_040_000, "1,040,000"),
-        ] as [(Int, String)])
-    func `numbers are written for people`(_ value: Int, _ text: String) {
-        #expect(Outlook.Tally.number(value) == text)
-    }
 }

@@ -165,22 +165,15 @@ package struct RefreshService: Service {
 
     private func ask(_ provider: Provider, _ question: RefreshQuestion) async -> FinishRefresh.Zone.Outcome {
         let began = time.monotonic()
-        let clock = clock
-        let outcome = await withTaskGroup(of: FinishRefresh.Zone.Outcome.self) { group in
-            group.addTask {
-                do throws(RefreshFailure) {
-                    return try await provider.ask(question).map { .show($0) } ?? .nothing
-                } catch {
-                    return .failed(error)
-                }
+        let late = RefreshFailure(.timeout, "no answer within \(provider.deadline)")
+        let outcome = await withDeadline(
+            provider.deadline, by: clock, late: FinishRefresh.Zone.Outcome.failed(late)
+        ) {
+            do throws(RefreshFailure) {
+                return try await provider.ask(question).map { .show($0) } ?? .nothing
+            } catch {
+                return .failed(error)
             }
-            group.addTask {
-                try? await clock.sleep(for: provider.deadline)
-                return .failed(RefreshFailure(.timeout, "no answer within \(provider.deadline)"))
-            }
-            let first = await group.next()
-            group.cancelAll()
-            return first ?? .failed(RefreshFailure(.timeout, "no answer"))
         }
         metrics.answered(question.app, question.type, after: time.monotonic() - began)
         return outcome

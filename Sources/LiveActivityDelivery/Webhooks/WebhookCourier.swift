@@ -146,17 +146,11 @@ final class WebhookCourier: Sendable {
 
     private func call(_ event: StoredEvent) async {
         let message = WebhookMessage(event: event, at: service.time.wall())
-        let (endpoint, clock) = (endpoint, service.clock)
-        let outcome = await withTaskGroup(of: WebhookQueue.Outcome.self) { group in
-            group.addTask { await endpoint.send(message) }
-            group.addTask {
-                try? await clock.sleep(for: endpoint.deadline)
-                return .failed("no answer within \(endpoint.deadline)")
-            }
-            let first = await group.next()
-            group.cancelAll()
-            return first ?? .failed("no answer")
-        }
+        let endpoint = endpoint
+        let outcome = await withDeadline(
+            endpoint.deadline, by: service.clock,
+            late: WebhookQueue.Outcome.failed("no answer within \(endpoint.deadline)")
+        ) { await endpoint.send(message) }
         defer {
             open.withLock { $0 -= 1 }
             signal.raise()

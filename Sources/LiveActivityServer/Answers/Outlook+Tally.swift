@@ -114,26 +114,15 @@ extension Outlook.Tally {
         guard total > 0 else { return "no phone: nothing to update" }
         let about = isEstimate ? "about " : ""
         var will: [String] = []
-        if phones.start > 0 { will.append("start \(about)\(Self.number(phones.start))") }
-        if phones.update > 0 { will.append("update \(about)\(Self.number(phones.update))") }
+        if phones.start > 0 { will.append("start \(about)\(phones.start.grouped)") }
+        if phones.update > 0 { will.append("update \(about)\(phones.update.grouped)") }
         let head =
             will.isEmpty
-            ? "nothing follows now on any of \(Self.number(total))"
-            : "will \(will.joined(separator: " and ")) of \(Self.number(total))"
-        let rest = reasons.prefix(6).map { "\(about)\(Self.number($0.count)) \(Self.words($0.reason))" }
+            ? "nothing follows now on any of \(total.grouped)"
+            : "will \(will.joined(separator: " and ")) of \(total.grouped)"
+        let rest = reasons.prefix(6).map { "\(about)\($0.count.grouped) \(Self.words($0.reason))" }
         let more = reasons.count > 6 ? ", …" : ""
         return rest.isEmpty ? head : head + "; " + rest.joined(separator: ", ") + more
-    }
-
-    /// With a comma after each three digits.
-    static func number(_ value: Int) -> String {
-        let digits = Array(String(value))
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
-            text.append(digit)
-        }
-        return text
     }
 
     private static func words(_ code: String) -> String {

@@ -57,7 +57,7 @@ struct Activities: AsyncParsableCommand {
             rows.map { row in
                 [
                     row.activity, row.type, row.phase, String(row.run), String(row.revision),
-                    row.phones.map { Wording.grouped($0) } ?? "-", Wording.ago(row.updatedAt, now: now),
+                    row.phones?.grouped ?? "-", Wording.ago(row.updatedAt, now: now),
                 ]
             })
     }

@@ -80,9 +80,10 @@ struct Watch: AsyncParsableCommand {
             printed = news
             return Output.text(lines.map { $0 + "\n" }.joined())
         }
-        size.columns = terminal.columns
+        // The last row stays free for the cursor.
+        (size.columns, size.rows) = (terminal.columns, terminal.rows - 1)
         if printed == nil { Output.text("\u{1B}[2J") }
         printed = []
-        Output.text(Terminal.redraw(Array(screen.lines(size).prefix(terminal.rows - 1))))
+        Output.text(Terminal.redraw(screen.lines(size)))
     }
 }

@@ -24,17 +24,6 @@ enum Wording {
         return "\(count) bytes"
     }
 
-    /// `12,345`.
-    static func grouped(_ number: Int) -> String {
-        let digits = String(number.magnitude)
-        var text = number < 0 ? "-" : ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text += "," }
-            text.append(digit)
-        }
-        return text
-    }
-
     /// `12 s ago`, in the largest unit that leaves a whole number.
     static func ago(_ moment: Instant, now: Instant) -> String {
         let seconds = max(0, (now.milliseconds - moment.milliseconds) / 1000)
@@ -51,8 +40,8 @@ enum Wording {
         }
     }
 
-    /// A bar of so many signs for a share between 0 and 1: full only where the share is.
-    static func bar(_ share: Double, width: Int) -> String {
+    /// A bar of so many signs for a share between 0 and 1: all of them are full only where the share is.
+    static func bar(_ share: Double, width: Int = 10) -> String {
         let full = min(width, max(0, Int(share * Double(width))))
         return String(repeating: "█", count: full) + String(repeating: "░", count: width - full)
     }

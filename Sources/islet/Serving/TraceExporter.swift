@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import JSONText
+import LiveActivityDelivery
 import LiveActivityTracing
 import Logging
 import NIOCore
@@ -11,39 +12,45 @@ import ServiceLifecycle
 struct TraceExporter: Service {
     private static let batch = 512
     private static let answerBytes = 64 * 1024
-    private static let deadline = TimeAmount.seconds(5)
 
     private let buffer: SpanBuffer
     private let endpoint: String
     private let version: String
     private let pause: Duration
+    private let deadline: Duration
     private let clock: any Clock<Duration>
     private let logger: Logger
 
-    /// - Parameter pause: Between two looks for finished spans.
+    /// - Parameters:
+    ///   - pause: Between two looks for finished spans.
+    ///   - deadline: For a call of the collector, and for all of those that a stop waits for.
     init(
         _ buffer: SpanBuffer, to endpoint: String, version: String, pause: Duration = .seconds(2),
-        clock: any Clock<Duration> = ContinuousClock(), logger: Logger
+        deadline: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) {
         self.buffer = buffer
         self.endpoint = endpoint
         self.version = version
         self.pause = pause
+        self.deadline = deadline
         self.clock = clock
         self.logger = logger
     }
 
-    /// Until it is stopped; what is finished then is told before it ends.
+    /// Until it is stopped; what is finished then is told before it ends, as far as the deadline lets it.
     func run() async throws {
-        var health = await cancelWhenGracefulShutdown {
-            var health = Health()
-            while !Task.isCancelled {
-                try? await clock.sleep(for: pause)
-                if !Task.isCancelled { await tell(&health) }
-            }
-            return health
+        var health = Health()
+        var isMore = false
+        while true {
+            if !isMore { try? await cancelWhenGracefulShutdown { try await clock.sleep(for: pause) } }
+            guard !Task.isShuttingDownGracefully, !Task.isCancelled else { break }
+            isMore = await tell(&health)
         }
-        await tell(&health)
+        let known = health
+        await withDeadline(deadline, by: clock, late: ()) {
+            var health = known
+            while await tell(&health) {}
+        }
     }
 
     /// Whether the collector takes what it is told, for the log: each change is said once.
@@ -52,24 +59,29 @@ struct TraceExporter: Service {
         var lost = 0
     }
 
-    private func tell(_ health: inout Health) async {
-        while true {
-            let (spans, dropped) = buffer.take(Self.batch)
-            health.lost += dropped
-            guard !spans.isEmpty else { return }
-            let problem = await post(spans)
-            if problem != nil { health.lost += spans.count }
-            if let problem, health.problem == nil {
-                logger.warning("traces are not taken", metadata: ["error": "\(problem)"])
-            } else if problem == nil, health.lost > 0 {
-                logger.notice("traces are taken again", metadata: ["spansLost": "\(health.lost)"])
-                health.lost = 0
-            }
-            health.problem = problem
-            // What comes after a failure is for the next look.
-            guard problem == nil, spans.count == Self.batch else { return }
+    /// Tells one batch.
+    ///
+    /// - Returns: Whether more may be told at once: what comes after a failure is for the next look.
+    private func tell(_ health: inout Health) async -> Bool {
+        let (spans, dropped) = buffer.take(Self.batch)
+        health.lost += dropped
+        guard !spans.isEmpty else { return false }
+        // The client's own deadline ends with the head of the answer: a body could go on for ever.
+        let problem = await withDeadline(deadline, by: clock, late: late) {
+            await post(spans)
         }
+        if problem != nil { health.lost += spans.count }
+        if let problem, health.problem == nil {
+            logger.warning("traces are not taken", metadata: ["error": "\(problem)"])
+        } else if problem == nil, health.lost > 0 {
+            logger.notice("traces are taken again", metadata: ["spansLost": "\(health.lost)"])
+            health.lost = 0
+        }
+        health.problem = problem
+        return problem == nil && spans.count == Self.batch
     }
+
+    private var late: String { "no answer within \(deadline)" }
 
     /// - Returns: What went wrong; nil: they were taken.
     private func post(_ spans: [FinishedSpan]) async -> String? {
@@ -79,11 +91,11 @@ struct TraceExporter: Service {
         request.headers = ["content-type": "application/json", "user-agent": "Islet"]
         request.body = .bytes(ByteBuffer(bytes: body.bytes))
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: Self.deadline)
-            _ = try? await response.body.collect(upTo: Self.answerBytes)
+            let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+            _ = try await response.body.collect(upTo: Self.answerBytes)
             return (200..<300).contains(response.status.code) ? nil : "HTTP \(response.status.code)"
         } catch {
-            return "\(type(of: error))"
+            return Task.isCancelled ? late : "\(type(of: error))"
         }
     }
 }

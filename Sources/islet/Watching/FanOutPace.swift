@@ -1,11 +1,4 @@
-import APNSClient
-import APNSModel
 import LiveActivityAPI
-
-extension Instant {
-    /// Now, by this machine's clock.
-    static var current: Instant { Instant(clampingMilliseconds: Int(APNSClient.liveTime.wall().milliseconds)) }
-}
 
 /// How fast a change gets around, from what was seen of it: so much of it is left.
 struct FanOutPace {

@@ -14,8 +14,10 @@ struct WatchScreen {
     var trouble: String?
 
     /// How much is drawn.
-    struct Size {
+    struct Size: Equatable {
         var columns = 100
+        /// Nil: as many as it takes.
+        var rows: Int?
         var phones = 15
         var entries = 10
     }
@@ -29,10 +31,22 @@ struct WatchScreen {
     }
 
     func lines(_ size: Size) -> [String] {
-        var lines = head + [""] + shares + [""]
-        lines += phones(size.phones) + [""] + happened(size.entries)
-        if let trouble { lines += ["", "! \(trouble)"] }
-        return lines.map { Self.cut($0, to: size.columns) }
+        let top = head + [""] + shares + [""]
+        let size = fitted(size, below: top.count)
+        let lines = top + phones(size.phones) + [""] + happened(size.entries)
+        return lines.prefix(size.rows ?? .max).map { Self.cut($0, to: size.columns) }
+    }
+
+    /// As many phones and entries as have room: what happened has a third of it, or what the phones leave.
+    private func fitted(_ size: Size, below top: Int) -> Size {
+        guard let rows = size.rows else { return size }
+        var size = size
+        let room = max(0, rows - top - 1)
+        let table = phones(size.phones).count
+        size.entries = min(size.entries, timeline.count, max(room / 3, room - table))
+        // Beside its phones a table has its head, and a line that counts the rest.
+        if table > room - size.entries { size.phones = max(0, room - size.entries - 2) }
+        return size
     }
 
     private var head: [String] {
@@ -42,6 +56,7 @@ struct WatchScreen {
             JSONValue.object(view.state).text,
         ]
         if let reason = view.reason { lines.append("! \(reason.text)") }
+        if let trouble { lines.append("! \(trouble)") }
         return lines
     }
 
@@ -71,15 +86,15 @@ struct WatchScreen {
         lines.append(share("accepted", has, listed.count, "\(among) have revision \(view.revision) for all we know"))
         lines.append(share("held", shows, listed.count, "\(among) said so themselves"))
         let counts = view.counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        let more = view.more.map { ["and \(Wording.grouped($0)) that are not counted"] } ?? []
-        let words = counts.map { "\($0.key) \(Wording.grouped($0.value))" } + more
+        let more = view.more.map { ["and \($0.grouped) that are not counted"] } ?? []
+        let words = counts.map { "\($0.key) \($0.value.grouped)" } + more
         lines.append(words.isEmpty ? "on no phone" : words.joined(separator: ", "))
         return lines
     }
 
     private func share(_ name: String, _ part: Int, _ whole: Int, _ words: String) -> String {
         let bar = Wording.bar(whole > 0 ? Double(part) / Double(whole) : 0, width: Self.bar)
-        return name.padding(to: 10) + bar + "  \(Wording.grouped(part)) of \(Wording.grouped(whole)) \(words)"
+        return name.padding(to: 10) + bar + "  \(part.grouped) of \(whole.grouped) \(words)"
     }
 
     // MARK: - Each phone, and what happened
@@ -97,7 +112,7 @@ struct WatchScreen {
             })
         let rest = view.devices.count - min(limit, view.devices.count) + (view.more ?? 0)
         return table.split(separator: "\n").map(String.init)
-            + (rest > 0 ? ["and \(Wording.grouped(rest)) more"] : [])
+            + (rest > 0 ? ["and \(rest.grouped) more"] : [])
     }
 
     private func happened(_ limit: Int) -> [String] {

@@ -86,10 +86,26 @@ struct WatchScreenTests {
         var screen = WatchScreen(view: view, timeline: [], now: Self.now)
         screen.trouble = "nobody answers"
         let lines = screen.lines(.init(columns: 40, phones: 3, entries: 0))
-        #expect(lines[2] == "! APNs refuses the key" && lines.last == "! nobody answers")
+        #expect(lines[2...3] == ["! APNs refuses the key", "! nobody answers"])
         #expect(lines.contains("live 40, starting 2, and 960 that are n…") && lines.contains("and 997 more"))
         #expect(lines.allSatisfy { $0.count <= 40 })
         #expect(lines.count { $0.hasPrefix("p") } == 3)
+    }
+
+    @Test(arguments: [
+        // All has room; the phones give way to what happened; nothing of the table has room; hardly the head has.
+        (40, 20, 6), (30, 13, 6), (18, 4, 3), (12, 0, 1), (6, 0, 0),
+    ])
+    func `a terminal's rows are shared, and never exceeded`(rows: Int, phones: Int, entries: Int) {
+        let entry = Self.two.timeline[0]
+        var screen = WatchScreen(
+            view: Self.screen((0..<20).map { Self.phone("p\($0)", 4) }, counts: ["live": 20]).view,
+            timeline: Array(repeating: entry, count: 6), now: Self.now)
+        screen.trouble = "nobody answers"
+        let lines = screen.lines(.init(columns: 100, rows: rows, phones: 1000, entries: 10))
+        #expect(lines.count <= rows && lines[2] == "! nobody answers")
+        #expect(lines.count { $0.hasPrefix("p") } == phones && lines.count { $0.hasPrefix("14:") } == entries)
+        #expect(phones == 20 || phones == 0 || lines.contains("and \(20 - phones) more"))
     }
 
     @Test func `what moves a terminal's cursor is not drawn`() {
@@ -108,9 +124,6 @@ struct WatchScreenTests {
         #expect(
             !WatchScreen(view: screen.view.with(fanOut: .init(done: 1, phones: 2)), timeline: [], now: Self.now).isOver)
     }
-
-    @Test(arguments: [(0, "0"), (999, "999"), (1000, "1,000"), (-12_345, "-12,345"), (1_040_000, "1,040,000")])
-    func `large numbers have commas`(number: Int, text: String) { #expect(Wording.grouped(number) == text) }
 
     @Test(arguments: [(-5, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_800, "2 d")])
     func `how long ago is said in the unit that fits`(seconds: Int, text: String) {

@@ -72,7 +72,7 @@ struct EmojiRangersPlay: Play {
         let place = card["attributes"]?.object?["place"]?.string ?? ""
         return [
             "\(party.joined())  \(place)",
-            "\(LockScreenPicture.bar(state["currentHealthLevel"]?.double ?? 0))  "
+            "\(Wording.bar(state["currentHealthLevel"]?.double ?? 0))  "
                 + (state["eventDescription"]?.string ?? ""),
         ]
     }

@@ -51,7 +51,7 @@ struct OrderPlay: Play {
         let eta = state["eta"]?.int.map { "\($0) min" } ?? ""
         return [
             "\(attributes["restaurant"]?.string ?? "")  \(attributes["orderId"]?.string ?? "")",
-            "\(LockScreenPicture.bar(state["progress"]?.double ?? 0))  \(state["status"]?.string ?? "?")  \(eta)",
+            "\(Wording.bar(state["progress"]?.double ?? 0))  \(state["status"]?.string ?? "?")  \(eta)",
         ]
     }
 

@@ -27,12 +27,6 @@ enum LockScreenPicture {
         return lines
     }
 
-    /// A bar of ten signs for a share between 0 and 1.
-    static func bar(_ share: Double) -> String {
-        let full = min(10, max(0, Int((share * 10).rounded())))
-        return String(repeating: "█", count: full) + String(repeating: "░", count: 10 - full)
-    }
-
     private static func row(_ text: String) -> String { "  │" + pad("  " + text) + "│" }
 
     private static func pad(_ text: String, with filler: Character = " ") -> String {

@@ -1,0 +1,8 @@
+import APNSClient
+import APNSModel
+import LiveActivityAPI
+
+extension Instant {
+    /// Now, by this machine's clock.
+    static var current: Instant { Instant(clampingMilliseconds: Int(APNSClient.liveTime.wall().milliseconds)) }
+}
