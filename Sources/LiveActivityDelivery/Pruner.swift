@@ -18,6 +18,7 @@ package struct Pruner: Service {
         package init() {}
     }
 
+    private let mayPrune: @Sendable () async -> Bool
     private let prune: @Sendable (UnixTime) async throws(Failure) -> Bool
     private let time: TimeSource
     private let clock: any Clock<Duration>
@@ -25,11 +26,15 @@ package struct Pruner: Service {
     private let logger: Logger
     private let signal = Signal()
 
-    /// - Parameter prune: Erases one page of what is too old at that instant; `true` when there is more.
+    /// - Parameters:
+    ///   - mayPrune: Asked before each round: whether the time is known well enough to erase by it.
+    ///   - prune: Erases one page of what is too old at that instant; `true` when there is more.
     package init(
         time: TimeSource, clock: any Clock<Duration> = ContinuousClock(), limits: Limits = Limits(), logger: Logger,
+        mayPrune: @escaping @Sendable () async -> Bool = { true },
         prune: @escaping @Sendable (UnixTime) async throws(Failure) -> Bool
     ) {
+        self.mayPrune = mayPrune
         self.prune = prune
         self.time = time
         self.clock = clock
@@ -50,6 +55,9 @@ package struct Pruner: Service {
     }
 
     private func round() async {
+        guard await mayPrune() else {
+            return logger.warning("nothing is pruned: APNs has not said what time it is since the server began")
+        }
         do throws(Failure) {
             for _ in 0..<limits.pages where !signal.isStopped && !Task.isCancelled {
                 guard try await prune(time.wall()) else { return }

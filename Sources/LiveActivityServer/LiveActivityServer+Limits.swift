@@ -25,6 +25,8 @@ extension LiveActivityServer {
         public var unreadBytes = 16 * 1024 * 1024
         /// The most batches and streamed audiences at the same time; a further one is answered with 503.
         public var streams = 8
+        /// The same of one app.
+        public var streamsOfApp = 4
         /// The most streams of events (`GET /v1/events`) at the same time; a further one is answered with 503.
         public var eventStreams = 256
         /// The same of one app.
@@ -37,6 +39,10 @@ extension LiveActivityServer {
         var eventPage: Int { min(500, unreadEvents) }
         /// The most requests that are worked on at the same time; a further one is answered with 503.
         public var openRequests = 2_000
+        /// The same of one API key: half of them; a further one is answered with 429.
+        var openRequestsOfKey: Int { max(1, openRequests / 2) }
+        /// The same of one person or phone that calls by itself.
+        var openRequestsOfPerson: Int { min(32, openRequestsOfKey) }
         /// The most calls of one API key in a second, and twice as many at once; `nil`: any number.
         public var requestsPerSecond: Int? = 10_000
         /// The same of one person or phone that calls by itself, and about one device.

@@ -103,7 +103,7 @@ public struct LiveActivityServer: Service {
             limits: limits, time: time, dice: dice, logger: logger, metrics: configuration.metrics,
             delivery: configuration.delivery,
             httpMetrics: HTTPMetrics(configuration.metrics?.registry ?? MetricsSystem.factory),
-            streams: StreamPlaces(maximum: limits.streams),
+            streams: Places(maximum: limits.streams),
             webhooks: Dictionary(
                 configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
             events: readers, admission: Admission(limits), people: people, keyUses: keyUses,

@@ -11,6 +11,8 @@ package enum TokenKeyProblem: Error, Sendable, Equatable, CustomStringConvertibl
     case exposed(path: String, mode: String)
     case malformed(place: String, detail: String)
     case cannotWrite(path: String, detail: String)
+    /// It has as many keys as a ring may have.
+    case full
     /// The database was opened by a command that has nothing to do with tokens.
     case notLoaded
 
@@ -30,6 +32,10 @@ package enum TokenKeyProblem: Error, Sendable, Equatable, CustomStringConvertibl
             return "others may read or change the token keys \(path) (mode \(mode)): chmod 600 \(path)"
         case .malformed(let place, let detail): return "the token keys \(place) are no ring of keys: \(detail)"
         case .cannotWrite(let path, let detail): return "the token keys \(path) cannot be written: \(detail)"
+        case .full:
+            return
+                "the ring has as many keys as there may be; nothing was changed: take out those that are not needed any "
+                + "more with `islet keys rotate-storage --retire`"
         case .notLoaded: return "the database was opened without its token keys"
         }
     }

@@ -13,8 +13,9 @@ import Synchronization
 final class ProcessLock: Sendable {
     private let descriptor: Mutex<Int32>
 
-    /// `nil` when another process holds it.
-    init?(path: String) throws(StorageError) {
+    /// `nil` when another process holds it, whatever links lead it there.
+    init?(path given: String) throws(StorageError) {
+        let path = Self.resolved(given)
         let descriptor = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw .cannotOpen("its folder cannot be written: \(path).lock: \(String(cString: strerror(errno)))")
@@ -24,6 +25,13 @@ final class ProcessLock: Sendable {
             return nil
         }
         self.descriptor = Mutex(descriptor)
+    }
+
+    /// Where the links of a path lead; the path itself where there is nothing yet.
+    private static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
     }
 
     func unlock() {

@@ -1,11 +1,13 @@
 package import APNSModel
 import LiveActivityCore
 package import LiveActivityStorage
+import Synchronization
 
 extension SQLiteStore {
     package func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool {
         let counters = self.counters
         // Transactions of their own, so that none is long.
+        try await pullBack(at: now)
         let hasMoreRecords = try await pruneRecords(limits, at: now)
         let (erased, hasMore) = try await write(rank: .prune) { sql in
             var erasure = Erasure(sql: sql, limits: limits, now: now)
@@ -15,6 +17,32 @@ extension SQLiteStore {
         counters.erased(erased)
         return hasMoreRecords || hasMore
     }
+
+    /// What was put off by a clock that was ahead, and was set back since, would wait for as long as it was ahead: every
+    /// phone is looked at anew. Once for each such time, which the newest change tells.
+    private func pullBack(at now: UnixTime) async throws(StorageError) {
+        let newest = try await query { sql in try sql.number("SELECT coalesce(max(at), 0) FROM history") ?? 0 }
+        let isNew = timesAhead.withLock { handled in
+            guard newest > (now + Self.clockTolerance).milliseconds, newest > handled else { return false }
+            handled = newest
+            return true
+        }
+        guard isNew else { return }
+        try await write(rank: .prune) { sql in
+            try sql.execute(
+                "UPDATE lane SET next_at = ?, reason = NULL, tries = 0 WHERE next_at > ? AND flight_node IS NULL",
+                [.int(now.milliseconds), .int(now.milliseconds)])
+            try sql.execute(
+                """
+                UPDATE activity SET lap = lap + 1, wake_at = ?
+                WHERE EXISTS (SELECT 1 FROM lane WHERE lane.activity = activity.no)
+                """, [.int(now.milliseconds)])
+        }
+        wakeContinuation.yield()
+    }
+
+    /// Clocks that are corrected step back by less.
+    private static let clockTolerance = Duration.seconds(60)
 
     package func running(
         since time: UnixTime, after: RunningActivity?, limit: Int

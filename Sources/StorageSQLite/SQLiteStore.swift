@@ -19,7 +19,9 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     /// The ring of keys that was made for a database that is new.
     package let madeTokenKeys: String?
     private let lock: ProcessLock?
-    private let wakeContinuation: AsyncStream<Void>.Continuation
+    /// The newest change of a time to come that `pullBack` has seen to.
+    let timesAhead = Mutex<Int64>(0)
+    let wakeContinuation: AsyncStream<Void>.Continuation
     private let refreshContinuation: AsyncStream<Void>.Continuation
 
     /// What a process wants of the database.

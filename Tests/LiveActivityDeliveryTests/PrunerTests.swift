@@ -27,12 +27,13 @@ struct PrunerTests {
 
     private func withPruner(
         _ records: Records, _ clock: SteppedClock, logs: LogRecorder = LogRecorder(),
-        _ body: @escaping () async throws -> Void
+        mayPrune: @escaping @Sendable () async -> Bool = { true }, _ body: @escaping () async throws -> Void
     ) async throws {
         var limits = Pruner.Limits()
         limits.pages = 50
         let pruner = Pruner(
-            time: clock.timeSource, clock: clock, limits: limits, logger: logs.logger, prune: records.prune)
+            time: clock.timeSource, clock: clock, limits: limits, logger: logs.logger, mayPrune: mayPrune,
+            prune: records.prune)
         let services = ServiceGroup(
             services: [pruner], logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -59,6 +60,20 @@ struct PrunerTests {
             clock.advance(by: .seconds(1))
             await until { records.count == 8 && clock.nextWake != nil }
             #expect(records.asked.withLock { $0.last } == Sample.now + .seconds(600))
+        }
+    }
+
+    @Test func `as long as nobody knows what time it is nothing is erased`() async throws {
+        let (records, clock, logs) = (Records(), SteppedClock(), LogRecorder())
+        let isKnown = Mutex(false)
+        records.pages.withLock { $0 = 3 }
+        try await withPruner(records, clock, logs: logs, mayPrune: { isKnown.withLock(\.self) }) {
+            await until { clock.nextWake != nil }
+            #expect(records.count == 0)
+            #expect(logs.lines.contains { $0.contains("APNs has not said what time it is") })
+            isKnown.withLock { $0 = true }
+            await clock.advanceToSleeper(.seconds(600))
+            await until { records.count == 3 && clock.nextWake != nil }
         }
     }
 

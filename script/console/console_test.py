@@ -134,6 +134,27 @@ class ConsoleTest(unittest.TestCase):
         browser.see("ended")
         server.until("it is ended", lambda: server.call("GET", "/v1/activities/order-77")["phase"] == "ended")
 
+    def test_4_compose_overwrites_nothing_newer_and_the_skip_link_leaves_it_alone(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        server.put("order-78", "preparing", 0.1, 40, **FIRST)
+        browser.open("#/compose/order-78")
+        browser.see("preparing, 40 min")
+        server.put("order-78", "ready", 0.5, 30)
+        browser.fill("state-eta", "39")
+        browser.see("revision")
+        browser.wait("a refusal", lambda: browser.all(".compose .problem"))
+        said = browser.complaints()
+        self.assertTrue(said and all("412" in line for line in said), said)
+        self.assertEqual(server.call("GET", "/v1/activities/order-78")["state"]["status"], "ready")
+        browser.open("#/compose/order-78", whole=True)
+        browser.see("ready, 30 min")
+        browser.fill("state-eta", "12")
+        browser.driver.execute_script("document.querySelector('.skip').click()")
+        self.assertEqual(browser.driver.execute_script("return document.activeElement.id"), "main")
+        self.assertTrue(browser.driver.current_url.endswith("#/compose/order-78"))
+        browser.see("ready, 12 min")
+
     def test_5_buttons_act_on_the_simulated_phones_and_a_diagnosis_says_why(self):
         browser, server = self.browser, self.server
         browser.sign_in()

@@ -28,6 +28,9 @@ final class ReferenceClock: Sendable {
         return correction.withLock { $0.doubts(local: local, at: now) }
     }
 
+    /// APNs has said what time it is.
+    var hasHeard: Bool { correction.withLock(\.hasHeard) }
+
     var time: TimeSource {
         TimeSource(
             wall: { [self] in

@@ -177,24 +177,33 @@ package struct ServerParts: Sendable {
         let server = LiveActivityServer(
             configuration: serving, store: store, time: time, dice: dice, logger: logger, onListening: onListening)
         let cleanUp = CleanUp(store: store, apps: apps, limits: keep, logger: logger)
-        let pruner = Pruner(time: time, logger: logger) { now throws(StorageError) in try await cleanUp.page(at: now) }
+        // What ends and erases waits until APNs has said the time: by a clock that is ahead, everything is old.
+        let pruner = Pruner(
+            time: time, logger: logger,
+            mayPrune: { [clock] in
+                if question.isPossible, !clock.hasHeard { await question.ask() }
+                return clock.hasHeard || !question.isPossible
+            },
+            prune: { now throws(StorageError) in try await cleanUp.page(at: now) })
         var services = companions + [CancellableService(run: client.run)]
         var all = providers
         services.append(connections)
         all += asked(connections)
-        services += [TimeAsked(before: dispatcher, question), pruner]
+        services.append(pruner)
+        var timed: [any Service] = [dispatcher]
         if !all.isEmpty {
-            services.append(
+            timed.append(
                 RefreshService(
                     store: store, providers: all, zones: zones, time: time, node: node, dice: dice,
                     limits: refreshes, metrics: RefreshMetrics(factory: registry), logger: logger))
         }
         if !webhooks.isEmpty {
-            services.append(
+            timed.append(
                 WebhookService(
                     store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
                     metrics: WebhookMetrics(factory: registry), logger: logger))
         }
+        services.append(TimeAsked(before: timed, question))
         if let certificateWatch { services.append(certificateWatch) }
         // Streams of events are ended first: the server waits for them.
         return services + [server.upkeep, server, server.sampler, server.alertWatch, server.relay]

@@ -4,20 +4,23 @@ import JSONText
 import LiveActivityDelivery
 import ServiceLifecycle
 
-/// Runs the dispatcher once APNs has said what time it is, so that not even the first pushes of a machine whose clock
-/// is wrong carry its time: a start from the past shows nothing and would be spent.
+/// Runs services once APNs has said what time it is, so that not even the first pushes of a machine whose clock is wrong
+/// carry its time: a start from the past shows nothing and would be spent.
 struct TimeAsked: Service {
-    let dispatcher: Dispatcher
-    let question: TimeQuestion
+    private let services: [any Service]
+    private let question: TimeQuestion
 
-    init(before dispatcher: Dispatcher, _ question: TimeQuestion) {
-        self.dispatcher = dispatcher
+    init(before services: [any Service], _ question: TimeQuestion) {
+        self.services = services
         self.question = question
     }
 
     func run() async throws {
         await question.ask()
-        try await dispatcher.run()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for service in services { group.addTask { try await service.run() } }
+            try await group.waitForAll()
+        }
     }
 }
 
@@ -41,6 +44,9 @@ struct TimeQuestion: Sendable {
         self.time = time
         self.dice = dice
     }
+
+    /// There is somebody to ask.
+    var isPossible: Bool { route != nil }
 
     /// Returns when there is an answer, or its time is over.
     func ask() async {

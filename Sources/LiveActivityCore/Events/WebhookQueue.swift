@@ -124,7 +124,7 @@ package struct WebhookQueue: Sendable {
             .sorted { $0.number < $1.number }
         var chosen: [EventNumber] = []
         if isInTrouble {
-            guard open == 0, restsUntil.map({ $0 <= now }) ?? true, let head = heads.first else { return [] }
+            guard open == 0, restsUntil.map({ $0 <= now }) ?? true, let head = probe(heads) else { return [] }
             chosen = [head.number]
         } else {
             chosen = heads.filter { $0.dueAt.map { $0 <= now } ?? true }.prefix(max(0, limits.open - open))
@@ -133,6 +133,13 @@ package struct WebhookQueue: Sendable {
         for number in chosen { items[number]?.isOpen = true }
         open += chosen.count
         return chosen
+    }
+
+    /// What an endpoint in trouble is tried with: the earliest, so that no others use up their tries; but what has failed
+    /// so often by itself may be the trouble, and lets those of other activities go first.
+    private func probe(_ heads: [Item]) -> Item? {
+        func turn(_ item: Item) -> (Int, EventNumber) { (item.tries < limits.trouble ? 0 : item.tries, item.number) }
+        return heads.min { turn($0) < turn($1) }
     }
 
     /// The earliest instant at which there is something to send, if nothing comes before; `nil`: never.

@@ -36,6 +36,9 @@ package struct ClockCorrection: Sendable {
 
     package init() {}
 
+    /// APNs has said what time it is.
+    package var hasHeard: Bool { best != nil }
+
     /// An answer of APNs had this date, when the machine's own clock said `local`.
     package mutating func learn(_ date: UnixTime, local: UnixTime, at now: MonotonicTime) {
         let heard = Anchor(time: date, at: now)

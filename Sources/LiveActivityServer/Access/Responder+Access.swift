@@ -67,7 +67,8 @@ extension Responder {
 
     private func person(_ text: String) async throws(Problem) -> Caller {
         do throws(TokenRejection) {
-            let (app, user) = try await services.people.person(of: text, at: services.time.wall())
+            let (app, user) = try await services.people.person(
+                of: text, at: services.time.wall(), services.time.monotonic())
             return .person(app: app, user: user)
         } catch {
             services.logger.debug("a person's token is not taken", metadata: ["why": "\(error.rawValue)"])

@@ -15,12 +15,16 @@ extension AlertRule {
 
     private static let deliveries = AlertSelector(.deliveries)
 
+    private static let notAccepted = deliveries.without("verdict", "accepted", "token_dead")
+    /// A single failure is a large part of few pushes, and nobody's trouble.
     private static let errorRate = AlertRule(
         name: "IsletErrorRate",
-        expression: .above(
-            .over(
-                .sum(by: route, .rate(deliveries.without("verdict", "accepted", "token_dead"), .seconds(300))),
-                .sum(by: route, .rate(deliveries, .seconds(300)))), 0.05),
+        expression: .and(
+            .above(
+                .over(
+                    .sum(by: route, .rate(notAccepted, .seconds(300))),
+                    .sum(by: route, .rate(deliveries, .seconds(300)))), 0.05),
+            .above(.sum(by: route, .increase(notAccepted, .seconds(300))), 3)),
         lasts: .seconds(120), severity: .page,
         summary: "More than 5 % of the pushes of {{ $labels.app }} ({{ $labels.environment }}) are not accepted",
         meaning: "APNs, the connection or the key is in trouble: the reasons of islet_deliveries_total say which. "

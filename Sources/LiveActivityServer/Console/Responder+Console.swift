@@ -108,7 +108,9 @@ extension Responder {
         guard let console = services.console else {
             throw Problem(.notFound, "the console is turned off", fix: "set `console: true` in the configuration")
         }
-        let place = try services.admission.enter()
+        // Who signs in is nobody yet: a body that comes slowly holds up no more than others who do.
+        let isSigningIn = page == .session && request.method == .post
+        let place = try isSigningIn ? Self.signIn(console) : services.admission.enter()
         defer { withExtendedLifetime(place) {} }
         switch page {
         case .asset(let asset):
@@ -123,6 +125,15 @@ extension Responder {
         case .simulator(let path): return try await simulator(path, request, console)
         case .nothing: throw Problem(.notFound, "the console has no such page")
         }
+    }
+
+    private static func signIn(_ console: Console) throws(Problem) -> Places.Place {
+        guard let place = console.signIns.take() else {
+            throw Problem(
+                .overloaded, "\(console.signIns.maximum) are signing in already", fix: "repeat the call later",
+                headers: [.retryAfter: "1"])
+        }
+        return place
     }
 
     private static func only(_ methods: [HTTPRequest.Method], _ request: Request) throws(Problem) {
@@ -291,7 +302,9 @@ extension Responder {
 struct Console: Sendable {
     let desk = ConsoleDesk()
     /// Pages that are live at the same time.
-    let places = StreamPlaces(maximum: 64)
+    let places = Places(maximum: 64)
+    /// Those who sign in at the same time.
+    let signIns = Places(maximum: 32)
     let simulator: SimulatorControl?
     let version: String?
 }

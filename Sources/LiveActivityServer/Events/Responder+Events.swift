@@ -103,17 +103,26 @@ private struct EventStream: Sendable {
     func run(_ writer: inout any ResponseBodyWriter) async throws {
         // An id without data is remembered and no event: who gets nothing for long still knows where to go on.
         try await writer.write(ByteBuffer(string: "retry: 3000\nid: \(start)\n\n"))
+        var lookedAt = services.time.monotonic()
         for await tick in reader.ticks {
-            if tick == .beat, await !mayRead() { break }
-            guard try await send(tick, &writer) else { break }
+            guard try await send(tick, &writer, &lookedAt) else { break }
         }
         try await writer.finish(nil)
     }
 
     /// `false` when it is over.
     @concurrent
-    private func send(_ tick: EventReaders.Tick, _ writer: inout any ResponseBodyWriter) async throws -> Bool {
+    private func send(
+        _ tick: EventReaders.Tick, _ writer: inout any ResponseBodyWriter, _ lookedAt: inout MonotonicTime
+    ) async throws -> Bool {
+        var isBeat = tick == .beat
         while true {
+            // News push a beat out, and a slow reader may be given some for hours.
+            let now = services.time.monotonic()
+            if isBeat || now - lookedAt >= services.limits.eventBeat {
+                guard await mayRead() else { return false }
+                (isBeat, lookedAt) = (false, now)
+            }
             switch services.events.next(reader.id) {
             case .send(let events):
                 services.events.willSend(events.count, to: app)

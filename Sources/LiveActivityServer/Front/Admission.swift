@@ -9,22 +9,41 @@ struct Admission: Sendable {
     private static let keyPlaces = 4096
     private static let devicePlaces = 65_536
 
-    let places: StreamPlaces
+    private let places: Places
+    private let limits: LiveActivityServer.Limits
+    /// Of those who were proven: nobody has more than a share.
+    private let callers: Places
     private let keys: RateLimiter?
     private let devices: RateLimiter?
 
     init(_ limits: LiveActivityServer.Limits) {
-        places = StreamPlaces(maximum: limits.openRequests)
+        self.limits = limits
+        places = Places(maximum: limits.openRequests)
+        callers = Places(maximum: limits.openRequests)
         keys = limits.requestsPerSecond.map { RateLimiter(perSecond: $0, places: Self.keyPlaces) }
         devices = limits.requestsPerSecondPerDevice.map { RateLimiter(perSecond: $0, places: Self.devicePlaces) }
     }
 
     /// Room for one request more, until it is dropped.
-    func enter() throws(Problem) -> StreamPlaces.Place {
+    func enter() throws(Problem) -> Places.Place {
         guard let place = places.take() else {
             throw Problem(
                 .overloaded, "\(places.maximum) requests are being answered already; nothing was changed",
                 fix: "repeat the call later", headers: [.retryAfter: "1"])
+        }
+        return place
+    }
+
+    /// Room among this caller's own, until it is dropped: who is slow, or calls very often at once, leaves room for others.
+    ///
+    /// - Throws: `rate_limited`.
+    func enter(_ caller: Caller) throws(Problem) -> Places.Place {
+        let share = caller.kind == .key ? limits.openRequestsOfKey : limits.openRequestsOfPerson
+        guard let place = callers.take(of: caller.label, upTo: share) else {
+            throw Problem(
+                .rateLimited, "\(share) calls of this caller are being answered already; nothing was changed",
+                expected: "at most \(share) calls at the same time", fix: "repeat the call later",
+                headers: [.retryAfter: "1"])
         }
         return place
     }

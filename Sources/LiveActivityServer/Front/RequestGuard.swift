@@ -80,8 +80,11 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
+    /// Of calls that take lines alone: anywhere else the type is but a word of the client's.
     private static func isLines(_ head: HTTPRequest) -> Bool {
-        Responder.isLines(head.headerFields[.contentType] ?? "") || head.path?.hasPrefix("/v1/batch") == true
+        guard let path = head.path?.prefix(while: { $0 != "?" }) else { return false }
+        return path == "/v1/batch"
+            || path.hasSuffix("/audience") && Responder.isLines(head.headerFields[.contentType] ?? "")
     }
 
     private func bodyIsLate(_ context: ChannelHandlerContext) {

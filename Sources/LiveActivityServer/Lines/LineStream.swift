@@ -202,34 +202,3 @@ struct Bell: Sendable {
 
     func ring() { continuation.yield() }
 }
-
-/// The streams that may be read at the same time: each may keep answers for a slow reader.
-final class StreamPlaces: Sendable {
-    let maximum: Int
-    private let taken = Mutex(0)
-
-    init(maximum: Int) {
-        self.maximum = maximum
-    }
-
-    /// One place, until it is dropped.
-    func take() -> Place? {
-        taken.withLock { taken in
-            guard taken < maximum else { return nil }
-            taken += 1
-            return Place(places: self)
-        }
-    }
-
-    final class Place: Sendable {
-        private let places: StreamPlaces
-
-        fileprivate init(places: StreamPlaces) {
-            self.places = places
-        }
-
-        deinit {
-            places.taken.withLock { $0 -= 1 }
-        }
-    }
-}

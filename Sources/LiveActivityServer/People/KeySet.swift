@@ -50,7 +50,7 @@ package final class KeySet: Sendable {
 
     /// The keys that a token with this `kid` may be signed with: the one of that name, or, without a name, all that
     /// have none and the only one.
-    func keys(for id: String?, at now: UnixTime) throws(TokenRejection) -> [PersonTokenKey] {
+    func keys(for id: String?, at now: MonotonicTime) throws(TokenRejection) -> [PersonTokenKey] {
         try state.withLock { state throws(TokenRejection) in
             guard state.schedule.holds(at: now) else { throw .keysUnavailable }
             let found = state.keys.filter { id == nil ? $0.id == nil || state.keys.count == 1 : $0.id == id }
@@ -63,20 +63,20 @@ package final class KeySet: Sendable {
 
     /// Fetches the set if it is time to.
     func refresh(_ time: TimeSource, _ logger: Logger) async {
-        guard state.withLock({ $0.schedule.begin(at: time.wall()) }) else { return }
+        guard state.withLock({ $0.schedule.begin(at: time.monotonic()) }) else { return }
         do throws(FetchFailure) {
             let document = try await fetch()
             let (keys, passedOver) = try Self.keys(document.bytes)
             let isFirst = state.withLock { state in
                 defer { state.keys = keys }
-                state.schedule.succeeded(freshFor: Self.freshness(document.cacheControl), at: time.wall())
+                state.schedule.succeeded(freshFor: Self.freshness(document.cacheControl), at: time.monotonic())
                 return state.keys.isEmpty
             }
             logger.log(
                 level: isFirst ? .info : .debug, "keys for people's tokens were fetched",
                 metadata: ["from": "\(source)", "keys": "\(keys.count)", "passedOver": "\(passedOver)"])
         } catch {
-            let now = time.wall()
+            let now = time.monotonic()
             let holds = state.withLock { state in
                 state.schedule.failed(at: now)
                 return state.schedule.holds(at: now)

@@ -1,6 +1,8 @@
 package import APNSModel
 
 /// When a key set is fetched, and how long what was fetched holds. It fetches nothing itself.
+///
+/// By the clock that nobody sets: a set that was fetched while the other was ahead is not new for hours.
 package struct KeySetSchedule: Sendable, Equatable {
     package struct Limits: Sendable, Hashable {
         /// What holds where the answer does not say how long it is fresh.
@@ -18,9 +20,9 @@ package struct KeySetSchedule: Sendable, Equatable {
     }
 
     private let limits: Limits
-    private var nextFetchAt: UnixTime?
-    private var lastFetchAt: UnixTime?
-    private var fetchedAt: UnixTime?
+    private var nextFetchAt: MonotonicTime?
+    private var lastFetchAt: MonotonicTime?
+    private var fetchedAt: MonotonicTime?
     private var failures = 0
     private var isFetching = false
 
@@ -29,7 +31,7 @@ package struct KeySetSchedule: Sendable, Equatable {
     }
 
     /// Whether to fetch now; whoever asks then does, and says what came of it.
-    package mutating func begin(at now: UnixTime) -> Bool {
+    package mutating func begin(at now: MonotonicTime) -> Bool {
         guard !isFetching, nextFetchAt.map({ $0 <= now }) ?? true else { return false }
         isFetching = true
         lastFetchAt = now
@@ -37,7 +39,7 @@ package struct KeySetSchedule: Sendable, Equatable {
     }
 
     /// - Parameter freshness: For how long the answer said that it is fresh; `nil`: it did not.
-    package mutating func succeeded(freshFor freshness: Duration?, at now: UnixTime) {
+    package mutating func succeeded(freshFor freshness: Duration?, at now: MonotonicTime) {
         isFetching = false
         failures = 0
         fetchedAt = now
@@ -45,7 +47,7 @@ package struct KeySetSchedule: Sendable, Equatable {
         nextFetchAt = now + min(max(wanted, limits.shortestRefresh), limits.longestRefresh)
     }
 
-    package mutating func failed(at now: UnixTime) {
+    package mutating func failed(at now: MonotonicTime) {
         isFetching = false
         let wait = limits.firstRetry * Double(1 << min(failures, 16))
         failures += 1
@@ -53,7 +55,7 @@ package struct KeySetSchedule: Sendable, Equatable {
     }
 
     /// A token names a key that is not there. - Returns: Whether it may be in a set that is fetched now or soon.
-    package mutating func missed(at now: UnixTime) -> Bool {
+    package mutating func missed(at now: MonotonicTime) -> Bool {
         if isFetching { return true }
         guard failures == 0 else { return false }
         guard let last = lastFetchAt, now < last + limits.unknownKeyInterval else {
@@ -64,5 +66,5 @@ package struct KeySetSchedule: Sendable, Equatable {
     }
 
     /// Whether what was fetched last still holds.
-    package func holds(at now: UnixTime) -> Bool { fetchedAt.map { now < $0 + limits.outage } ?? false }
+    package func holds(at now: MonotonicTime) -> Bool { fetchedAt.map { now < $0 + limits.outage } ?? false }
 }

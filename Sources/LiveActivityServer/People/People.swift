@@ -57,8 +57,9 @@ package struct People: Sendable {
     ///
     /// Issuer and audience choose the app, `kid` chooses among the app's keys, and the key says the algorithm: the
     /// header's must be the same. Times and the person are looked at once the signature is proven.
-    package func person(of text: String, at now: UnixTime) async throws(TokenRejection) -> (app: BundleID, user: UserID)
-    {
+    package func person(
+        of text: String, at now: UnixTime, _ monotonic: MonotonicTime
+    ) async throws(TokenRejection) -> (app: BundleID, user: UserID) {
         let token = try PersonToken(text)
         let takers = apps.filter { _, settings in
             token.audiences.contains(settings.audience) && token.issuer.map(settings.issuers.contains) == true
@@ -66,7 +67,7 @@ package struct People: Sendable {
         // One that is for two apps says of neither that it is meant.
         guard takers.count == 1, let (app, settings) = takers.first else { throw .nobodys }
         guard settings.algorithms.contains(token.algorithm) else { throw .algorithm }
-        let keys = try keys(for: token, of: settings, at: now)
+        let keys = try keys(for: token, of: settings, at: monotonic)
         var isProven = false
         for key in keys where await key.verifies(token.signature, of: token.signedBytes) { isProven = true }
         guard isProven else { throw .signature }
@@ -75,7 +76,7 @@ package struct People: Sendable {
     }
 
     private func keys(
-        for token: PersonToken, of settings: PeopleSettings, at now: UnixTime
+        for token: PersonToken, of settings: PeopleSettings, at now: MonotonicTime
     ) throws(TokenRejection) -> [PersonTokenKey] {
         let all: [PersonTokenKey]
         switch settings.keys {

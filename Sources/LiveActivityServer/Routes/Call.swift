@@ -22,7 +22,7 @@ struct Services: Sendable {
     let metrics: MetricsSources?
     let delivery: DeliverySources
     let httpMetrics: HTTPMetrics
-    let streams: StreamPlaces
+    let streams: Places
     /// Those that are configured, of all apps.
     let webhooks: [WebhookKey: ToldWebhook]
     /// Who reads `GET /v1/events`.

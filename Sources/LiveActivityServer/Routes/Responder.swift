@@ -71,6 +71,8 @@ package struct Responder: HTTPResponder {
         case .key, .phone, .lines, .events:
             let caller = try await authenticate(request)
             trace.caller = caller.label
+            let own = try services.admission.enter(caller)
+            defer { withExtendedLifetime(own) {} }
             let app = try authorize(caller, for: route)
             let parameters = try PercentEncoding.decode(encoded)
             trace.parameters = parameters
@@ -116,9 +118,11 @@ package struct Responder: HTTPResponder {
     ) throws(Problem)
         -> ResponseBody
     {
-        guard let place = services.streams.take() else {
+        guard let place = services.streams.take(of: caller.app.text, upTo: services.limits.streamsOfApp) else {
             throw Problem(
-                .overloaded, "\(services.streams.maximum) streams are being read already; nothing was changed",
+                .overloaded,
+                "\(services.streams.maximum) streams, or \(services.limits.streamsOfApp) of this app, are being read "
+                    + "already; nothing was changed",
                 fix: "repeat the call later", headers: [.retryAfter: "1"])
         }
         let lines = LineStream(

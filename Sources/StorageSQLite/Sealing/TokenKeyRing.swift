@@ -72,7 +72,13 @@ package struct TokenKeyRing: Sendable, CustomStringConvertible, CustomReflectabl
     package static func fresh() -> Self { Self(keys: TokenKey.Use.allCases.map(TokenKey.fresh)) }
 
     /// With new keys in use, and those that were behind them.
-    package func renewed() -> Self { Self(keys: Self.fresh().keys + keys) }
+    ///
+    /// - Throws: `TokenKeyProblem.full`: a ring of as many keys as there may be would not be read again.
+    package func renewed() throws(TokenKeyProblem) -> Self {
+        let isFull = TokenKey.Use.allCases.contains { use in keys.count { $0.use == use } >= Self.maximumKeys }
+        if isFull { throw .full }
+        return Self(keys: Self.fresh().keys + keys)
+    }
 
     func without(_ ids: Set<String>) -> Self { Self(keys: keys.filter { !ids.contains($0.id) }) }
 

@@ -83,7 +83,7 @@ package struct TokenRotation: Sendable {
         try await resealAll(&summary, pause)
         if !summary.isResumed, summary.resealed.isEmpty {
             guard case .file(let path, _) = sealer.source else { throw Failure.cannotAdd(variable: variable) }
-            try TokenKeyFile.replace(path, with: sealer.ring.renewed())
+            try TokenKeyFile.replace(path, with: try sealer.ring.renewed())
             _ = try await putInUse(try sealer.reload())
             try await resealAll(&summary, pause)
         } else {

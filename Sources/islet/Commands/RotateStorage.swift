@@ -100,7 +100,7 @@ extension Keys {
         func run() throws {
             guard renewed else { return Output.text(TokenKeyRing.fresh().text) }
             switch try file.settings().tokenKeys {
-            case .given(let ring, _): Output.text(ring.renewed().text)
+            case .given(let ring, _): Output.text(try ring.renewed().text)
             case .file(let path, _):
                 throw CommandError("the ring is the file \(path): `islet keys rotate-storage` adds keys to it")
             }

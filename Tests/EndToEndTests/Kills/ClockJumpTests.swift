@@ -45,6 +45,23 @@ import Testing
         }
     }
 
+    /// More than the twelve hours after which what nobody ends is ended.
+    @Test func `a server that starts a day ahead ends and erases nothing by that`() async throws {
+        try await withClock { stage, clock in
+            try await stage.addKilledPhone()
+            try await stage.setOrder("ready")
+            try await stage.shows("ready")
+            try await stage.isLive()
+            try await stage.killServer()
+            try clock.set(90_000)
+            try await stage.startServer(within: .seconds(20))
+            try await stage.setOrder("delivering")
+            try await stage.shows("delivering")
+            try await stage.isLive()
+            try await checkTimestamps(stage)
+        }
+    }
+
     // MARK: - Parts
 
     private func withClock(at seconds: Int = 0, _ body: (DemoStage, WrongClock) async throws -> Void) async throws {

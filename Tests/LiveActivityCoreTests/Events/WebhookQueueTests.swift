@@ -112,6 +112,21 @@ struct WebhookQueueTests {
         #expect(queue.next(at: time) == [2, 3, 4, 5, 6])
     }
 
+    @Test func `an event that the endpoint cannot take does not hold up those of other activities`() throws {
+        var queue = Self.queue([1]) { $0.trouble = 3 }
+        var time = now
+        for _ in 1...3 {
+            #expect(queue.next(at: time) == [1])
+            _ = queue.finish(1, Self.failed, at: time, dice: 1)
+            time = try #require(queue.nextAt(after: time))
+        }
+        #expect(queue.isInTrouble)
+        queue.take([Self.event(2, of: 2), Self.event(3, of: 3)], through: 3)
+        #expect(queue.next(at: time) == [2])
+        #expect(queue.finish(2, .taken, at: time, dice: 1) == [.takesAgain])
+        #expect(queue.next(at: time) == [1, 3])
+    }
+
     @Test func `an event is given up after so many tries, and the next of its activity follows`() throws {
         var queue = Self.queue([1, 1]) { $0.tries = 3 }
         var time = now

@@ -2,6 +2,7 @@ import JSONText
 import LiveActivityServer
 import LiveActivityStorage
 import NIOCore
+import Synchronization
 import Testing
 
 /// Clients that take their time, against a server that has none.
@@ -61,6 +62,55 @@ import Testing
                 #expect(answer.ranges(of: "HTTP/1.1").count == 1)
             }
             #expect(try fixture.contents() == before)
+        }
+    }
+
+    /// One that calls itself lines where no lines are taken is as any other.
+    @Test(.timeLimit(.minutes(2))) func `who signs in slowly holds nobody up, and comes to an end`() async throws {
+        var limits = Self.limits
+        limits.openRequests = 1
+        try await withListeningServer(limits: limits) { fixture, address in
+            try await RawConnection.open(address) { slow in
+                await slow.send(
+                    "POST /console/session HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\n"
+                        + "Content-Type: application/x-ndjson\r\nContent-Length: 500\r\n\r\n")
+                slow.drip(" ", every: .milliseconds(20))
+                try await RawConnection.open(address) { other in
+                    let key = fixture.keys[.read]?.text ?? ""
+                    await other.send(
+                        "GET /v1/activities HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(key)\r\n\r\n")
+                    #expect(await other.text(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+                }
+                #expect(await slow.text().hasPrefix("HTTP/1.1 4"))
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `one caller does not have all the room`() async throws {
+        var limits = Self.limits
+        limits.bodyTimeout = .seconds(30)
+        limits.openRequests = 2
+        try await withListeningServer(limits: limits) { fixture, address in
+            @Sendable func head(_ scope: APIKeyRecord.Scope, _ call: String) -> String {
+                "\(call) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(fixture.keys[scope]?.text ?? "")\r\n"
+            }
+            @Sendable func answer(_ scope: APIKeyRecord.Scope) async throws -> String {
+                let heard = Mutex("")
+                try await RawConnection.open(address) { connection in
+                    await connection.send(head(scope, "GET /v1/activities") + "\r\n")
+                    let text = await connection.text(until: "\r\n\r\n")
+                    heard.withLock { $0 = text }
+                }
+                return heard.withLock(\.self)
+            }
+            try await RawConnection.open(address) { slow in
+                await slow.send(head(.backend, "PUT /v1/activities/a") + "Content-Length: 500\r\n\r\n ")
+                var refused = try await answer(.backend)
+                // The slow one may not have been looked at yet.
+                while !refused.hasPrefix("HTTP/1.1 429 "), !Task.isCancelled { refused = try await answer(.backend) }
+                #expect(refused.contains("Retry-After: 1"))
+                #expect(try await answer(.read).hasPrefix("HTTP/1.1 200 "))
+            }
         }
     }
 

@@ -11,18 +11,18 @@ import Testing
 private final class Planner {
     private var schedule = KeySetSchedule()
 
-    func begin(at now: UnixTime) -> Bool { schedule.begin(at: now) }
-    func missed(at now: UnixTime) -> Bool { schedule.missed(at: now) }
-    func holds(at now: UnixTime) -> Bool { schedule.holds(at: now) }
-    func failed(at now: UnixTime) { schedule.failed(at: now) }
-    func succeeded(freshFor freshness: Duration?, at now: UnixTime) {
+    func begin(at now: MonotonicTime) -> Bool { schedule.begin(at: now) }
+    func missed(at now: MonotonicTime) -> Bool { schedule.missed(at: now) }
+    func holds(at now: MonotonicTime) -> Bool { schedule.holds(at: now) }
+    func failed(at now: MonotonicTime) { schedule.failed(at: now) }
+    func succeeded(freshFor freshness: Duration?, at now: MonotonicTime) {
         schedule.succeeded(freshFor: freshness, at: now)
     }
 }
 
 /// When a key set is fetched, and what holds meanwhile.
 @Suite struct KeySetScheduleTests {
-    private static let start = UnixTime(seconds: 1_800_000_000)
+    private static let start = MonotonicTime(nanoseconds: 1_800_000_000_000)
 
     @Test(
         arguments: [
@@ -32,7 +32,7 @@ private final class Planner {
         let schedule = Planner()
         #expect(schedule.begin(at: Self.start) && !schedule.begin(at: Self.start))
         schedule.succeeded(freshFor: freshness, at: Self.start)
-        #expect(!schedule.begin(at: Self.start + .seconds(seconds) - .milliseconds(1)))
+        #expect(!schedule.begin(at: Self.start + .milliseconds(seconds * 1000 - 1)))
         #expect(schedule.begin(at: Self.start + .seconds(seconds)))
     }
 
@@ -42,7 +42,7 @@ private final class Planner {
         for wait in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] as [Int64] {
             #expect(schedule.begin(at: now))
             schedule.failed(at: now)
-            #expect(!schedule.begin(at: now + .seconds(wait) - .milliseconds(1)))
+            #expect(!schedule.begin(at: now + .milliseconds(wait * 1000 - 1)))
             now = now + .seconds(wait)
         }
         #expect(schedule.begin(at: now))

@@ -36,7 +36,7 @@ import Testing
 
     private static func rejection(_ people: People, _ token: String) async -> TokenRejection? {
         do throws(TokenRejection) {
-            _ = try await people.person(of: token, at: now)
+            _ = try await people.person(of: token, at: now, MonotonicTime(nanoseconds: 0))
             return nil
         } catch {
             return error
@@ -49,7 +49,8 @@ import Testing
             var minter = Minter()
             minter.key = signer.minter
             let token = try minter.token("ada", at: Self.now)
-            let person = try await Self.people([signer.key]).person(of: token, at: Self.now)
+            let person = try await Self.people([signer.key]).person(
+                of: token, at: Self.now, MonotonicTime(nanoseconds: 0))
             #expect(person.app == Self.pizza && person.user.text == "ada")
             for (other, verifier) in all.enumerated() where other != index {
                 #expect(await Self.rejection(try Self.people([verifier.key]), token) == .algorithm)
@@ -60,7 +61,9 @@ import Testing
                 minter.header["alg"] = nil
             }
             // Several keys, one of which fits.
-            #expect(try await Self.people(all.map(\.key)).person(of: token, at: Self.now).user.text == "ada")
+            #expect(
+                try await Self.people(all.map(\.key)).person(of: token, at: Self.now, MonotonicTime(nanoseconds: 0))
+                    .user.text == "ada")
         }
     }
 
@@ -149,12 +152,12 @@ import Testing
         let several = try Minter().token("ada", at: Self.now) { $0.claims["aud"] = ["cake", "pizza"] }
         #expect(await Self.rejection(people, several) == nil)
         let number = try Minter().token("ada", at: Self.now) { $0.claims["sub"] = 42 }
-        #expect(try await people.person(of: number, at: Self.now).user.text == "42")
+        #expect(try await people.person(of: number, at: Self.now, MonotonicTime(nanoseconds: 0)).user.text == "42")
         let nested = try Self.people([try PersonTokenKey(pem: Minter.p256.publicKey.pemRepresentation)]) {
             $0.user = JSONPointer(tokens: ["app", "id"])
         }
         let inside = try Minter().token("ada", at: Self.now) { $0.claims["app"] = ["id": "eve"] }
-        #expect(try await nested.person(of: inside, at: Self.now).user.text == "eve")
+        #expect(try await nested.person(of: inside, at: Self.now, MonotonicTime(nanoseconds: 0)).user.text == "eve")
     }
 
     @Test func `a token that is not in the one form there is is refused`() async throws {
@@ -195,7 +198,7 @@ import Testing
         let both = try Minter().token("ada", at: Self.now) { $0.claims["aud"] = ["pizza", "cake"] }
         #expect(await Self.rejection(people, both) == .nobodys)
         let cake = try Minter().token("ada", at: Self.now) { $0.claims["aud"] = "cake" }
-        #expect(try await people.person(of: cake, at: Self.now).app == Self.bakery)
+        #expect(try await people.person(of: cake, at: Self.now, MonotonicTime(nanoseconds: 0)).app == Self.bakery)
     }
 
     /// An RSA key of 1024 bits.

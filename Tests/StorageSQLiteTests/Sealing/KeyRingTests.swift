@@ -12,7 +12,7 @@ struct KeyRingTests {
         let read = try TokenKeyRing(parsing: ring.text, place: "here")
         #expect(read.text == ring.text && read.keys.map(\.id) == ring.keys.map(\.id))
         #expect(ring.keys.map(\.use) == [.sealing, .lookUp])
-        let renewed = ring.renewed()
+        let renewed = try ring.renewed()
         let again = try TokenKeyRing(parsing: renewed.text, place: "here")
         #expect(again.keys.count == 4)
         for use in TokenKey.Use.allCases {
@@ -20,6 +20,13 @@ struct KeyRingTests {
             #expect(again.first(use)?.id != old.id && again[old.id, use]?.proof == old.proof)
         }
         #expect(TokenKeyRing.fresh().text != ring.text)
+    }
+
+    @Test func `a ring that is full is not made one that cannot be read`() throws {
+        var ring = TokenKeyRing.fresh()
+        for _ in 1..<TokenKeyRing.maximumKeys { ring = try ring.renewed() }
+        #expect(try TokenKeyRing(parsing: ring.text, place: "here").keys.count == 2 * TokenKeyRing.maximumKeys)
+        #expect(throws: TokenKeyProblem.full) { try ring.renewed() }
     }
 
     @Test func `what is printed of a ring, a key or a source is its ids`() throws {
@@ -107,7 +114,7 @@ struct KeyRingTests {
 
     @Test func `a ring that lacks a key, or has another under its name, is refused by that key's id`() throws {
         try withFolder { path in
-            let ring = TokenKeyRing.fresh().renewed()
+            let ring = try TokenKeyRing.fresh().renewed()
             try SQLiteStore(path: path, tokenKeys: .given(ring, name: "X")).close()
             for key in [ring.first(.sealing), ring.first(.lookUp)].compactMap(\.self) {
                 let lacking = ring.without([key.id])

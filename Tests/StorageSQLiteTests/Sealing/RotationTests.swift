@@ -169,7 +169,7 @@ struct RotationTests {
                 let server = try SQLiteStore(path: path)
                 try await SealedPhones.tell(server, 1)
                 let before = try await AllRows(server).rows
-                try TokenKeyFile.replace(path + ".keys", with: Self.ring(path).renewed())
+                try TokenKeyFile.replace(path + ".keys", with: try Self.ring(path).renewed())
                 let ring = try Self.ring(path)
                 server.close()
                 let store = try SQLiteStore(
@@ -285,7 +285,7 @@ struct RotationTests {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.db").path
             let old = TokenKeyRing.fresh()
-            let new = old.renewed()
+            let new = try old.renewed()
             let server = try SQLiteStore(path: path, tokenKeys: .given(old, name: "RING"))
             try await SealedPhones.tell(server, 1)
             let before = try await AllRows(server).rows

@@ -84,6 +84,17 @@ struct OpeningTests {
         }
     }
 
+    @Test func `a second process is refused whatever link leads it there`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            let link = directory.appending(path: "link.sqlite").path
+            let server = try SQLiteStore(path: path)
+            defer { server.close() }
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+            #expect(throws: StorageError.inUse(path: link)) { _ = try SQLiteStore(path: link) }
+        }
+    }
+
     @Test func `a second process is refused until the first is done, but may manage keys meanwhile`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path

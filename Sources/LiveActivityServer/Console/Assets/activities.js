@@ -4,6 +4,9 @@ import { add, ago, badge, empty, fill, h, heading, json, moment, number, panel, 
 import { activityTypes, get, may, pages, repeat } from "./server.js";
 import { card } from "./phone.js";
 
+/** As many activities are read to be searched. */
+const MOST = 10000;
+
 const link = (id, text) => h("a", { href: `#/activities/${encodeURIComponent(id)}` }, text ?? id);
 export const phaseBadge = (phase) => badge(phase, { active: "good", announced: "warn" }[phase] ?? "calm");
 
@@ -35,7 +38,11 @@ async function list(place, query, signal) {
     for (const name of ["type", "phase", "user"]) if (fields[name]) parameters.set(name, fields[name]);
     const turn = ++asked;
     try {
-      const found = await pages(`/v1/activities?${parameters}`, "activities");
+      const found = await pages(`/v1/activities?${parameters}`, "activities", MOST);
+      if (fields.find && found.length >= MOST && !found.some((row) => row.activity === fields.find)) {
+        // Its whole id finds one wherever it stands.
+        try { found.push(await get(`/v1/activities/${encodeURIComponent(fields.find)}?limit=1`)); } catch { /* it is none */ }
+      }
       if (turn !== asked || signal.aborted) return;
       const rows = found.filter((row) => row.activity.toLowerCase().includes(fields.find.toLowerCase()))
         .sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
@@ -43,11 +50,12 @@ async function list(place, query, signal) {
       const news = JSON.stringify(rows);
       if (news === shown) return;
       shown = news;
-      fill(result, rows.length ? panel(`${number.format(rows.length)}${found.length >= 2000 ? " of the first 2,000" : ""}`,
+      fill(result, rows.length ? panel(`${number.format(rows.length)}${found.length >= MOST ? ` of the first ${number.format(MOST)}` : ""}`,
         table(["Activity", "Type", "Phase", "Revision", "Phones", "Changed"], rows.slice(0, 200).map((row) => [
           link(row.activity), row.type, phaseBadge(row.phase), row.revision, row.phones ?? "–", ago(row.updatedAt)]),
         "Activities"), rows.length > 200 && h("p", { class: "note" }, "The 200 newest are listed: narrow the search."))
-        : empty("No activity fits."));
+        : empty(found.length >= MOST ? `Of the first ${number.format(MOST)} none fits: narrow the search.`
+          : "No activity fits."));
     } catch (error) {
       if (error.name !== "AbortError") fill(result, problem(error));
     }
@@ -113,9 +121,9 @@ function item(entry, before, openID) {
       h("p", {}, entry.text), entry.state && differences(before, entry.state), details));
 }
 
-/** The timeline as it is, from the first entry. */
-export const timeline = (id) => pages(`/v1/activities/${encodeURIComponent(id)}/timeline?payloads=true&limit=1000`,
-  "entries", 5000);
+/** The newest of the timeline, the oldest of them first. */
+export const timeline = async (id) =>
+  (await get(`/v1/activities/${encodeURIComponent(id)}/timeline?payloads=true&newest=true&limit=1000`)).entries;
 
 async function one(place, id, query, signal) {
   const types = await activityTypes();

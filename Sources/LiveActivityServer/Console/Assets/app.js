@@ -102,7 +102,18 @@ function begin() {
 }
 
 server.whenSignedOut(() => askForKey());
-window.addEventListener("hashchange", () => { if (server.visitor) show(); });
+window.addEventListener("hashchange", () => {
+  if (!server.visitor || !location.hash.startsWith("#/")) return;
+  show();
+  // Whoever does not see the page is told, and goes on from its beginning.
+  main.focus({ preventScroll: true });
+  say(document.title);
+});
+document.querySelector(".skip").addEventListener("click", (event) => {
+  // In the address it would be taken for a page.
+  event.preventDefault();
+  main.focus();
+});
 
 // A link with a key, as `islet serve --dev` prints it: what is behind `#` is sent nowhere, and does not stay.
 const given = location.hash.match(/^#key=(.+)$/)?.[1];

@@ -81,6 +81,8 @@ export async function compose(place, { rest, query, signal }) {
   }
 
   const address = () => `/v1/activities/${encodeURIComponent(id.value)}`;
+  // What is changed is what was shown: a newer state that came meanwhile is not overwritten.
+  const unchanged = before ? { "If-Match": `"${before.revision}"` } : {};
   let turn = 0;
   /** Asks what would follow. */
   async function look() {
@@ -100,7 +102,7 @@ export async function compose(place, { rest, query, signal }) {
       return fill(said, h("p", { class: "note" }, "An activity has an id of yours, such as an order's number."));
     }
     try {
-      const answer = await call("PUT", `${address()}?dryRun=true&limit=100`, made, signal);
+      const answer = await call("PUT", `${address()}?dryRun=true&limit=100`, made, signal, unchanged);
       if (mine !== turn) return;
       state.errors([]);
       attributes.errors([]);
@@ -143,13 +145,13 @@ export async function compose(place, { rest, query, signal }) {
     event.preventDefault();
     let made;
     try { made = body(); } catch (error) { return fill(said, problem(error)); }
-    make(() => call("PUT", address(), made), "Sent");
+    make(() => call("PUT", address(), made, undefined, unchanged), "Sent");
   });
   if (ending) ending.addEventListener("click", () => {
     let made;
     try { made = { state: state.value() }; } catch (error) { return fill(said, problem(error)); }
     if (title.value) made.alert = { title: title.value, ...(words.value && { body: words.value }) };
-    make(() => call("POST", `${address()}/end`, made), "Ended");
+    make(() => call("POST", `${address()}/end`, made, undefined, unchanged), "Ended");
   });
   signal.addEventListener("abort", () => clearTimeout(timer));
   build();

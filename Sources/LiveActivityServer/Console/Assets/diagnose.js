@@ -1,7 +1,7 @@
 // Diagnose: why did it not arrive?
 
 import { add, badge, empty, fill, h, heading, moment, panel, problem } from "./dom.js";
-import { get } from "./server.js";
+import { get, runningActivities } from "./server.js";
 
 const severities = { blocked: ["blocked", "bad"], waiting: ["waiting", "warn"], warning: ["warning", "warn"],
   note: ["note", "calm"] };
@@ -50,8 +50,7 @@ export async function diagnose(place, { rest, query, signal }) {
     }
   }
   if (rest[0]) return look();
-  const list = await get("/v1/activities?phase=active&limit=1000", signal);
-  const newest = list.activities.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt)).slice(0, 5);
+  const newest = (await runningActivities()).slice(0, 5);
   const views = await Promise.all(newest.map((row) =>
     get(`/v1/activities/${encodeURIComponent(row.activity)}?limit=10`, signal)));
   const behind = views.flatMap((view) => view.devices.filter((device) => device.revision < view.revision)

@@ -67,9 +67,13 @@ export const clockTime = (date) => clock.format(date);
 
 /** How long ago, in a word or two. */
 export function ago(text) {
+  return h("time", { datetime: text, title: whole.format(new Date(text)) }, since(text));
+}
+
+/** The words of `ago`, as of now. */
+export function since(text) {
   const seconds = Math.max(0, Math.round((Date.now() - new Date(text)) / 1000));
-  return h("time", { datetime: text, title: whole.format(new Date(text)) },
-    seconds < 5 ? "now" : `${duration(seconds)} ago`);
+  return seconds < 5 ? "now" : `${duration(seconds)} ago`;
 }
 
 /** Seconds in the largest unit that fits. */

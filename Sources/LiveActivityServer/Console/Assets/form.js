@@ -17,12 +17,13 @@ function resolve(schema, root) {
   };
 }
 
-const local = (date) => new Date(date - date.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+const local = (date) => new Date(date - date.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
 
 /** The text of a field for a value that is there already. */
 function textOf(value, schema) {
   if (value === undefined || value === null) return "";
   if (schema.swift === "Date" && typeof value === "number") return local(new Date((value + 978307200) * 1000));
+  if (schema.swift === "Date" && typeof value === "string" && !Number.isNaN(Date.parse(value))) return local(new Date(value));
   return typeof value === "object" ? JSON.stringify(value) : `${value}`;
 }
 
@@ -33,8 +34,16 @@ function control(id, schema, isRequired, value) {
       schema.enum.filter((one) => one !== null).map((one) =>
         h("option", { value: JSON.stringify(one), selected: one === value }, `${one}`)));
   }
-  if (schema.type === "boolean") return h("input", { ...common, required: undefined, type: "checkbox", checked: value === true });
-  if (schema.swift === "Date") return h("input", { ...common, type: "datetime-local", value: textOf(value, schema) });
+  if (schema.type === "boolean" && isRequired) {
+    return h("input", { ...common, required: undefined, type: "checkbox", checked: value === true });
+  }
+  if (schema.type === "boolean") {
+    return h("select", common, h("option", { value: "" }, "–"), [true, false].map((one) =>
+      h("option", { value: `${one}`, selected: one === value }, `${one}`)));
+  }
+  if (schema.swift === "Date") {
+    return h("input", { ...common, type: "datetime-local", step: 1, value: textOf(value, schema) });
+  }
   if (schema.type === "number" || schema.type === "integer") {
     return h("input", { ...common, type: "number", step: schema.type === "integer" ? 1 : "any",
       min: schema.minimum, max: schema.maximum, value: textOf(value, schema) });
@@ -43,12 +52,15 @@ function control(id, schema, isRequired, value) {
   return h("textarea", { ...common, rows: 3, spellcheck: "false", placeholder: "JSON", value: textOf(value, schema) });
 }
 
+/** What a person sees in a field. */
+const inField = (field) => field.type === "checkbox" ? `${field.checked}` : field.value;
+
 /** The value of a field; undefined for one that is left empty. Throws where it is no JSON. */
 function valueOf(field, schema) {
-  if (schema.type === "boolean" && !schema.enum) return field.checked;
+  if (field.type === "checkbox") return field.checked;
   const text = field.value;
   if (text === "" && !(schema.type === "string" && field.required && !schema.enum)) return undefined;
-  if (schema.enum) return JSON.parse(text);
+  if (schema.enum || schema.type === "boolean") return JSON.parse(text);
   // Both are understood by the API; text says which zone is meant.
   if (schema.swift === "Date") return new Date(text).toISOString();
   if (schema.type === "number" || schema.type === "integer") return Number(text);
@@ -70,12 +82,13 @@ export function form(title, schema, part, given, hidden = []) {
     const found = resolve(root.properties[name], root);
     const id = `${part}-${name}`;
     const isRequired = required.has(name) && !found.nullable;
-    const element = control(id, found, isRequired, given?.[name] ?? found.default);
+    const first = given?.[name] ?? found.default;
+    const element = control(id, found, isRequired, first);
     const error = h("p", { class: "field-error", id: `${id}-error`, role: "alert" });
     const hint = [found.type, found.swift && found.swift !== found.type && found.swift,
       found.minimum !== undefined && `from ${found.minimum}`, found.maximum !== undefined && `to ${found.maximum}`,
       !isRequired && "optional"].filter(Boolean).join(", ");
-    return { name, found, element, error, row: h("div", { class: "field" },
+    return { name, found, element, error, given: first, untouched: inField(element), row: h("div", { class: "field" },
       h("label", { for: id }, name, h("small", {}, hint)), element, error) };
   });
   const raw = h("textarea", { id: `${part}-json`, rows: 8, spellcheck: "false", class: "code",
@@ -89,6 +102,11 @@ export function form(title, schema, part, given, hidden = []) {
   const fromFields = () => {
     const object = {};
     for (const field of fields) {
+      // A field shows less than a value may have: what nobody has touched stays what it was.
+      if (field.given !== undefined && inField(field.element) === field.untouched) {
+        object[field.name] = field.given;
+        continue;
+      }
       let value;
       try { value = valueOf(field.element, field.found); } catch { throw new Error(`${field.name} is no JSON`); }
       if (value !== undefined && !Number.isNaN(value)) object[field.name] = value;
@@ -107,10 +125,10 @@ export function form(title, schema, part, given, hidden = []) {
       try { object = JSON.parse(raw.value); } catch { rawError.textContent = "This is no JSON."; return; }
       for (const field of fields) {
         const value = object[field.name];
-        if (field.found.type === "boolean") field.element.checked = value === true;
+        if (field.element.type === "checkbox") field.element.checked = value === true;
         else if (field.found.enum) field.element.value = value === undefined ? "" : JSON.stringify(value);
-        else if (field.found.swift === "Date" && typeof value === "string") field.element.value = local(new Date(value));
         else field.element.value = textOf(value, field.found);
+        Object.assign(field, { given: value, untouched: inField(field.element) });
       }
       show(false);
     } else {

@@ -1,7 +1,7 @@
 // How the server does, live.
 
-import { add, ago, badge, duration, empty, fill, h, heading, moment, number, panel, table } from "./dom.js";
-import { get, repeat } from "./server.js";
+import { add, ago, badge, duration, empty, fill, h, heading, moment, number, panel, since, table } from "./dom.js";
+import { follow, get, repeat, runningActivities } from "./server.js";
 import { plot } from "./plot.js";
 
 const KEPT = 450;
@@ -85,10 +85,10 @@ export async function now(place, { signal }) {
       `${number.format(all)} in ${minutes} min`);
     tiles.success.show(all ? `${+(100 * good / all).toFixed(1)} %` : "–", all ? `${number.format(all - good)} were not`
       : "nothing was sent yet", all && good / all < 0.95 ? "bad" : "");
-    const quantiles = newest.quantiles.some((value) => value !== null) ? newest.quantiles
-      : points.findLast((point) => point.quantiles[0] !== null)?.quantiles ?? [null, null, null];
-    tiles.lag.show(seconds(quantiles[1]), `p50 ${seconds(quantiles[0])}, p99 ${seconds(quantiles[2])}`,
-      quantiles[2] > 10 ? "bad" : "");
+    // An older figure would look like health while nothing is accepted.
+    const [p50, p95, p99] = newest.quantiles, failing = newest.rate[1] > 0;
+    tiles.lag.show(seconds(p95), p95 === null ? "nothing was accepted in the last minute"
+      : `p50 ${seconds(p50)}, p99 ${seconds(p99)}`, p99 > 10 || (p95 === null && failing) ? "bad" : "");
     tiles.queue.show(last.queueAge === undefined ? "–" : duration(last.queueAge), last.queueAge === undefined
       ? "the database did not answer" : `${number.format(last.waiting ?? 0)} writes wait`, last.queueAge > 30 ? "bad" : "");
 
@@ -109,7 +109,12 @@ export async function now(place, { signal }) {
   }
 
   /** What the server's own rules say, and the ways to APNs that wait. */
+  let told = "";
   function drawAlerts() {
+    // Made anew an alert would be read out again.
+    const news = JSON.stringify([routes, firing]);
+    if (news === told) return;
+    told = news;
     fill(alerts, [
       ...routes.map((route) => h("div", { class: "problem", role: "alert" },
         h("strong", {}, `Pushes to ${route.environment} ${route.state === "halted" ? "are halted" : "wait"}`), " ",
@@ -133,20 +138,28 @@ export async function now(place, { signal }) {
   take(await get("/v1/overview", signal));
   if (signal.aborted) return;
   live("connecting", "");
-  const source = new EventSource("/console/live");
-  source.addEventListener("overview", (event) => { live("live", "good"); take(JSON.parse(event.data)); });
-  source.addEventListener("error", () => live("not connected, trying again", "warn"));
-  signal.addEventListener("abort", () => source.close());
+  follow("/console/live", "overview", signal, {
+    event: (answer) => { live("live", "good"); take(answer); },
+    lost: () => live("not connected, trying again", "warn"),
+  });
 
   repeat(5000, signal, async () => {
     firing = (await get("/v1/alerts", signal)).alerts;
     drawAlerts();
   });
 
+  let shown = "";
   repeat(3000, signal, async () => {
-    const list = await get("/v1/activities?phase=active&limit=1000", signal);
-    const newest = list.activities.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
-    fill(running, newest.length ? [h("p", { class: "note" }, `${number.format(newest.length)}${list.next ? " and more" : ""}`
+    const newest = await runningActivities();
+    // What has not changed is left as it is: somebody may stand on one of the links.
+    const news = JSON.stringify(newest.slice(0, 8)) + newest.length;
+    if (news === shown) {
+      for (const time of running.querySelectorAll("time")) time.textContent = since(time.dateTime);
+      return;
+    }
+    shown = news;
+    fill(running, newest.length ? [h("p", { class: "note" }, `${number.format(newest.length)}`
+      + `${newest.length >= 2000 ? " and more" : ""}`
       + ` running on ${number.format(newest.reduce((all, row) => all + (row.phones ?? 0), 0))} phones`),
     table(["Activity", "Type", "Revision", "Phones", "Changed"], newest.slice(0, 8).map((row) => [
       h("a", { href: `#/activities/${encodeURIComponent(row.activity)}` }, row.activity), row.type, row.revision,

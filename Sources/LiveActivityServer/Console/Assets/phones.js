@@ -12,8 +12,7 @@ export async function phones(place, { rest, signal }) {
 }
 
 async function choose(place, signal) {
-  const list = await get("/v1/activities?limit=1000", signal);
-  const newest = list.activities.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt)).slice(0, 30);
+  const newest = (await pages("/v1/activities?limit=1000", "activities", 20000)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt)).slice(0, 30);
   add(place, [heading("Phones"), panel("Of which activity?", newest.length ? h("ul", { class: "choices" },
     newest.map((row) => h("li", {}, h("a", { href: `#/phones/${encodeURIComponent(row.activity)}` }, row.activity), " ",
       badge(row.type), " ", badge(row.phase, row.phase === "active" ? "good" : "calm")))) : empty("There is none yet."))]);
@@ -44,6 +43,8 @@ export function screens(entries, count, at) {
       phone.note = entry.kind === "start" ? "started; the phone has not reported it yet" : "";
     } else if (entry.kind === "reported" || entry.kind === "token-reported") {
       if (/dismissed|gone/.test(entry.text)) { phone.look = "away"; phone.note = entry.text; continue; }
+      // Another card of the activity stays.
+      if (entry.code === "duplicate-ended") continue;
       if (/ended/.test(entry.text)) { phone.look = "ended"; continue; }
       if (phone.look === "waiting" || phone.look === null) phone.look = "active";
       phone.state ??= states.get(entry.revision) ?? latest;

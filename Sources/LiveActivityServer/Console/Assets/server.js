@@ -16,8 +16,8 @@ let onSignedOut = () => {};
 export const whenSignedOut = (callback) => { onSignedOut = callback; };
 
 /** Calls the API. Throws a `Problem` for anything but success. */
-export async function call(method, path, body, signal) {
-  const headers = {};
+export async function call(method, path, body, signal, given = {}) {
+  const headers = { ...given };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET" && visitor) headers["Islet-Console-Token"] = visitor.token;
   let response;
@@ -58,6 +58,7 @@ export async function resume() {
 
 export async function signIn(key) {
   visitor = await call("POST", "/console/session", { key });
+  types = undefined;
   // That there is a session, not the session: that is in a cookie which no script can read.
   localStorage.setItem("islet-signed-in", "yes");
 }
@@ -65,6 +66,7 @@ export async function signIn(key) {
 export async function signOut() {
   try { await call("DELETE", "/console/session"); } finally {
     visitor = null;
+    types = undefined;
     localStorage.removeItem("islet-signed-in");
     onSignedOut();
   }
@@ -79,22 +81,51 @@ export const path = (parts, ...ids) => parts.reduce((all, part, index) =>
   all + part + (index < ids.length ? encodeURIComponent(ids[index]) : ""), "");
 
 let types;
-/** The app's activity types, by name; asked once. */
+/** The app's activity types, by name; asked once in a session. */
 export async function activityTypes() {
   types ??= get("/v1/types").then((answer) => new Map(answer.types.map((type) => [type.type, type])));
   try { return await types; } catch (error) { types = undefined; throw error; }
 }
 
-/** All pages of a list. `most` limits how many rows are read. */
+/** All pages of a list. `most` limits how many rows are read; a page may have few, where most of what is there fits not. */
 export async function pages(path, member, most = 2000) {
   const all = [];
-  let next;
+  let next, calls = 0;
   do {
+    calls += 1;
     const answer = await get(path + (next ? `&after=${encodeURIComponent(next)}` : ""));
     all.push(...answer[member]);
     next = answer.next;
-  } while (next && all.length < most);
+  } while (next && all.length < most && calls < 50);
   return all;
+}
+
+/** The activities that run, the newest change first. */
+export async function runningActivities() {
+  const found = await pages("/v1/activities?phase=active&limit=1000", "activities");
+  return found.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+}
+
+/**
+ * Server-sent events until the signal says stop. A stream that the server refuses is over for a browser: it is opened
+ * again here, a while later.
+ * @param hear `{open(), event(data), lost()}`
+ */
+export function follow(path, name, signal, hear) {
+  let source, timer, wait = 1000;
+  const open = () => {
+    source = new EventSource(path);
+    source.addEventListener("open", () => { wait = 1000; });
+    source.addEventListener(name, (event) => hear.event(JSON.parse(event.data)));
+    source.addEventListener("error", () => {
+      hear.lost();
+      if (source.readyState !== EventSource.CLOSED || signal.aborted) return;
+      timer = setTimeout(open, wait);
+      wait = Math.min(wait * 2, 30000);
+    });
+  };
+  signal.addEventListener("abort", () => { clearTimeout(timer); source.close(); });
+  open();
 }
 
 /** Does something now and again and again, until the signal says stop; waits while the page is hidden. */
