@@ -78,6 +78,11 @@ package protocol ReadStore: Sendable {
     func people(
         of app: BundleID, after: UserNumber, limit: Int
     ) async throws(StorageError) -> [(number: UserNumber, id: UserID)]
+    /// Which of these devices have a token that starts cards of a type, and which one for ordinary notifications; dead
+    /// ones do not count.
+    func tokenHolders(
+        among devices: [DeviceKey], starting type: String
+    ) async throws(StorageError) -> TokenHolders
     /// The ids of devices by their keys.
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }
@@ -263,6 +268,14 @@ package struct ActivityPage: Sendable, Equatable {
         self.rows = rows
         self.next = next
     }
+}
+
+/// Devices that have tokens.
+package struct TokenHolders: Sendable, Equatable {
+    package var pushToStart: Set<DeviceKey> = []
+    package var device: Set<DeviceKey> = []
+
+    package init() {}
 }
 
 /// Activities of which something happened.

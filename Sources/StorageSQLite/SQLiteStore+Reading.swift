@@ -107,6 +107,28 @@ extension SQLiteStore: ReadStore {
         try await query { sql in try SnapshotLoader.snapshot(of: keys, sql) }
     }
 
+    package func tokenHolders(
+        among devices: [DeviceKey], starting type: String
+    ) async throws(StorageError) -> TokenHolders {
+        try await query { sql in
+            var holders = TokenHolders()
+            try sql.query(
+                """
+                SELECT dk, kind FROM device_token
+                WHERE dk IN (SELECT value FROM json_each(?)) AND dead_at IS NULL AND (type = ? OR type = '')
+                """, [.text(jsonList(devices)), .text(type)]
+            ) { row in
+                let (device, kind) = (row.int(), DeviceTokenRecord.Kind(rawValue: Int(row.int())))
+                switch kind {
+                case .device: holders.device.insert(device)
+                case .pushToStart: holders.pushToStart.insert(device)
+                case nil: break
+                }
+            }
+            return holders
+        }
+    }
+
     package func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] {
         try await query { sql in
             var ids: [DeviceKey: DeviceID] = [:]

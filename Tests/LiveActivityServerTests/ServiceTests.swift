@@ -35,6 +35,7 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     func running(
         since time: UnixTime, after: RunningActivity?, limit: Int
     ) async throws(StorageError) -> [RunningActivity] { throw error }
+    func tokenHolders(among: [DeviceKey], starting: String) async throws(StorageError) -> TokenHolders { throw error }
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] { throw error }
     func refreshes(of: UserID, in: BundleID) async throws(StorageError) -> [RefreshRecord] { throw error }
     func people(

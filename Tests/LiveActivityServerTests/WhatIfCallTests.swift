@@ -63,7 +63,8 @@ import Testing
             #expect(content.staleAfter == .seconds(90) && content.alert == nil && activity.steps.count == 2)
             let found = try #require(activity.cards.values.first)
             #expect(found.reports == .after(.seconds(5)) && found.token == .after(.seconds(5)) && found.acts.isEmpty)
-            #expect(day.phones.values.first?.hasStartToken == true)
+            let phone = try #require(day.phones.values.first)
+            #expect(phone.hasStartToken && !phone.hasDeviceToken)
         }
     }
 

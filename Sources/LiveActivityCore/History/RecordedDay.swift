@@ -40,10 +40,13 @@ package struct RecordedDay: Sendable {
 package struct RecordedPhone: Sendable, Equatable {
     package var facts: DeviceFacts
     package var hasStartToken: Bool
+    /// One for ordinary notifications.
+    package var hasDeviceToken: Bool
 
-    package init(facts: DeviceFacts, hasStartToken: Bool) {
+    package init(facts: DeviceFacts, hasStartToken: Bool, hasDeviceToken: Bool) {
         self.facts = facts
         self.hasStartToken = hasStartToken
+        self.hasDeviceToken = hasDeviceToken
     }
 }
 

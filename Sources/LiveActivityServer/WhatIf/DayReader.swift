@@ -38,10 +38,12 @@ struct DayReader {
                 continue
             }
             room = (room.changes - changes, room.pushes - pushes)
+            let holders = try await store.tokenHolders(among: phones.map(\.device.key), starting: type)
             for phone in phones where activity.cards[phone.device.key] != nil {
-                day.phones[phone.device.key] = RecordedPhone(
-                    facts: phone.device,
-                    hasStartToken: phone.pushToStartToken.map { $0.deadAt == nil } ?? false)
+                let key = phone.device.key
+                day.phones[key] = RecordedPhone(
+                    facts: phone.device, hasStartToken: holders.pushToStart.contains(key),
+                    hasDeviceToken: holders.device.contains(key))
             }
             day.activities.append(activity)
             timelines.append(entries)
@@ -75,9 +77,9 @@ extension RecordedDay {
     var unknown: [String] {
         var words = [
             "APNs takes every push at once here: what it refused or was late with that day is not played.",
-            "What phones had used of their budgets before is not counted: they begin with full ones.",
-            "Time zones, permissions and tokens of phones, who is in the audience, and attributes are those of now; each "
-                + "phone has a device token for notifications.",
+            "What phones had used of their budgets before is not counted: they begin with full ones. Nor are cards and "
+                + "pushes of other types, in budgets or at the ceiling.",
+            "Time zones, permissions and tokens of phones, who is in the audience, and attributes are those of now.",
             "Calls that set the same state again are not recorded: stale dates and `endAfter` count from changes.",
             "How long an alert counts (`expiresAfter`, `keep`), when an ended card leaves, and what an app changed on its "
                 + "own card are not recorded: the defaults hold, and no app changes anything.",

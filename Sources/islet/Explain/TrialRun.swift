@@ -96,7 +96,9 @@ struct TrialRun {
         body.activitiesEnabled = phone.facts.activitiesEnabled
         body.frequentPushesEnabled = phone.facts.frequentPushesEnabled
         body.notificationAuthorization = phone.facts.notificationAuthorization
-        body.deviceToken = try DeviceToken(hex: TrialStage.token("device \(phone.facts.id.text)"))
+        if phone.hasDeviceToken {
+            body.deviceToken = try DeviceToken(hex: TrialStage.token("device \(phone.facts.id.text)"))
+        }
         return body
     }
 
@@ -185,9 +187,28 @@ struct TrialRun {
             else { continue }
             let desired = DesiredSituation(state.record, type, content)
             for phone in try await stage.store.phones(of: number, after: -1, limit: day.activities[index].cards.count) {
-                guard case .wait(_, let reason) = Reconciler.decide(desired, phone, now: now) else { continue }
-                held[reason.code, default: []].insert(TrialCardKey(activity: index, device: phone.device.key))
+                guard let code = holdingBack(phone, desired) else { continue }
+                held[code, default: []].insert(TrialCardKey(activity: index, device: phone.device.key))
             }
+        }
+    }
+
+    /// Why the server holds back what this phone is to be sent; `nil`: it does not, or waits for an answer.
+    private func holdingBack(
+        _ phone: PhoneSituation, _ desired: DesiredSituation
+    ) -> LiveActivityCore.Reason.Code? {
+        switch Reconciler.decide(desired, phone, now: now) {
+        case .wait(_, let reason):
+            switch reason.code {
+            case .quietHours, .startTokenSuspect, .requesting, .startGrace, .startBudget, .coalescing, .otherStartOpen:
+                return reason.code
+            default: return nil
+            }
+        // All that was to go has gone. A claim alone counts a phone's cards.
+        case .send(let plan):
+            let isCounted = type.policy.atCeiling != .ignore && desired.activity.holdUntil <= now
+            return plan.kind == .start && isCounted ? .atCeiling : nil
+        case .fallBack, .nothing: return nil
         }
     }
 

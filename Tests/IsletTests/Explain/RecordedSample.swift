@@ -64,7 +64,7 @@ struct RecordedSample {
         facts.timeZone = zone
         let instance = InstanceRecord(activity: 1, device: Self.device, run: 1, at: from - .seconds(7200))
         var day = RecordedDay(from: from, to: to)
-        day.phones = [Self.device: RecordedPhone(facts: facts, hasStartToken: hasStartToken)]
+        day.phones = [Self.device: RecordedPhone(facts: facts, hasStartToken: hasStartToken, hasDeviceToken: true)]
         day.activities = [
             RecordedActivity(
                 record, attributes: [:], phones: [PhoneSituation(instance: instance, device: facts)],
@@ -81,11 +81,11 @@ struct RecordedSample {
 
     /// What the day comes to under a policy.
     func figures(
-        zone: String? = nil, _ change: (inout TypePolicy) -> Void = { _ in },
+        _ given: RecordedDay? = nil, zone: String? = nil, _ change: (inout TypePolicy) -> Void = { _ in },
         isOver: @escaping @Sendable () -> Bool = { false }
     ) async throws -> DayFigures {
         try await PolicyTrials.played.play(
             .init(
-                day: day(zone: zone), app: Self.app(Self.type()), type: Self.type(change), isOver: isOver))
+                day: given ?? day(zone: zone), app: Self.app(Self.type()), type: Self.type(change), isOver: isOver))
     }
 }

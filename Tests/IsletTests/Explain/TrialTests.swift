@@ -78,6 +78,24 @@ import Testing
         #expect((fallback.pushes, fallback.fallbacks) == (0, 1))
     }
 
+    @Test func `at the ceiling a start waits, or another card makes room`() async throws {
+        var sample = RecordedSample()
+        sample.set(.seconds(10))
+        var day = sample.day()
+        // Another one when the first card is there.
+        var later = RecordedSample()
+        later.set(.seconds(60))
+        var other = try #require(later.day().activities.first)
+        other.record.id = ActivityID(stored: "order-2")
+        day.activities.append(other)
+        #expect(try await sample.figures(day).starts == 2)
+        let waiting = try await sample.figures(day) { policy in
+            policy.atCeiling = .wait
+            policy.ceiling = 1
+        }
+        #expect((waiting.starts, waiting.held, waiting.changes.unsent) == (1, [.atCeiling: 1], 1))
+    }
+
     @Test func `an activity that nobody sets any more is ended when the policy says so`() async throws {
         let sample = changes(1, every: .zero)
         let now = try await sample.figures()

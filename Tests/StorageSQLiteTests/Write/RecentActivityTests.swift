@@ -40,6 +40,28 @@ struct RecentActivityTests {
         }
     }
 
+    @Test func `who has which token is told, and a dead one is none`() async throws {
+        try await withStore { store in
+            for (key, kind, type, isDead) in [
+                (1, .pushToStart, "order", false), (1, .device, "", false), (2, .pushToStart, "order", true),
+                (3, .pushToStart, "lunch", false), (4, .device, "", false),
+            ] as [(DeviceKey, DeviceTokenRecord.Kind, String, Bool)] {
+                let value = TokenValue(Sample.token("\(key) \(type)", as: UpdateTokenKind.self))
+                _ = try await store.commit(
+                    PutRows { draft in
+                        var token = DeviceTokenRecord(
+                            device: key, kind: kind, type: type, generation: 1, environment: .sandbox, value: value,
+                            firstSeenAt: Sample.now)
+                        token.deadAt = isDead ? Sample.now : nil
+                        draft.put(token)
+                    }
+                ).get()
+            }
+            let holders = try await store.tokenHolders(among: [1, 2, 3], starting: "order")
+            #expect(holders.pushToStart == [1] && holders.device == [1])
+        }
+    }
+
     @Test func `a store for a trial waits for no disk, and any other does`() async throws {
         try await withStore { store in
             let path = store.path + "-trial"
