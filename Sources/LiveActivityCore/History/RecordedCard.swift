@@ -60,7 +60,7 @@ package struct RecordedCard: Sendable, Equatable {
     init(_ entries: [HistoryEntry], from: UnixTime) {
         var walk = Walk()
         var hasBegun = false
-        for entry in entries {
+        for entry in Self.inOrder(entries) {
             if entry.at >= from, !hasBegun {
                 standing = walk.standing
                 hasBegun = true
@@ -69,6 +69,44 @@ package struct RecordedCard: Sendable, Equatable {
         }
         if !hasBegun { standing = walk.standing }
     }
+
+    /// From a claim to the end of its lease: by then its answers are written down.
+    private static let lease = Duration.seconds(15)
+
+    /// A push is written down with its answer, which may be after the phone has spoken of the card: it comes before
+    /// what it led to.
+    private static func inOrder(_ entries: [HistoryEntry]) -> [HistoryEntry] {
+        var ordered: [HistoryEntry] = []
+        for entry in entries {
+            var place = ordered.count
+            while place > 0, ordered[place - 1].mayAnswer(entry), entry.at - ordered[place - 1].at < lease {
+                place -= 1
+            }
+            guard place < ordered.count else {
+                ordered.append(entry)
+                continue
+            }
+            var push = entry
+            push.at = ordered[place].at
+            ordered.insert(push, at: place)
+        }
+        return ordered
+    }
+}
+
+extension HistoryEntry {
+    /// What a phone says where it has got that push.
+    fileprivate func mayAnswer(_ push: HistoryEntry) -> Bool {
+        switch push.kind {
+        case .start: kind == .tokenReported || kind == .reported && CardReport.State.running.contains(detail)
+        case .end: kind == .reported && detail == CardReport.State.ended.rawValue
+        default: false
+        }
+    }
+}
+
+extension CardReport.State {
+    fileprivate static let running: Set = [pending.rawValue, active.rawValue, stale.rawValue]
 }
 
 /// Reads a phone's entries one after the other.
@@ -115,8 +153,7 @@ private struct Walk {
     private mutating func takeReport(_ entry: HistoryEntry, _ card: inout RecordedCard) -> RecordedCard.Deed? {
         let deed: RecordedCard.Deed
         switch entry.detail {
-        case CardReport.State.active.rawValue, CardReport.State.pending.rawValue, CardReport.State.stale.rawValue:
-            return adopt(at: entry.at, &card)
+        case let state where CardReport.State.running.contains(state): return adopt(at: entry.at, &card)
         case CardReport.State.dismissed.rawValue: deed = .dismisses
         case CardReport.State.ended.rawValue: deed = .ends
         case CardReport.State.requesting.rawValue, CardReport.State.duplicate.rawValue: return nil

@@ -81,8 +81,8 @@ extension RecordedDay {
                 + "pushes of other types, in budgets or at the ceiling.",
             "Time zones, permissions and tokens of phones, who is in the audience, and attributes are those of now.",
             "Calls that set the same state again are not recorded: stale dates and `endAfter` count from changes.",
-            "How long an alert counts (`expiresAfter`, `keep`), when an ended card leaves, and what an app changed on its "
-                + "own card are not recorded: the defaults hold, and no app changes anything.",
+            "How long an alert counts (`expiresAfter`, `keep`), when an ended card leaves, and what an app changed on "
+                + "its own card are not recorded: the defaults hold, and no app changes anything.",
         ]
         let cards = activities.flatMap(\.cards.values)
         let fresh = cards.count { $0.reports == .unknown && $0.standing == .nothing }

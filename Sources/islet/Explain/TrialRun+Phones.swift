@@ -55,7 +55,8 @@ extension TrialRun {
         try await report(key, state)
     }
 
-    /// The phones stand as they stood when the day began: a card with a token is sent the state, before anything counts.
+    /// The phones stand as they stood when the day began: a card with a token is sent the state, before anything
+    /// counts.
     mutating func standAsBefore(_ activity: Int) async throws {
         for (device, card) in day.activities[activity].cards.sorted(by: { $0.key < $1.key }) {
             let key = TrialCardKey(activity: activity, device: device)

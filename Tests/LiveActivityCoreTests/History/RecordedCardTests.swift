@@ -49,6 +49,19 @@ struct RecordedCardTests {
         #expect(refused.reports == .unknown && refused.token == .unknown)
     }
 
+    @Test func `a phone that is quicker than the answer was asked by that push all the same`() throws {
+        let card = try Self.card([
+            Self.entry(.tokenReported, 10, "abcd…"), Self.entry(.reported, 10, "active"),
+            Self.entry(.start, 11, "", .firstState), Self.entry(.reported, 60, "ended"),
+            Self.entry(.end, 61, "", .activityEnded),
+        ])
+        #expect(card.acts.isEmpty)
+        #expect(card.reports == .after(.zero) && card.token == .after(.zero) && card.confirmsEnd == .after(.zero))
+        // Long before the push it was the app.
+        let own = try Self.card([Self.entry(.reported, 10, "active"), Self.entry(.start, 30, "", .firstState)])
+        #expect(own.acts.map(\.deed) == [.starts] && own.reports == .never)
+    }
+
     @Test func `what a phone does of itself is kept, and where it stood when the stretch began`() throws {
         let entries = [
             Self.entry(.tokenReported, 0, "abcd…"), Self.entry(.reported, 50, "dismissed"),

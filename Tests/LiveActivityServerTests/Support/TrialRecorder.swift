@@ -3,7 +3,8 @@ import LiveActivityCore
 import LiveActivityServer
 import Synchronization
 
-/// Stands in for who knows the configuration's words: it takes every policy, plays nothing, and keeps what it was given.
+/// Stands in for who knows the configuration's words: it takes every policy, plays nothing, and keeps what it was
+/// given.
 final class TrialRecorder: Sendable {
     private struct State {
         var changes: [JSONObject] = []

@@ -51,7 +51,7 @@ function budgets(first, last, minutes) {
     if (!all) return [h("dt", {}, title), h("dd", {}, `no push used it in ${minutes} min`)];
     const half = quantile(0.5, now.bounds, counts);
     const near = now.bounds.reduce((total, bound, range) => bound <= 0.1 ? total + counts[range] : total, 0);
-    const words = `${Math.round(half * 100)} % left after half of ${number.format(all)} pushes`;
+    const words = `${Math.round(half * 100)} % left after half of ${number.format(all)} ${all === 1 ? "push" : "pushes"}`;
     return [h("dt", {}, title), h("dd", { class: "budget" },
       h("meter", { min: 0, max: 1, low: 0.1, optimum: 1, value: half, "aria-label": `${title}: ${words}` }), words,
       near > 0 && badge(`${number.format(near)} near the end`, near / all > NEAR ? "bad" : "warn", over))];
