@@ -1,3 +1,5 @@
+package import LiveActivityCore
+
 extension LiveActivityServer {
     /// What the server takes at most. The defaults fit one small machine.
     public struct Limits: Sendable, Hashable {
@@ -37,6 +39,10 @@ extension LiveActivityServer {
         public var eventBeat = Duration.seconds(15)
         /// Events of one read from the database.
         var eventPage: Int { min(500, unreadEvents) }
+        /// How long a policy is tried at most; what is not played by then is refused.
+        public var trialTime = Duration.seconds(30)
+        /// How much of a day one trial plays.
+        package var trial = RecordedDay.Limits()
         /// The most requests that are worked on at the same time; a further one is answered with 503.
         public var openRequests = 2_000
         /// The same of one API key: half of them; a further one is answered with 429.

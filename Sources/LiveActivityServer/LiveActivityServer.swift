@@ -53,6 +53,8 @@ public struct LiveActivityServer: Service {
         package var simulator: SimulatorControl?
         /// Where spans go; `nil`: there are none.
         package var traces: Traces?
+        /// Who can try a policy on a recorded day; `nil`: nobody.
+        package var trials: PolicyTrials?
         /// What the server calls itself.
         package var version = ""
         /// A device credential that was not used for so long is not taken any more.
@@ -108,7 +110,7 @@ public struct LiveActivityServer: Service {
                 configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
             events: readers, admission: Admission(limits), people: people, keyUses: keyUses,
             credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
-            traces: configuration.traces, alerts: AlertBoard(), census: Census(),
+            traces: configuration.traces, alerts: AlertBoard(), trials: configuration.trials, census: Census(),
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
             console: configuration.console
                 ? Console(simulator: configuration.simulator, version: configuration.version) : nil)

@@ -65,6 +65,11 @@ package protocol ReadStore: Sendable {
     ) async throws(StorageError) -> Result<Preview<C.Reply>, Refusal>
     /// Rows of an activity's timeline, the newest first, at most `limit`.
     func latestHistory(of activity: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord]
+    /// An app's activities of a type of which something happened from an instant on and before another, those with the
+    /// newest row of a timeline first, at most `limit`. Of a long stretch only its newest rows are looked at.
+    func activities(
+        of app: BundleID, _ type: String, from: UnixTime, before: UnixTime, limit: Int
+    ) async throws(StorageError) -> RecentActivities
     /// What a command with these keys would see, at one instant.
     func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot
     /// What stands of a person's computations, by type.
@@ -73,6 +78,11 @@ package protocol ReadStore: Sendable {
     func people(
         of app: BundleID, after: UserNumber, limit: Int
     ) async throws(StorageError) -> [(number: UserNumber, id: UserID)]
+    /// Which of these devices have a token that starts cards of a type, and which one for ordinary notifications; dead
+    /// ones do not count.
+    func tokenHolders(
+        among devices: [DeviceKey], starting type: String
+    ) async throws(StorageError) -> TokenHolders
     /// The ids of devices by their keys.
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }
@@ -257,6 +267,29 @@ package struct ActivityPage: Sendable, Equatable {
     package init(rows: [Row], next: ActivityNumber?) {
         self.rows = rows
         self.next = next
+    }
+}
+
+/// Devices that have tokens.
+package struct TokenHolders: Sendable, Equatable {
+    package var pushToStart: Set<DeviceKey> = []
+    package var device: Set<DeviceKey> = []
+
+    package init() {}
+}
+
+/// Activities of which something happened.
+package struct RecentActivities: Sendable, Equatable {
+    /// The rows of timelines that are looked at.
+    package static let maximumRows = 200_000
+
+    package var ids: [ActivityID]
+    /// There are others.
+    package var hasMore: Bool
+
+    package init(ids: [ActivityID], hasMore: Bool) {
+        self.ids = ids
+        self.hasMore = hasMore
     }
 }
 

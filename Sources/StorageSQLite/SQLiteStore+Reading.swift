@@ -67,8 +67,66 @@ extension SQLiteStore: ReadStore {
         return rows.map(\.record)
     }
 
+    package func activities(
+        of app: BundleID, _ type: String, from: UnixTime, before: UnixTime, limit: Int
+    ) async throws(StorageError) -> RecentActivities {
+        try await query { sql in
+            var ids: [ActivityID] = []
+            // The index holds the activity beside the time: no row of a timeline is read.
+            try sql.query(
+                """
+                SELECT a.id FROM (
+                    SELECT activity, max(at) AS newest FROM (
+                        SELECT activity, at FROM history INDEXED BY history_by_age
+                        WHERE at >= ? AND at < ? ORDER BY at DESC LIMIT ?
+                    ) GROUP BY activity
+                ) h JOIN activity a ON a.no = h.activity
+                WHERE a.app = ? AND a.type = ? ORDER BY h.newest DESC, a.no DESC LIMIT ?
+                """,
+                [
+                    .int(from.milliseconds), .int(before.milliseconds), .int(Int64(RecentActivities.maximumRows)),
+                    .text(app.text), .text(type), .int(Int64(limit + 1)),
+                ]
+            ) { row in ids.append(ActivityID(stored: row.text())) }
+            let rows = try sql.number(
+                """
+                SELECT count(*) FROM (
+                    SELECT 1 FROM history INDEXED BY history_by_age WHERE at >= ? AND at < ? LIMIT ?
+                )
+                """,
+                [
+                    .int(from.milliseconds), .int(before.milliseconds), .int(Int64(RecentActivities.maximumRows) + 1),
+                ])
+            return RecentActivities(
+                ids: Array(ids.prefix(limit)),
+                hasMore: ids.count > limit || (rows ?? 0) > Int64(RecentActivities.maximumRows))
+        }
+    }
+
     package func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot {
         try await query { sql in try SnapshotLoader.snapshot(of: keys, sql) }
+    }
+
+    package func tokenHolders(
+        among devices: [DeviceKey], starting type: String
+    ) async throws(StorageError) -> TokenHolders {
+        try await query { sql in
+            var holders = TokenHolders()
+            try sql.query(
+                """
+                SELECT dk, kind FROM device_token
+                WHERE dk IN (SELECT value FROM json_each(?)) AND dead_at IS NULL AND (type = ? OR type = '')
+                """, [.text(jsonList(devices)), .text(type)]
+            ) { row in
+                let (device, kind) = (row.int(), DeviceTokenRecord.Kind(rawValue: Int(row.int())))
+                switch kind {
+                case .device: holders.device.insert(device)
+                case .pushToStart: holders.pushToStart.insert(device)
+                case nil: break
+                }
+            }
+            return holders
+        }
     }
 
     package func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] {

@@ -30,6 +30,8 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         case exclusive
         /// To manage keys, beside a server that runs or without one.
         case administration
+        /// To play something in a file that is thrown away: nothing waits for the disk, and a crash may lose it.
+        case trial
     }
 
     /// Opens or makes the database, and brings its tables up to date.
@@ -44,8 +46,9 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     ) throws(StorageError) {
         self.path = path
         let lock = try ProcessLock(path: path)
-        if lock == nil, access == .exclusive { throw .inUse(path: path) }
-        self.lock = access == .exclusive ? lock : nil
+        let isAlone = access != .administration
+        if lock == nil, isAlone { throw .inUse(path: path) }
+        self.lock = isAlone ? lock : nil
         try DatabaseFile.makeIfMissing(path)
         let counters = StoreCounters()
         self.counters = counters
@@ -58,8 +61,8 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
             throw .cannotOpen("\(path): \(WriterQueue.words(error))")
         }
         do throws(StorageError) {
-            let source = tokenKeys ?? (access == .exclusive ? .beside(path) : nil)
-            (sealer, madeTokenKeys) = try Self.sealer(source, pool, adopts: access == .exclusive)
+            let source = tokenKeys ?? (isAlone ? .beside(path) : nil)
+            (sealer, madeTokenKeys) = try Self.sealer(source, pool, adopts: isAlone)
         } catch {
             try? pool.close()
             lock?.unlock()
@@ -92,7 +95,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         let pool = try DatabasePool(path: path, configuration: configuration)
         // GRDB sets NORMAL when it opens a pool, which power loss undoes; outside a transaction, or it has no effect.
         try pool.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try db.execute(sql: "PRAGMA synchronous = \(access == .trial ? "OFF" : "FULL")")
             // What a claim reads is still there when its flight is settled.
             try db.execute(sql: "PRAGMA cache_size = -\(writerCacheKiB)")
         }

@@ -397,7 +397,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             .invalidHeader, .revisionDiffers, .idempotencyKeyReused, .eventsErased,
             // They need more than a request: see the tests of phones and of the store.
             .deadToken, .noStateYet, .sessionReplaced, .sessionClosed, .storageUnavailable, .commitUnknown, .overloaded,
-            .notReady, .requestTimeout, .rateLimited,
+            .notReady, .requestTimeout, .rateLimited, .trialTooLong,
             // Nothing refuses with them today, or it would be a fault of ours.
             .typeMisconfigured, .internalError,
         ]

@@ -74,7 +74,7 @@ import Testing
             check(schema, name)
             count += 1
         }
-        #expect(count == 15)
+        #expect(count == 16)
     }
 
     @Test func `every example has the form that the description gives it`() throws {
@@ -110,7 +110,7 @@ import Testing
         "reportInventory", "viewActivity", "viewTimeline", "listActivities", "diagnoseDevice", "notifyUser",
         "askRefresh", "askRefreshes", "viewRefresh", "batch", "endActivity", "deleteActivity", "revokeCredentials",
         "signOutDevice", "listWebhooks", "listDeadDeliveries", "replayDeliveries", "enableWebhook", "readEvents",
-        "listTypes",
+        "listTypes", "tryPolicy",
         "listKeys", "overview", "listAlerts", "alive", "ready", "metrics", "describe",
     ]
 
@@ -132,6 +132,7 @@ import Testing
             var configuration = LiveActivityServer.Configuration(apps: [Self.app])
             configuration.metrics = MetricsSources(
                 registry: MetricsRegistry(), version: "1", startedAt: fixture.clock.now, connections: { [] })
+            configuration.trials = TrialRecorder().trials()
             let server = LiveActivityServer(
                 configuration: configuration, store: fixture.store, time: fixture.clock.source, dice: { 77 },
                 logger: quiet)

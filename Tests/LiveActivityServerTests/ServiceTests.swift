@@ -27,11 +27,15 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     func activities(
         on: DeviceID, of: BundleID
     ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)] { throw error }
+    func activities(
+        of: BundleID, _: String, from: UnixTime, before: UnixTime, limit: Int
+    ) async throws(StorageError) -> RecentActivities { throw error }
     func latestHistory(of: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord] { throw error }
     func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot { throw error }
     func running(
         since time: UnixTime, after: RunningActivity?, limit: Int
     ) async throws(StorageError) -> [RunningActivity] { throw error }
+    func tokenHolders(among: [DeviceKey], starting: String) async throws(StorageError) -> TokenHolders { throw error }
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] { throw error }
     func refreshes(of: UserID, in: BundleID) async throws(StorageError) -> [RefreshRecord] { throw error }
     func people(
@@ -111,8 +115,10 @@ private struct RecordingHandler: LogHandler {
         var dice = SeededDice(seed: 5)
         let (key, record) = APIKey.make(app: pizza.bundleID, scope: .backend, at: UnixTime(seconds: 1), using: &dice)
         for knownKey in [record, nil] {
+            var configuration = LiveActivityServer.Configuration(apps: [pizza])
+            configuration.trials = TrialRecorder().trials()
             let server = LiveActivityServer(
-                configuration: .init(apps: [pizza]), store: BrokenStore(error: error, knownKey: knownKey),
+                configuration: configuration, store: BrokenStore(error: error, knownKey: knownKey),
                 time: TestClock().source, dice: { 1 }, logger: quiet)
             try await server.application.test(.router) { client in
                 for route in Route.all where !route.scopes.isEmpty {
@@ -159,6 +165,7 @@ private struct RecordingHandler: LogHandler {
         case "/v1/devices/{device}/push-to-start-tokens/{type}": #"{"token":"\#(token("a"))"}"#
         case "/v1/devices/{device}/instances/{localID}": #"{"type":"Order","activity":"a","state":"active"}"#
         case "/v1/devices/{device}/instances": #"{"sequence":1,"instances":[]}"#
+        case "/v1/types/{type}/what-if": #"{"policy":{}}"#
         default: nil
         }
     }

@@ -86,6 +86,8 @@ class ConsoleTest(unittest.TestCase):
         browser.open("#/now")
         browser.see("live")
         browser.wait("pushes", lambda: "%" in browser.text(".tiles"))
+        browser.wait("what is left of budgets", lambda: re.search(
+            r"% left after half of \d+ push.*Starts put off", browser.text(), re.DOTALL))
 
     def test_3_time_travel_shows_what_was(self):
         browser, server = self.browser, self.server
@@ -176,6 +178,47 @@ class ConsoleTest(unittest.TestCase):
         browser.open("#/diagnose/old?activity=order-3")
         browser.see("system-below-17.2")
         browser.see("iOS 16.4")
+
+    def test_6_another_policy_is_tried_on_the_day_and_mistakes_are_marked(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        server.put("order-8", "preparing", 0.1, 40, **FIRST)
+        server.until("both phones hold it", lambda: server.call(
+            "GET", "/v1/activities/order-8")["counts"].get("live") == 2)
+        for eta in range(39, 33, -1):
+            server.put("order-8", "preparing", 0.1, eta)
+            server.until("it is sent", lambda: all(device["revision"] == view["revision"] for view in [
+                server.call("GET", "/v1/activities/order-8")] for device in view["devices"]))
+        browser.open("#/settings")
+        browser.press("What if it were another?", "summary")
+        field = browser.one("textarea")
+        browser.fill(field.get_attribute("id"), '{"coalescingWindow": "0s", "windows": 1}')
+        browser.press("Play it")
+        browser.see("1s to 5m", ".whatif .problem")
+        browser.see("/windows", ".whatif .problem")
+        self.assertEqual(field.get_attribute("aria-invalid"), "true")
+        # The refusal was wanted; the browser says nothing else.
+        said = browser.complaints()
+        self.assertTrue(said and all("what-if" in line and "422" in line for line in said), said)
+        browser.fill(field.get_attribute("id"), "{")
+        browser.press("Play it")
+        browser.see("This is not JSON", ".whatif .problem")
+        browser.fill(field.get_attribute("id"), '{"coalescingWindow": "1m"}')
+        browser.press("Play it")
+        browser.see("Played: then", ".whatif table")
+        self.assertFalse(browser.all(".whatif .problem"))
+        figures = {row.find_element("css selector", "th").text: [
+            cell.text for cell in row.find_elements("css selector", "td")] for row in browser.all(".whatif tbody tr")}
+        # Seven changes of one order within a minute: with a window of one they go out together.
+        _, now, then, difference = figures["Changes that went out with a later one"]
+        self.assertGreater(int(then), int(now))
+        self.assertTrue(difference.startswith("+"), difference)
+        sent, now, then, _ = figures["Pushes"]
+        self.assertGreater(int(now), int(then))
+        # What is played under the present policy is the day as it was, give or take what one cannot know.
+        self.assertLessEqual(abs(int(sent) - int(now)), int(sent) / 3, figures)
+        browser.picture(os.path.join(PICTURES, "settings-what-if.png"))
+        self.assertEqual(server.call("GET", "/v1/types")["types"][0]["policy"]["coalescingWindow"], "1s")
 
     def test_6_settings_are_shown_and_signing_out_ends_the_session(self):
         browser = self.browser

@@ -7,6 +7,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, Server  # noqa: E402
+from webhooks import Receiver, WebhookServer  # noqa: E402
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.path.abspath(os.environ["ISLET"])
@@ -42,8 +43,47 @@ def play(server):
             for device in view["devices"]))
 
 
+def try_policy(browser):
+    """Another policy on the orders of the last minutes."""
+    browser.open("#/settings")
+    browser.press("What if it were another?", "summary")
+    browser.fill(browser.one("textarea").get_attribute("id"), '{"coalescingWindow": "1m"}')
+    browser.press("Play it")
+    browser.see("Played: then", ".whatif table")
+    # The form and its table, without what stands above them.
+    browser.driver.execute_script("""
+        document.querySelectorAll('main > section:not(:has(.whatif))').forEach((one) => one.remove());
+        document.querySelectorAll('.type > :not(.trial)').forEach((one) => one.remove())""")
+
+
+def trouble():
+    """An endpoint that was turned off, and the alert that says so."""
+    receiver = Receiver()
+    receiver.status = 410
+    server = WebhookServer(BINARY, receiver)
+    try:
+        server.make_events()
+        server.until("it is off", lambda: server.webhook()["state"] == "off")
+        server.give_up()
+        browser = Browser(server, width=1280, height=620)
+        try:
+            browser.sign_in()
+            browser.open("#/webhooks")
+            browser.see("mend the endpoint")
+            save(browser, "console-webhooks", 620)
+            browser.open("#/now")
+            browser.see("is told nothing until somebody turns it on", ".problem")
+            save(browser, "console-alerts", 620)
+        finally:
+            browser.close()
+    finally:
+        server.close()
+        receiver.close()
+
+
 def main():
     os.makedirs(IMAGES, exist_ok=True)
+    trouble()
     server = Server(BINARY)
     try:
         play(server)
@@ -57,6 +97,8 @@ def main():
                 browser.see(words)
                 browser.see("order-1042")
                 save(browser, name, most)
+            try_policy(browser)
+            save(browser, "console-what-if", 1100)
             browser.look(dark=True)
             browser.open("#/phones")
             browser.see("delivering, 5 min")

@@ -95,6 +95,8 @@ package struct ServerParts: Sendable {
     package var console = true
     /// In development: the simulator whose phones the console shows.
     package var simulator: SimulatorControl?
+    /// Who can try a policy on a recorded day; `nil`: nobody.
+    package var trials: PolicyTrials?
     package var version: String
     /// The pool of connections to APNs.
     package var connections = APNSClient.Options()
@@ -162,6 +164,7 @@ package struct ServerParts: Sendable {
         serving.webhooks = webhooks.map { ToldWebhook(key: $0.key, origin: $0.target.origin, kinds: $0.kinds) }
         serving.console = console
         serving.simulator = simulator
+        serving.trials = trials
         serving.version = version
         serving.traces = traces
         serving.certificates = certificates

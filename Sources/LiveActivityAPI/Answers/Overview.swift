@@ -38,6 +38,8 @@ public struct Overview: Sendable, Hashable, Codable {
         public var streamLimit: Int
         /// Resident memory of the process, in bytes; absent where the system does not tell.
         public var memory: Int?
+        /// What pushes left of the budgets of the caller's app's phones.
+        public var budgets: Budgets?
 
         /// A reading of nothing.
         public init(at: Instant, pushes: [String: Int], reasons: [String: Int], lag: Histogram) {
@@ -64,6 +66,23 @@ public struct Overview: Sendable, Hashable, Codable {
         public init(bounds: [Double], counts: [Int]) {
             self.bounds = bounds
             self.counts = counts
+        }
+    }
+
+    /// What phones may still get, after each push that used their budgets: of what they may get at once, from 0 to 1.
+    public struct Budgets: Sendable, Hashable, Codable {
+        /// Of pushes of priority 10; absent: there was none yet.
+        public var high: Histogram?
+        /// Of starts; absent: there was none yet.
+        public var start: Histogram?
+        /// Starts that were put off, since the phone's budget was used up.
+        public var startsPutOff: Int
+
+        /// What was left, and what was put off.
+        public init(high: Histogram?, start: Histogram?, startsPutOff: Int) {
+            self.high = high
+            self.start = start
+            self.startsPutOff = startsPutOff
         }
     }
 

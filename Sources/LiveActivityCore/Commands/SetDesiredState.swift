@@ -121,7 +121,7 @@ package struct SetDesiredState: Command {
                             old != nil && begins && activity.run > 1 ? .reopened : .stateSet, at: now,
                             revision: activity.revision, carriesAlert: newAlert != nil,
                             detail: ChangeContent.text(
-                                state: state.encoded, alert: newAlert == nil ? nil : activity.alert?.alert))
+                                state: state.encoded, alert: newAlert == nil ? nil : activity.alert?.alert, activity))
                     ]))
         }
         draft.put(activity)

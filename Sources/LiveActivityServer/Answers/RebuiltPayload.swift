@@ -26,7 +26,9 @@ struct RebuiltPayloads {
         let time = UnixTime(seconds: entry.timestamp)
         let content = EncodedObject(change.state)
         let alert = entry.carriesAlert ? change.alert : nil
-        let stale = type?.policy.staleAfter.map { at + $0 }.flatMap { $0 > time ? $0 : nil }
+        let stale = (change.staleAt ?? (change.staleAfter ?? type?.policy.staleAfter).map { at + $0 })
+            .flatMap { $0 > time ? $0 : nil }
+        let relevance = change.relevance.flatMap { try? RelevanceScore($0) }
         switch entry.kind {
         case .start:
             let own = type?.policy.startAlert?
@@ -34,13 +36,17 @@ struct RebuiltPayloads {
             guard let type, let alert = alert ?? own else { return nil }
             return try? StartPayload(
                 timestamp: time, attributesType: type.attributesType, attributes: attributes, contentState: content,
-                alert: alert, staleDate: stale ?? time + type.policy.startStaleAfter
+                alert: alert, staleDate: stale ?? time + type.policy.startStaleAfter, relevance: relevance
             ).bytes
         case .update:
-            return try? UpdatePayload(timestamp: time, contentState: content, alert: alert, staleDate: stale).bytes
+            return try? UpdatePayload(
+                timestamp: time, contentState: content, alert: alert, staleDate: stale, relevance: relevance
+            ).bytes
         case .end:
             let dismissal: Dismissal = type?.policy.dismissAfter.map { .at(at + $0) } ?? .systemDefault
-            return try? EndPayload(timestamp: time, contentState: content, dismissal: dismissal, alert: alert).bytes
+            return try? EndPayload(
+                timestamp: time, contentState: content, dismissal: dismissal, alert: alert, relevance: relevance
+            ).bytes
         default: return nil
         }
     }

@@ -19,16 +19,16 @@ enum OverviewCalls {
         return Overview(
             startedAt: Instant(services.startedAt), version: services.version,
             interval: Int(Figures.interval.components.seconds),
-            samples: samples.map { Overview.Sample($0, of: app.text) },
+            samples: samples.map { Overview.Sample($0, of: app) },
             routes: routes.sorted { $0.environment < $1.environment })
     }
 }
 
 extension Overview.Sample {
-    fileprivate init(_ sample: FigureSample, of app: String) {
+    fileprivate init(_ sample: FigureSample, of app: BundleID) {
         var verdicts: [String: Int] = [:]
         var reasons: [String: Int] = [:]
-        for (outcome, count) in sample.pushes where outcome.app == app {
+        for (outcome, count) in sample.pushes where outcome.app == app.text {
             verdicts[outcome.verdict, default: 0] += count
             if outcome.verdict != "accepted" {
                 let reason = outcome.reason == "none" ? outcome.verdict : outcome.reason
@@ -46,5 +46,20 @@ extension Overview.Sample {
         queueAge = sample.queueAge.map { $0 / .seconds(1) }
         waiting = sample.waiting
         memory = sample.memory
+        budgets = Overview.Budgets(sample.tally, of: app)
+    }
+}
+
+extension Overview.Budgets {
+    fileprivate init(_ tally: Tally, of app: BundleID) {
+        func left(_ kind: BudgetRecord.Kind) -> Overview.Histogram? {
+            tally.measures[.budgetLeft(app, kind)].map { .init(bounds: $0.bounds, counts: $0.counts) }
+        }
+        self.init(
+            high: left(.high), start: left(.start),
+            startsPutOff: tally.counts.reduce(0) { sum, counted in
+                guard case .startPutOff(app, type: _) = counted.key else { return sum }
+                return sum + counted.value
+            })
     }
 }

@@ -49,7 +49,7 @@ extension TypeList.View {
 
 extension TypePolicy {
     /// In the words of the configuration; what is not set is left out.
-    fileprivate var described: JSONObject {
+    var described: JSONObject {
         var object: JSONObject = [
             "coalescingWindow": Self.text(coalescingWindow), "startGrace": Self.text(startGrace),
             "startWindow": Self.text(startWindow), "startStaleAfter": Self.text(startStaleAfter),
@@ -78,7 +78,9 @@ extension TypePolicy {
 
     private static func text(_ duration: Duration) -> JSONValue {
         let milliseconds = duration.wholeMilliseconds
-        guard milliseconds % 1000 == 0 else { return .string("\(Double(milliseconds) / 1000)s") }
+        guard milliseconds % 1000 == 0 else {
+            return (try? JSONValue(encoding: Double(milliseconds) / 1000)) ?? .null
+        }
         let seconds = milliseconds / 1000
         if seconds > 0, seconds % 3600 == 0 { return .string("\(seconds / 3600)h") }
         if seconds > 0, seconds % 60 == 0 { return .string("\(seconds / 60)m") }
@@ -93,6 +95,7 @@ extension BudgetPolicy {
             "highPerHour": number(high.perHour), "highPerDay": number(high.perDay),
             "frequentPerHour": number(highFrequent.perHour), "frequentPerDay": number(highFrequent.perDay),
             "startsPerHour": number(start.perHour), "startsPerDay": number(start.perDay),
+            "reserve": number(high.reserve),
         ]
     }
 }

@@ -16,6 +16,8 @@ struct FigureSample: Sendable, Equatable {
     var waiting: Int?
     var connections: [ConnectionReading] = []
     var memory: Int?
+    /// What commands counted.
+    var tally = Tally()
 
     struct Outcome: Sendable, Hashable {
         let app: String
@@ -107,6 +109,7 @@ package struct FigureSampler: Service {
         sample.memory = ProcessReading.now()?.residentBytes
         if let statistics = try? await store.statistics() {
             sample.waiting = statistics.waiting
+            sample.tally = statistics.tally
             sample.queueAge = max(statistics.earliestDue.map { sample.at - $0 } ?? .zero, .zero)
         }
         figures.add(sample)

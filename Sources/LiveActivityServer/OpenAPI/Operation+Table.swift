@@ -240,6 +240,30 @@ extension Operation {
                   "activityIDAttribute": "/orderId", "isProvided": false, "policy": {"startGrace": "15s"},
                   "view": {"title": "{/restaurant}", "progress": "/progress"}}]}
                 """#)),
+        "POST /v1/types/{type}/what-if": Operation(
+            "tryPolicy", .server, "What a policy would have made of a recorded day", path: ["type": "OrderTracking"],
+            request: Body(.whatIfRequest, #"{"policy": {"coalescingWindow": "30s"}, "hours": 12}"#),
+            answer: Body(
+                .whatIf,
+                #"""
+                {"from": "2026-11-21T02:45:00Z", "to": "2026-11-21T14:45:00Z", "activities": 1, "changes": 3,
+                 "phones": 1, "isPart": false, "policy": {"coalescingWindow": "30s"},
+                 "sent": {"pushes": 3, "starts": 1, "updates": 2, "ends": 0, "fallbacks": 0, "high": 1, "low": 2,
+                  "alerts": 1, "reasons": {"first-state": 1, "new-state": 2},
+                  "changes": {"sent": 3, "together": 0, "unsent": 0},
+                  "delay": {"p50": 0.1, "p95": 0.4, "longest": 0.4}, "endedIdle": 0},
+                 "now": {"pushes": 3, "starts": 1, "updates": 2, "ends": 0, "fallbacks": 0, "high": 1, "low": 2,
+                  "alerts": 1, "reasons": {"first-state": 1, "new-state": 2},
+                  "changes": {"sent": 3, "together": 0, "unsent": 0},
+                  "delay": {"p50": 0, "p95": 0, "longest": 0}, "endedIdle": 0, "held": {"start-grace": 1},
+                  "lowered": {"byInterval": 0, "byBudget": 0}, "refused": 0},
+                 "then": {"pushes": 2, "starts": 1, "updates": 1, "ends": 0, "fallbacks": 0, "high": 1, "low": 1,
+                  "alerts": 1, "reasons": {"first-state": 1, "new-state": 1},
+                  "changes": {"sent": 2, "together": 1, "unsent": 0},
+                  "delay": {"p50": 0, "p95": 26, "longest": 26}, "endedIdle": 0, "held": {},
+                  "lowered": {"byInterval": 0, "byBudget": 0}, "refused": 0},
+                 "unknown": ["APNs takes every push at once here."]}
+                """#), problems: [.unknownType, .notFound, .trialTooLong]),
         "GET /v1/keys": Operation(
             "listKeys", .server, "The app's API keys",
             answer: Body(
@@ -256,7 +280,8 @@ extension Operation {
                 {"startedAt": "2026-11-21T14:40:00Z", "version": "0.1.0", "interval": 2, "samples": [
                   {"at": "2026-11-21T14:45:00Z", "pushes": {"accepted": 12}, "reasons": {},
                    "lag": {"bounds": [0.05, 0.1], "counts": [9, 2, 1]}, "queueAge": 0, "inFlight": 1, "queued": 0,
-                   "waiting": 0, "connections": 1, "streams": 1, "streamLimit": 1000}], "routes": []}
+                   "waiting": 0, "connections": 1, "streams": 1, "streamLimit": 1000,
+                   "budgets": {"high": {"bounds": [0.1, 1], "counts": [0, 9, 0]}, "startsPutOff": 0}}], "routes": []}
                 """#)),
         "GET /v1/alerts": Operation(
             "listAlerts", .server, "What somebody should look at",

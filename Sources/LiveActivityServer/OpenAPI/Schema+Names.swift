@@ -35,6 +35,8 @@ extension Schema {
         case deviceView = "DeviceView"
         case timeline = "Timeline"
         case typeList = "TypeList"
+        case whatIfRequest = "WhatIfRequest"
+        case whatIf = "WhatIf"
         case keyList = "KeyList"
         case overview = "Overview"
         case alertList = "AlertList"
@@ -69,6 +71,7 @@ extension Schema {
             case .activityList, .activityView, .deviceView, .timeline, .desiredStates, .credentialsRevoked, .diagnosis,
                 .notificationAnswer, .refreshAsked, .refreshView:
                 viewSchema
+            case .whatIfRequest, .whatIf: whatIfSchema
             case .typeList, .keyList, .overview, .alertList, .event: settingsSchema
             case .webhookList, .deadDeliveryList, .replayRequest, .replayed, .webhookEnabled: webhookSchema
             }

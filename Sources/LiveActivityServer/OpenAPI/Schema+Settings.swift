@@ -98,6 +98,10 @@ extension Schema.Name {
                         ]))),
         ])
 
+    private static let histogram = Schema.answer(
+        "How often a value fell into each range.",
+        [Schema.needed("bounds", .list(number)), Schema.needed("counts", .list(.count))])
+
     private static let sample = Schema.answer(
         "One reading; counters begin at 0 with the process.",
         [
@@ -109,6 +113,13 @@ extension Schema.Name {
                     "Seconds from the commit of a state to APNs's acceptance.",
                     [
                         Schema.needed("bounds", .list(number)), Schema.needed("counts", .list(.count)),
+                    ])),
+            Schema.field(
+                "budgets",
+                .answer(
+                    "What pushes left of phones' budgets, of what a phone may get at once.",
+                    ["high", "start"].map { Schema.field($0, histogram) } + [
+                        Schema.needed("startsPutOff", .count, "A budget of starts was used up.")
                     ])),
             Schema.field("queueAge", number), Schema.needed("inFlight", .count), Schema.needed("queued", .count),
             Schema.field("waiting", .count), Schema.needed("connections", .count), Schema.needed("streams", .count),

@@ -52,6 +52,7 @@ package struct Problem: Error, Sendable, Equatable {
         case tooManyDevices = "too_many_devices"
         case ignoredByIOS = "ignored_by_ios"
         case rateLimited = "rate_limited"
+        case trialTooLong = "trial_too_long"
         case typeMisconfigured = "type_misconfigured"
         case internalError = "internal_error"
         case storageUnavailable = "storage_unavailable"
@@ -78,7 +79,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .unsupportedMediaType: 415
             case .invalidBody, .unknownType, .noProvider, .activityIDConflict, .activityNotNamed, .contractViolation,
                 .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS, .tooManyAwaiting,
-                .tooManyCards, .tooManyDevices:
+                .tooManyCards, .tooManyDevices, .trialTooLong:
                 422
             case .rateLimited: 429
             case .typeMisconfigured, .internalError: 500
@@ -137,6 +138,7 @@ package struct Problem: Error, Sendable, Equatable {
             case .audienceTooLarge: "The audience is too large for one call"
             case .ignoredByIOS: "iOS would ignore this without a word"
             case .rateLimited: "Too many requests"
+            case .trialTooLong: "The day takes too long to play"
             case .typeMisconfigured: "The activity type is not configured well"
             case .internalError: "The server failed"
             case .storageUnavailable: "The database is not available"

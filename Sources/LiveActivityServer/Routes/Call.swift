@@ -36,6 +36,9 @@ struct Services: Sendable {
     /// `nil`: there are no spans.
     let traces: Traces?
     let alerts: AlertBoard
+    /// `nil`: nobody here knows the configuration's words.
+    let trials: PolicyTrials?
+    let trialPlace = TrialPlace()
     let census: Census
     let startedAt: UnixTime
     let version: String

@@ -56,6 +56,8 @@ extension Route {
         Route(
             .post, "/v1/webhooks/{webhook}/enable", takesKey: false, .key([.backend], WebhookCalls.enable)),
         Route(.get, "/v1/types", .key([.read], SettingsCalls.types)),
+        Route(
+            .post, "/v1/types/{type}/what-if", body: .standard, takesKey: false, .key([.read], WhatIfCalls.play)),
         Route(.get, "/v1/keys", .key([.backend, .admin], SettingsCalls.keys)),
         Route(.get, "/v1/overview", .key([.read], OverviewCalls.overview)),
         Route(.get, "/v1/alerts", .key([.read], AlertCalls.list)),

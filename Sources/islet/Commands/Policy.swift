@@ -3,7 +3,6 @@ import ArgumentParser
 import Foundation
 import LiveActivityAPI
 import LiveActivityCore
-import StorageSQLite
 
 /// `islet policy`: what a type's policy does.
 struct Policy: AsyncParsableCommand {
@@ -40,15 +39,13 @@ struct Policy: AsyncParsableCommand {
             }
             let (app, type) = try chosen(of: file.settings())
             let script = try ExplainScript(text())
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let store = try SQLiteStore(path: folder.appendingPathComponent("explain.db").path)
-            defer { store.close() }
-            var run = ExplainRun(
-                store: store, app: app, type: type, script: script,
-                from: UnixTime(milliseconds: Int64(instant.milliseconds)))
-            let lines = try await run.run(timeZone: timeZone, frequent: frequent, rest: rest.duration)
+            let (zone, frequent) = (timeZone, frequent)
+            let lines = try await TrialStore.with { store in
+                var run = ExplainRun(
+                    store: store, app: app, type: type, script: script,
+                    from: UnixTime(milliseconds: Int64(instant.milliseconds)))
+                return try await run.run(timeZone: zone, frequent: frequent, rest: rest.duration)
+            }
             Output.text(json ? try ExplainTable.json(lines) : ExplainTable.text(lines))
         }
 

@@ -66,6 +66,7 @@ struct Serve: AsyncParsableCommand {
         parts.certificates = settings.certificates
         parts.limits = settings.limits
         parts.metrics = settings.metrics
+        parts.trials = .played
         parts.console = settings.console
         parts.connections = settings.connections
         parts.keep = settings.keep

@@ -41,7 +41,7 @@ enum ConfigurationLoader {
             examination.text = text
             var value = try YAMLText.value(of: text, file: path)
             examination.variables = try overlay(environment, on: &value)
-            let (file, problems) = decode(value, file: path)
+            let (file, problems) = decode(ConfigurationFile.self, value, file: path)
             examination.problems = problems
             if let file {
                 let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -82,12 +82,14 @@ enum ConfigurationLoader {
     }
 
     /// The file's values, with what cannot be one of them set aside; `nil` when nothing is left to look at.
-    private static func decode(_ value: JSONValue, file: String) -> (ConfigurationFile?, [ConfigurationError]) {
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, _ value: JSONValue, file: String
+    ) -> (Value?, [ConfigurationError]) {
         var value = value
         var problems: [ConfigurationError] = []
         for _ in 0..<maximumRepairs {
             do throws(JSONDecodingError) {
-                return (try value.decode(ConfigurationFile.self), problems)
+                return (try value.decode(type), problems)
             } catch {
                 let pointer = error.pointer.description
                 // A key that was set aside and is missed now has been spoken of.

@@ -42,6 +42,15 @@ struct PolicyBuilder {
         return policy
     }
 
+    /// - Throws: When starts could be pushed that have no alert.
+    func checkStart(_ policy: TypePolicy, _ place: String) throws(ConfigurationError) {
+        guard policy.start == .ifPossible, policy.startAlert == nil else { return }
+        throw problem(
+            "\(place)/startAlert",
+            "missing: APNs accepts a start without an alert and the phone drops it in silence; give `title` and "
+                + "`body`, or set `start` to appOnly")
+    }
+
     private func durations(_ given: ConfigurationFile.Policy, _ policy: inout TypePolicy, _ place: String) {
         policy.coalescingWindow = given.coalescingWindow?.duration ?? policy.coalescingWindow
         if !(.seconds(1)...ActivityRecord.longestHold ~= policy.coalescingWindow) {

@@ -237,13 +237,9 @@ struct SettingsBuilder {
             try PolicyBuilder(file: file, problems: problems).pointer(text, "\(place)/activityIDAttribute")
         }
         let contracts = try contracts(of: activity, place)
-        let policy = try PolicyBuilder(file: file, problems: problems).policy(activity.policy, "\(place)/policy")
-        guard policy.start != .ifPossible || policy.startAlert != nil else {
-            throw problem(
-                "\(place)/policy/startAlert",
-                "missing: APNs accepts a start without an alert and the phone drops it in silence; give `title` and "
-                    + "`body`, or set `start` to appOnly")
-        }
+        let builder = PolicyBuilder(file: file, problems: problems)
+        let policy = try builder.policy(activity.policy, "\(place)/policy")
+        try builder.checkStart(policy, "\(place)/policy")
         var type = ActivityType(
             name: activity.type, attributesType: activity.attributesType, activityIDAttribute: pointer, policy: policy,
             contract: contracts.newest)

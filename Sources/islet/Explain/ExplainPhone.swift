@@ -89,7 +89,7 @@ struct ExplainPhone {
         report.activity = activity
         if isAllowed, state == .active {
             tokens = max(tokens, 1)
-            report.token = try? UpdateToken(hex: Self.token("\(name) \(card ?? 0) \(tokens)"))
+            report.token = try? UpdateToken(hex: TrialStage.token("\(name) \(card ?? 0) \(tokens)"))
         }
         if let localState {
             report.contentState = localState.state
@@ -102,15 +102,5 @@ struct ExplainPhone {
     mutating func nextInventory() -> Int64 {
         inventories += 1
         return inventories
-    }
-
-    /// 64 digits made from a word.
-    static func token(_ word: String) -> String {
-        var text = ""
-        for part in 0..<4 {
-            let digits = String(Digest.fnv1a("\(part) \(word)".utf8), radix: 16)
-            text += String(repeating: "0", count: 16 - digits.count) + digits
-        }
-        return text
     }
 }

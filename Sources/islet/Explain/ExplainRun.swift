@@ -9,25 +9,21 @@ import StorageSQLite
 /// Plays changes through the store, the claim and the reconciler of the server, with a clock of its own and an APNs
 /// that takes every push.
 struct ExplainRun {
-    /// Instants that one explanation looks at.
-    static let maximumSteps = 50_000
-
-    private let store: SQLiteStore
-    private let app: AppSettings
+    private var stage: TrialStage
+    private var store: SQLiteStore { stage.store }
+    private var app: AppSettings { stage.app }
     private let type: ActivityType
     private let script: ExplainScript
     private let began: UnixTime
     private let activity = ActivityID(stored: "activity")
     private var now: UnixTime
     private var phones: [ExplainPhone]
-    private var claims: UInt64 = 0
     private var lines: [ExplainLine] = []
     /// What was said last of why a phone waits.
     private var held: [String: LiveActivityCore.Reason] = [:]
 
     init(store: SQLiteStore, app: AppSettings, type: ActivityType, script: ExplainScript, from began: UnixTime) {
-        self.store = store
-        self.app = app
+        stage = TrialStage(store: store, app: app)
         self.type = type
         self.script = script
         self.began = began
@@ -41,13 +37,13 @@ struct ExplainRun {
         var changes = script.lines[...]
         let end = began + (script.lines.last?.at.duration ?? .zero) + rest
         now = began
-        for _ in 0..<Self.maximumSteps {
+        for _ in 0..<TrialStage.maximumSteps {
             while let line = changes.first, began + line.at.duration <= now {
                 changes.removeFirst()
                 try await play(line)
             }
             for index in phones.indices { try await report(index) }
-            try await deliver()
+            for push in try await stage.deliver(at: now) { sent(push.seat) }
             try await explain()
             let times = [
                 changes.first.map { began + $0.at.duration }, try await store.nextWakeAt(),
@@ -56,7 +52,7 @@ struct ExplainRun {
             guard let next = times.compactMap({ $0 }).min(), next <= end else { return lines }
             now = max(now + .milliseconds(1), next)
         }
-        throw CommandError("nothing comes to rest within \(Self.maximumSteps) steps")
+        throw CommandError("nothing comes to rest within \(TrialStage.maximumSteps) steps")
     }
 
     // MARK: - What happens
@@ -69,10 +65,7 @@ struct ExplainRun {
         body.environment = app.defaultEnvironment
         body.timeZone = timeZone
         let key = DeviceKey(truncatingIfNeeded: Digest.fnv1a(phone.name.utf8)) & .max
-        _ = try await commit(RegisterDevice(app: app, id: phone.device, body: body, now: now, freshKey: key))
-        let token = try PushToStartToken(hex: ExplainPhone.token("start \(phone.name)"))
-        _ = try await commit(
-            RegisterPushToStartToken(app: app, id: phone.device, type: type.name, token: token, now: now))
+        try await stage.register(phone.device, body, key: key, starts: type.name, at: now)
     }
 
     private mutating func play(_ line: ExplainScript.Line) async throws {
@@ -119,7 +112,7 @@ struct ExplainRun {
         let device = phones[index].device
         if reports.isEmpty {
             let sequence = phones[index].nextInventory()
-            _ = try await commit(
+            _ = try await stage.commit(
                 ReportInventory(app: app, device: device, sequence: sequence, reports: [], now: now))
         }
         for report in reports {
@@ -130,23 +123,6 @@ struct ExplainRun {
     }
 
     // MARK: - What follows
-
-    private mutating func deliver() async throws {
-        for _ in 0..<Self.maximumSteps {
-            claims += 1
-            let reply = try await commit(
-                ClaimWork(now: now, node: 1, apps: [app.bundleID: app], seed: claims &* 0x9E37_79B9))
-            for eviction in reply.evictions { _ = try await commit(eviction) }
-            for flight in reply.flights {
-                for seat in flight.seats { sent(seat) }
-                let entries = flight.seats.map {
-                    SettleFlight.Entry(seat: $0, outcome: .answered(.success(PushAnswer(status: 200))), dice: 0.5)
-                }
-                _ = try await commit(SettleFlight(flight: flight, entries: entries, app: app, now: now))
-            }
-            if reply.flights.isEmpty, !reply.hasMore { return }
-        }
-    }
 
     private mutating func sent(_ seat: Flight.Seat) {
         guard let index = phones.firstIndex(where: { $0.device == seat.phone.device.id }) else { return }
@@ -199,13 +175,6 @@ struct ExplainRun {
     }
 
     private func since(_ time: UnixTime) -> Double { Double((time - began).wholeMilliseconds) / 1000 }
-
-    private func commit<C: Command>(_ command: C) async throws -> C.Reply {
-        switch try await store.commit(command) {
-        case .success(let reply): return reply
-        case .failure(let refusal): throw CommandError("a step was refused: \(refusal)")
-        }
-    }
 
     private static func alert(_ alert: Alert) -> SetDesiredState.AlertWish {
         func text(_ text: AlertText) -> PushAlert.Text {

@@ -59,6 +59,7 @@ private struct Access {
         "POST /v1/webhooks/{webhook}/replay": .backend(unknownWebhook),
         "POST /v1/webhooks/{webhook}/enable": .backend(unknownWebhook),
         "GET /v1/types": .read(.status(200)),
+        "POST /v1/types/{type}/what-if": .read(.status(200)),
         "GET /v1/keys": Access(scopes: [.backend, .admin], elsewhere: .status(200)),
         "GET /v1/overview": .read(.status(200)),
         "GET /v1/alerts": .read(.status(200)),

@@ -229,6 +229,7 @@ func withServer(
     let otherApp = try await key(.backend, bakery)
     var configuration = LiveActivityServer.Configuration(apps: [pizza, bakery])
     configuration.limits = limits
+    configuration.trials = TrialRecorder().trials()
     configuration.delivery = delivery
     if hasMetrics {
         var apns = ConnectionReading(.sandbox)

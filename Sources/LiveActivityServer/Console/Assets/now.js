@@ -36,6 +36,35 @@ function tile(title) {
 
 const seconds = (value) => value === null ? "–" : duration(value);
 
+/** The share of pushes that left a phone no more than a tenth of its budget, from which on it is worth a look. */
+const NEAR = 0.2;
+
+/** What the pushes of the last minutes left of the budgets that they used. */
+function budgets(first, last, minutes) {
+  const row = (title, name, over) => {
+    const now = last?.[name], before = first?.[name];
+    const counts = (now?.counts ?? []).map((count, range) => {
+      const passed = count - (before?.counts[range] ?? 0);
+      return passed < 0 ? count : passed;
+    });
+    const all = counts.reduce((total, count) => total + count, 0);
+    if (!all) return [h("dt", {}, title), h("dd", {}, `no push used it in ${minutes} min`)];
+    const half = quantile(0.5, now.bounds, counts);
+    const near = now.bounds.reduce((total, bound, range) => bound <= 0.1 ? total + counts[range] : total, 0);
+    const words = `${Math.round(half * 100)} % left after half of ${number.format(all)} ${all === 1 ? "push" : "pushes"}`;
+    return [h("dt", {}, title), h("dd", { class: "budget" },
+      h("meter", { min: 0, max: 1, low: 0.1, optimum: 1, value: half, "aria-label": `${title}: ${words}` }), words,
+      near > 0 && badge(`${number.format(near)} near the end`, near / all > NEAR ? "bad" : "warn", over))];
+  };
+  const putOff = Math.max(0, (last?.startsPutOff ?? 0) - (first?.startsPutOff ?? 0));
+  return [h("dl", { class: "facts" },
+    row("High priority", "high", "These phones get further updates at low priority"),
+    row("Starts", "start", "Further starts on these phones wait"),
+    h("dt", {}, "Starts put off"), h("dd", {}, putOff ? badge(number.format(putOff), "warn") : "none")),
+  h("p", { class: "note" }, "Our estimates of what a phone lets through: ", h("code", {}, "budgets"),
+    " of the policies. Of what it may get at once, after each push that used it.")];
+}
+
 export async function now(place, { signal }) {
   let samples = [], routes = [], firing = [], overview = null;
   const tiles = { rate: tile("Pushes"), success: tile("Accepted"), lag: tile("Change to APNs, p95"), queue: tile("Queue") };
@@ -48,12 +77,12 @@ export async function now(place, { signal }) {
       [{ name: "without an answer", kind: "one" }, { name: "waiting to leave", kind: "two" }]),
   };
   const state = h("div", { class: "beside" });
-  const alerts = h("div", {}), errors = h("div", {}), ways = h("div", {}), running = h("div", {}, empty("…"));
+  const alerts = h("div", {}), errors = h("div", {}), ways = h("div", {}), running = h("div", {}, empty("…")), left = h("div", {});
   add(place, [heading("Now", state), alerts,
     h("div", { class: "tiles" }, Object.values(tiles).map((tile) => tile.element)),
     h("div", { class: "plots" }, Object.values(plots).map((plot) => plot.element)),
     h("div", { class: "halves" }, panel("Not accepted, by reason", errors), panel("Ways to APNs", ways)),
-    panel("Running now", running)]);
+    h("div", { class: "halves" }, panel("Running now", running), panel("Budgets of phones", left))]);
 
   function draw() {
     if (!samples.length) return;
@@ -105,6 +134,7 @@ export async function now(place, { signal }) {
         : badge("closed: pushes leave", "good")),
       h("dt", {}, "Memory"), h("dd", {}, last.memory ? `${number.format(Math.round(last.memory / 1e6))} MB` : "–"),
       h("dt", {}, "Server"), h("dd", {}, `${overview.version}, since `, moment(overview.startedAt))));
+    fill(left, budgets(samples[0].budgets, last.budgets, minutes));
     drawAlerts();
   }
 

@@ -3,6 +3,7 @@
 import { add, badge, empty, fill, h, heading, json, moment, panel, problem, table, zone } from "./dom.js";
 import { activityTypes, get, may, visitor } from "./server.js";
 import { card } from "./phone.js";
+import { whatIf } from "./whatif.js";
 
 /** A policy's values, one below the other. */
 function values(object, prefix = "") {
@@ -54,5 +55,6 @@ export async function settings(place, { signal }) {
     type.view && h("div", { class: "sample" }, card({ type, state: sample(type.contract?.contentState),
       attributes: sample(type.contract?.attributes), look: "active" })),
     h("details", {}, h("summary", {}, "Contract"), type.contract ? json(type.contract) : empty("None: any object is taken."))),
-    h("details", { open: all.size === 1 }, h("summary", {}, "Policy"), h("dl", { class: "facts" }, values(type.policy)))))));
+    h("details", { open: all.size === 1 }, h("summary", {}, "Policy"), h("dl", { class: "facts" }, values(type.policy))),
+    whatIf(type, signal)))));
 }

@@ -1,0 +1,50 @@
+import JSONText
+import LiveActivityCore
+import LiveActivityServer
+
+/// What words of the configuration mean that are laid over those of a policy.
+enum TrialPolicy {
+    /// - Throws: Everything that is wrong with them, in the words that `islet config check` has for it.
+    static func policy(
+        _ present: JSONObject, _ change: JSONObject
+    ) throws(PolicyTrials.Faults) -> TypePolicy {
+        let names = Set(ConfigurationKey.policy.map(\.name))
+        let strangers = change.keys.filter { !names.contains($0) }.sorted()
+        var faults = strangers.map { name in
+            PolicyTrials.Fault(pointer: JSONPointer(tokens: [name]).description, problem: "a policy has no such key")
+        }
+        var known = change
+        for name in strangers { known[name] = nil }
+        let problems = ConfigurationProblems()
+        let (words, unread) = ConfigurationLoader.decode(
+            ConfigurationFile.Policy.self, .object(present.merged(with: known)), file: "")
+        faults += unread.map(Self.fault)
+        let builder = PolicyBuilder(file: "", problems: problems)
+        let policy = problems.noting { () throws(ConfigurationError) in
+            let policy = try builder.policy(words, "")
+            if words != nil { try builder.checkStart(policy, "") }
+            return policy
+        }
+        // What could not be read is missed where it stood; that is no problem of its own.
+        let places = Set(faults.map(\.pointer))
+        faults += problems.all.map(Self.fault).filter { !places.contains($0.pointer) }
+        guard faults.isEmpty, let policy else { throw PolicyTrials.Faults(faults) }
+        return policy
+    }
+
+    private static func fault(_ error: ConfigurationError) -> PolicyTrials.Fault {
+        PolicyTrials.Fault(pointer: error.pointer, problem: error.problem)
+    }
+}
+
+extension PolicyTrials {
+    /// As `islet serve` tries them.
+    static let played = PolicyTrials(
+        policy: { present, change throws(Faults) in try TrialPolicy.policy(present, change) },
+        play: { trial in
+            try await TrialStore.with { store in
+                var run = TrialRun(store: store, trial)
+                return try await run.run()
+            }
+        })
+}
