@@ -34,8 +34,8 @@ package enum TokenKeyProblem: Error, Sendable, Equatable, CustomStringConvertibl
         case .cannotWrite(let path, let detail): return "the token keys \(path) cannot be written: \(detail)"
         case .full:
             return
-                "the ring has as many keys as there may be; nothing was changed: take out those that are not needed any "
-                + "more with `islet keys rotate-storage --retire`"
+                "the ring has as many keys as there may be; nothing was changed: take out those that are not needed "
+                + "any more with `islet keys rotate-storage --retire`"
         case .notLoaded: return "the database was opened without its token keys"
         }
     }

@@ -18,8 +18,8 @@ extension SQLiteStore {
         return hasMoreRecords || hasMore
     }
 
-    /// What was put off by a clock that was ahead, and was set back since, would wait for as long as it was ahead: every
-    /// phone is looked at anew. Once for each such time, which the newest change tells.
+    /// What was put off by a clock that was ahead, and was set back since, would wait for as long as it was ahead:
+    /// every phone is looked at anew. Once for each such time, which the newest change tells.
     private func pullBack(at now: UnixTime) async throws(StorageError) {
         let newest = try await query { sql in try sql.number("SELECT coalesce(max(at), 0) FROM history") ?? 0 }
         let isNew = timesAhead.withLock { handled in

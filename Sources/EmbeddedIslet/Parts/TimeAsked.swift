@@ -4,8 +4,8 @@ import JSONText
 import LiveActivityDelivery
 import ServiceLifecycle
 
-/// Runs services once APNs has said what time it is, so that not even the first pushes of a machine whose clock is wrong
-/// carry its time: a start from the past shows nothing and would be spent.
+/// Runs services once APNs has said what time it is, so that not even the first pushes of a machine whose clock is
+/// wrong carry its time: a start from the past shows nothing and would be spent.
 struct TimeAsked: Service {
     private let services: [any Service]
     private let question: TimeQuestion

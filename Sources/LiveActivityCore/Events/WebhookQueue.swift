@@ -135,8 +135,8 @@ package struct WebhookQueue: Sendable {
         return chosen
     }
 
-    /// What an endpoint in trouble is tried with: the earliest, so that no others use up their tries; but what has failed
-    /// so often by itself may be the trouble, and lets those of other activities go first.
+    /// What an endpoint in trouble is tried with: the earliest, so that no others use up their tries; but what has
+    /// failed so often by itself may be the trouble, and lets those of other activities go first.
     private func probe(_ heads: [Item]) -> Item? {
         func turn(_ item: Item) -> (Int, EventNumber) { (item.tries < limits.trouble ? 0 : item.tries, item.number) }
         return heads.min { turn($0) < turn($1) }

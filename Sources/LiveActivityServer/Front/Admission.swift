@@ -34,7 +34,8 @@ struct Admission: Sendable {
         return place
     }
 
-    /// Room among this caller's own, until it is dropped: who is slow, or calls very often at once, leaves room for others.
+    /// Room among this caller's own, until it is dropped: who is slow, or calls very often at once, leaves room for
+    /// others.
     ///
     /// - Throws: `rate_limited`.
     func enter(_ caller: Caller) throws(Problem) -> Places.Place {
