@@ -52,8 +52,9 @@ def try_policy(browser):
     browser.see("Played: then", ".whatif table")
     # The form and its table, without what stands above them.
     browser.driver.execute_script("""
-        document.querySelectorAll('main > section:not(:has(.whatif))').forEach((one) => one.remove());
-        document.querySelectorAll('.type > :not(.trial)').forEach((one) => one.remove())""")
+        document.querySelectorAll('main .panel:not(:has(.whatif))').forEach((one) => one.remove());
+        document.querySelectorAll('.type > :not(.trial)').forEach((one) => one.remove());
+        window.scrollTo(0, 0)""")
 
 
 def trouble():

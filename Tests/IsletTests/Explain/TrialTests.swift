@@ -178,10 +178,11 @@ import Testing
         let folder = try Folder()
         let text =
             "{startAlert: {title: 'Order {/id|new}', body: {locKey: ON_ITS_WAY, locArgs: ['{/eta}']}}, "
-            + "staleAfter: 90s, coalescingWindow: 1.5, budgets: {highPerHour: 30, reserve: 20}, dismissAfter: 30m, endAfter: 0s, "
-            + "highWhen: {pointer: /status, values: [ready, 5, null]}, atCeiling: wait, ceiling: 3, join: open, "
-            + "quietHours: {from: '22:00', to: '07:00', zone: Europe/Berlin, holdAlerts: true}, renewal: true, "
-            + "fallback: {title: Order}, restart: onAlert, reusable: true, authority: app, startGrace: 0s}"
+            + "staleAfter: 90s, coalescingWindow: 1.5, budgets: {highPerHour: 30, reserve: 20}, dismissAfter: 30m, "
+            + "endAfter: 0s, highWhen: {pointer: /status, values: [ready, 5, null]}, atCeiling: wait, ceiling: 3, "
+            + "join: open, quietHours: {from: '22:00', to: '07:00', zone: Europe/Berlin, holdAlerts: true}, "
+            + "renewal: true, fallback: {title: Order}, restart: onAlert, reusable: true, authority: app, "
+            + "startGrace: 0s}"
         let settings = try folder.load(Sample.file(policy: text))
         let present = try #require(settings.apps.first?.types["Order"]?.policy)
         #expect(try policy([:], over: present) == present)
