@@ -28,8 +28,8 @@ extension SQLiteStore: EventStore {
                 arguments.append(.text(jsonList(kinds.sorted().map { Int64($0.rawValue) })))
             }
             if let activity = filter.activity {
-                conditions += " AND a.id = ?"
-                arguments.append(.text(activity.text))
+                conditions += " AND a.id IN (SELECT value FROM json_each(?))"
+                arguments.append(.text(jsonTexts(activity.spellings)))
             }
             arguments.append(.int(Int64(limit)))
             try sql.query(

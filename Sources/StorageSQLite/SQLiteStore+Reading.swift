@@ -146,6 +146,12 @@ extension SQLiteStore: ReadStore {
 }
 
 extension Snapshot {
+    /// An activity and the id by which it is asked for. What was made before a UUID was one id in either case may be
+    /// there twice: then the later one counts, which the backend made beside the phone's.
+    mutating func name(_ number: ActivityNumber, _ key: AppID<ActivityID>) {
+        activityNumbers[key] = max(number, activityNumbers[key] ?? number)
+    }
+
     /// An activity as it stands; `nil` when it was not loaded.
     func state(of number: ActivityNumber) -> ActivityState? {
         guard let record = activities[number] else { return nil }

@@ -169,7 +169,17 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         return card
     }
 
+    /// As iOS 16.1 has it; deprecated in 16.2.
+    public static func request(
+        attributes: Attributes, contentState: Attributes.ContentState, pushType: PushType? = nil
+    ) throws -> Activity<Attributes> {
+        try request(
+            attributes: attributes, content: ActivityContent(state: contentState, staleDate: nil), pushType: pushType)
+    }
+
     public var content: ActivityContent<Attributes.ContentState> { locked(\.current) }
+    /// As iOS 16.1 has it; deprecated in 16.2.
+    public var contentState: Attributes.ContentState { locked(\.current.state) }
     public var activityState: ActivityState { locked(\.state) }
     public var pushToken: Data? { locked(\.token) }
     public var activityStateUpdates: AsyncStream<ActivityState> {
@@ -199,6 +209,36 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     public var contentUpdates: ContentUpdates {
         phone.isToBeHeard(.contents(id))
         return ContentUpdates(card: self, changes: contents.values)
+    }
+
+    public struct ContentStateUpdates: AsyncSequence {
+        public struct Iterator: AsyncIteratorProtocol {
+            var contents: ContentUpdates.Iterator
+
+            @concurrent public mutating func next() async -> Attributes.ContentState? { await contents.next()?.state }
+        }
+
+        let contents: ContentUpdates
+
+        public func makeAsyncIterator() -> Iterator { Iterator(contents: contents.makeAsyncIterator()) }
+    }
+
+    /// As iOS 16.1 has it; deprecated in 16.2.
+    public var contentStateUpdates: ContentStateUpdates { ContentStateUpdates(contents: contentUpdates) }
+
+    /// As iOS 16.1 has it; deprecated in 16.2.
+    public func update(using contentState: Attributes.ContentState) async {
+        if phone.takesUpdates { change(ActivityContent(state: contentState, staleDate: nil), at: nil) }
+    }
+
+    /// As iOS 16.1 has it; deprecated in 16.2.
+    public func end(
+        using contentState: Attributes.ContentState? = nil, dismissalPolicy: ActivityUIDismissalPolicy = .default
+    ) async {
+        locked {
+            $0.ending = (dismissalPolicy, nil)
+        }
+        finish(contentState.map { ActivityContent(state: $0, staleDate: nil) }, dismissalPolicy)
     }
 
     public func update(_ content: ActivityContent<Attributes.ContentState>) async {

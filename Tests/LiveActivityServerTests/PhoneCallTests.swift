@@ -126,6 +126,54 @@ import Testing
         }
     }
 
+    @Test func `an inventory that comes too late is told which one was taken`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            let path = "/v1/devices/phone-1/instances"
+            let taken = try await fixture.put(path, #"{"sequence":9,"instances":[]}"#)
+            #expect(taken.status == 200 && taken["/supersededBy"] == nil)
+            for sequence in [5, 9] {
+                let late = try await fixture.put(path, #"{"sequence":\#(sequence),"instances":[]}"#)
+                #expect(late.status == 200 && late["/supersededBy"] == 9 && late["/activities"] == [])
+            }
+            #expect(try await fixture.put(path, #"{"sequence":10,"instances":[]}"#)["/supersededBy"] == nil)
+        }
+    }
+
+    @Test func `a phone is told when its card was started, so that it knows a renewal`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            _ = try await fixture.put("/v1/activities/order-1", Self.order)
+            fixture.clock.advance(.seconds(2))
+            #expect(try await fixture.deliver() == [.start])
+            let started = fixture.clock.now
+            fixture.clock.advance(.seconds(1_800))
+            let report = #"{"type":"Order","activity":"order-1","state":"active"}"#
+            let told = try await fixture.put("/v1/devices/phone-1/instances/card-1", report)
+            #expect(told["/activities/0/startedAt"] == .string(started.description))
+        }
+    }
+
+    @Test func `a UUID is one activity, whoever writes it in capitals`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            let id = "0e984725-c51c-4bf4-9960-e1c80e27aba0"
+            let report =
+                #"{"type":"Order","activity":"\#(id.uppercased())","state":"active","token":"\#(token("own"))"}"#
+            #expect(try await fixture.put("/v1/devices/phone-1/instances/card-1", report).status == 200)
+            let set = try await fixture.put("/v1/activities/\(id)", Self.order)
+            #expect(set["/phones/update"] == 1 && set["/phones/start"] == 0, "\(set.text)")
+            let told = try await fixture.put("/v1/devices/phone-1/instances/card-1", report)
+            #expect(told["/activities/0/localID"] == "card-1" && told["/activities/0/activity"] == .string(id))
+            for spelling in [id, id.uppercased()] {
+                let view = try await fixture.call(.get, "/v1/activities/\(spelling)")
+                #expect(view["/devices/0/state"] == "live" && view["/activity"] == .string(id), "\(view.text)")
+            }
+            let ended = try await fixture.call(.delete, "/v1/activities/\(id.uppercased())")
+            #expect(ended.status == 200 && ended["/phase"] == "ended")
+        }
+    }
+
     @Test
     func `a duplicate is buried alone, has a code of its own in the timeline, and the answer names the other card`()
         async throws

@@ -23,6 +23,7 @@
             didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]? = nil
         ) -> Bool {
             client.track(OrderTrackingAttributes.self, as: "OrderTracking")
+            if let user = Backend.user { client.signIn(user: user) }
             Task { await client.run() }
             application.registerForRemoteNotifications()
             return true

@@ -243,7 +243,9 @@ extension VirtualPhone {
     ) throws(SimulatorError) {
         let index = try ownRunningCard(localID)
         if let contentState { try check(contentState, installed(cards[index].attributesType)) }
-        tellClient(at: now) { _ = $0.end(localID, content: contentState, isImmediate: isImmediate, $1) }
+        tellClient(at: now) {
+            _ = $0.end(localID, content: contentState, isImmediate ? .immediate : .systemDefault, $1)
+        }
     }
 
     private func ownRunningCard(_ localID: String) throws(SimulatorError) -> Int {

@@ -51,7 +51,10 @@ extension VirtualPhone {
 
     mutating func tellStartToken(at local: UnixTime) {
         guard let token = pushToStartToken.flatMap({ TokenText($0.hex) }) else { return }
-        for type in profile.activityTypes { tellClient(at: local) { $0.see(startToken: token, for: type.type, $1) } }
+        let types = profile.activityTypes.map(\.type)
+        tellClient(at: local) { machine, now in
+            for type in types { machine.see(startToken: token, for: type, now) }
+        }
     }
 
     /// What happened to cards since the app looked last, in the order in which iOS tells it.
@@ -137,6 +140,10 @@ extension VirtualPhone {
             if notes.count > DeviceLimits.remembered { notes.removeFirst() }
         case .change(let change): keychain.apply(change)
         case .send(let call):
+            // As the client does: what was decided before everything was told is not said any more.
+            var isDue = false
+            let instead = ask(at: local) { isDue = $0.isDue(call.number, $1) }
+            guard isDue else { return instead }
             // As the client does: what was borrowed once is used until it is dropped.
             if keychain.own == nil, keychain.borrowed == nil, !profile.user.isEmpty {
                 keychain.borrow(profile.user, of: client?.memory.user)
@@ -281,7 +288,11 @@ extension VirtualPhone {
     private var clientLimits: RegistrationMachine.Limits {
         var limits = RegistrationMachine.Limits()
         limits.cardLife = Int(self.limits.activeFor / .milliseconds(1))
-        if !hasBackend { limits.patience = 0 }
+        if !hasBackend {
+            limits.patience = 0
+            // Nobody answers, ever.
+            limits.answerPatience = nil
+        }
         return limits
     }
 }

@@ -7,6 +7,9 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
     /// What this phone sends behind `Authorization: Bearer` from now on; absent when it was not asked for or is not
     /// given out. Only `PUT /v1/devices/{device}` answers with it, and never with the same one again.
     public var credential: String?
+    /// The sequence of an inventory that was taken before and is not older than the one that this answers: this one
+    /// changed nothing, and the phone is to go on from there. Only `PUT /v1/devices/{device}/instances` answers with it.
+    public var supersededBy: Int?
 
     /// What one card should show.
     public struct DesiredState: Sendable, Hashable, Codable {
@@ -31,6 +34,8 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
         /// When an ended card is to leave the lock screen, in the past: at once; absent: when iOS likes, four hours
         /// later at most.
         public var dismissAt: Instant?
+        /// When the card was started, by the server's clock; absent: the server knows of none.
+        public var startedAt: Instant?
         /// The newest timestamp of a push to this card: what the app shows locally needs a newer one to be shown.
         public var lastTimestamp: Instant?
 

@@ -17,6 +17,8 @@
     struct ActivityPort<Attributes: ActivityAttributes & SendableMetatype>: CardPort {
         let type: String
         let rules: RegistrationMachine.TypeRules
+        /// What iOS 16.2 brought is not used, as on iOS 16.1: where the system is newer a test sees that way, too.
+        let isFirstSystem: Bool
         /// The cards that are followed, by their ids.
         private let held = Locked<[String: Held]>([:])
 
@@ -25,9 +27,10 @@
             let card: Activity<Attributes>
         }
 
-        init(type: String, rules: RegistrationMachine.TypeRules) {
+        init(type: String, rules: RegistrationMachine.TypeRules, isFirstSystem: Bool = false) {
             self.type = type
             self.rules = rules
+            self.isFirstSystem = isFirstSystem
         }
 
         // MARK: - Reading
@@ -53,9 +56,14 @@
             var seen = SeenCard(localID: card.id, type: type, state: Self.state(card.activityState))
             seen.activity = (card.attributes as? any IdentifiedActivityAttributes)?.liveActivityID
             seen.attributes = Self.object(card.attributes)
-            if #available(iOS 16.2, *) { seen.content = Self.object(card.content.state) }
+            seen.content = Self.object(shown(card))
             seen.token = card.pushToken.flatMap(Self.text)
             return seen
+        }
+
+        private func shown(_ card: Activity<Attributes>) -> Attributes.ContentState {
+            if !isFirstSystem, #available(iOS 16.2, *) { return card.content.state }
+            return card.contentState
         }
 
         // MARK: - Listening
@@ -116,10 +124,16 @@
                     }
                 }
                 group.addTask {
-                    guard #available(iOS 16.2, *), let card = card(localID) else { return }
-                    let contents = card.contentUpdates
-                    tell(.card(seen(card)))
-                    for await _ in contents { tell(.card(seen(card))) }
+                    guard let card = card(localID) else { return }
+                    if !isFirstSystem, #available(iOS 16.2, *) {
+                        let contents = card.contentUpdates
+                        tell(.card(seen(card)))
+                        for await _ in contents { tell(.card(seen(card))) }
+                    } else {
+                        let contents = card.contentStateUpdates
+                        tell(.card(seen(card)))
+                        for await _ in contents { tell(.card(seen(card))) }
+                    }
                 }
             }
         }
@@ -127,23 +141,34 @@
         // MARK: - Doing
 
         func start(_ order: CardOrder) throws -> SeenCard {
-            guard #available(iOS 16.2, *) else { throw ClientFault.needsNewerSystem }
             let attributes = try JSONDecoder().decode(Attributes.self, from: Self.data(order.attributes))
             let state = try JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(order.content))
-            let content = ActivityContent(
-                state: state, staleDate: order.staleAt.map(Self.date), relevanceScore: order.relevance ?? 0)
-            let card = try Activity.request(attributes: attributes, content: content, pushType: .token)
-            var seen = seen(card)
+            var seen = seen(try request(attributes, state, order))
             seen.activity = seen.activity ?? order.activity
             return seen
+        }
+
+        private func request(
+            _ attributes: Attributes, _ state: Attributes.ContentState, _ order: CardOrder
+        ) throws -> Activity<Attributes> {
+            guard !isFirstSystem, #available(iOS 16.2, *) else {
+                return try Activity.request(attributes: attributes, contentState: state, pushType: .token)
+            }
+            let content = ActivityContent(
+                state: state, staleDate: order.staleAt.map(Self.date), relevanceScore: order.relevance ?? 0)
+            return try Activity.request(attributes: attributes, content: content, pushType: .token)
         }
 
         func update(
             _ localID: String, content: JSONObject, _ presentation: CardPresentation, timestamp: Int?
         ) async -> SeenCard? {
-            guard #available(iOS 16.2, *), let card = card(localID) else { return nil }
+            guard let card = card(localID) else { return nil }
             guard let state = try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(content)) else {
                 // A newer app's state: this one goes on showing what it can read.
+                return seen(card)
+            }
+            guard !isFirstSystem, #available(iOS 16.2, *) else {
+                await card.update(using: state)
                 return seen(card)
             }
             let content = ActivityContent(
@@ -160,25 +185,35 @@
         func end(
             _ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?
         ) async -> SeenCard? {
-            guard #available(iOS 16.2, *), let card = card(localID) ?? endedCard(localID) else { return nil }
+            guard let card = card(localID) ?? endedCard(localID) else { return nil }
             let state = content.flatMap {
                 try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data($0))
             }
-            let last = state.map { ActivityContent(state: $0, staleDate: nil) }
             let policy: ActivityUIDismissalPolicy =
                 switch dismissal {
                 case .systemDefault: .default
                 case .immediate: .immediate
                 case .at(let instant): .after(Self.date(instant))
                 }
+            await end(card, state, policy, timestamp)
+            var seen = seen(card)
+            if seen.state.isRunning { seen.state = .ended }
+            return seen
+        }
+
+        private func end(
+            _ card: Activity<Attributes>, _ state: Attributes.ContentState?, _ policy: ActivityUIDismissalPolicy,
+            _ timestamp: Int?
+        ) async {
+            guard !isFirstSystem, #available(iOS 16.2, *) else {
+                return await card.end(using: state, dismissalPolicy: policy)
+            }
+            let last = state.map { ActivityContent(state: $0, staleDate: nil) }
             if #available(iOS 17.2, *), let timestamp {
                 await card.end(last, dismissalPolicy: policy, timestamp: Self.date(timestamp))
             } else {
                 await card.end(last, dismissalPolicy: policy)
             }
-            var seen = seen(card)
-            if seen.state.isRunning { seen.state = .ended }
-            return seen
         }
 
         // MARK: - Forms

@@ -107,7 +107,6 @@ struct DevicePhone: PhonePort {
                     await self.readAuthorization(tell)
                     await self.follow(UIApplication.didBecomeActiveNotification) { await self.readAuthorization(tell) }
                 }
-                group.addTask { await self.follow(.NSSystemClockDidChange) { tell(.clockChanged) } }
                 group.addTask { await self.follow(.NSSystemTimeZoneDidChange) { tell(.factsChanged) } }
                 group.addTask { await self.follow(NSLocale.currentLocaleDidChangeNotification) { tell(.factsChanged) } }
             #endif

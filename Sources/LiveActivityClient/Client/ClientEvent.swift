@@ -34,11 +34,12 @@ public struct ClientEvent: Sendable, Hashable, CustomStringConvertible {
         public static let cardLeftToServer = Code("cardLeftToServer")
         /// A card was not started; `detail` says why.
         public static let cardNotStarted = Code("cardNotStarted")
-        /// An answer of the server brought a newer state, which the card shows now.
+        /// An answer of the server brought a newer state, which iOS is asked to show; the next report says whether it
+        /// does.
         public static let stateApplied = Code("stateApplied")
-        /// An answer of the server ended a card.
+        /// An answer of the server said that a card is over, and iOS is asked to end it.
         public static let endApplied = Code("endApplied")
-        /// A second card of an activity was ended.
+        /// Of two cards of an activity this one goes: iOS is asked to end it.
         public static let duplicateEnded = Code("duplicateEnded")
         /// The person swiped a card away.
         public static let cardDismissed = Code("cardDismissed")

@@ -39,7 +39,7 @@
         /// - Parameters:
         ///   - relevance: The card's place among the app's others, the higher the further up.
         ///   - name: The activity type, as given to ``track(_:as:startsCards:keepsOwnState:)``.
-        /// - Returns: Whether a card is being started.
+        /// - Returns: Whether a card is being started; not while nobody is signed in.
         /// - Throws: What encoding throws.
         @discardableResult
         public func start<Attributes: ActivityAttributes>(
@@ -72,16 +72,17 @@
 
         /// Ends a card from the app; the server hears of it.
         ///
-        /// - Parameter isImmediate: It leaves the lock screen at once, else within four hours.
+        /// - Parameter dismissal: When it leaves the lock screen.
         /// - Returns: Whether there is such a running card; false before ``run()`` has read what is remembered.
         /// - Throws: What encoding throws.
         @discardableResult
         public func end<Attributes: ActivityAttributes>(
-            _ activity: Activity<Attributes>, with state: Attributes.ContentState? = nil, isImmediate: Bool = false
+            _ activity: Activity<Attributes>, with state: Attributes.ContentState? = nil,
+            dismissal: Dismissal = .systemDefault
         ) throws -> Bool {
-            let id = activity.id
+            let (id, dismissal) = (activity.id, dismissal.asOrdered)
             let last = if let state { Optional(try Self.object(state)) } else { Optional<JSONObject>.none }
-            return engine.ask { $0.end(id, content: last, isImmediate: isImmediate, $1) } ?? false
+            return engine.ask { $0.end(id, content: last, dismissal, $1) } ?? false
         }
 
         private static func object(_ value: some Encodable) throws -> JSONObject {

@@ -49,7 +49,7 @@ public final class LiveActivityClient: Sendable {
     ///     the phone's calls on.
     ///   - credentials: What goes behind `Authorization: Bearer`: the person's own token, or what the app's backend
     ///     gives out. It is asked once and again when the server refused what it gave, which is the argument then.
-    ///     Throw when there is none now; it is asked again later.
+    ///     Throw when there is none now; it is asked again later, and so it is when it has not returned after 30 seconds.
     public convenience init(
         server: URL, configuration: Configuration = Configuration(),
         credentials: @escaping @Sendable (_ refused: String?) async throws -> String
@@ -88,16 +88,17 @@ public final class LiveActivityClient: Sendable {
     // MARK: - The person
 
     /// Says who is signed in; also at every launch. The cards of anybody else leave the lock screen at once, and the
-    /// server is shown that the phone was handed over.
+    /// server is shown that the phone was handed over. Cards that were there before anybody was ever named are theirs.
     ///
     /// - Parameter user: The person's id, as the backend has it in audiences. Where calls go with the person's own
-    ///   token it is the one that the token names.
+    ///   token it is the one that the token names. An app without accounts names what its backend knows this
+    ///   installation by.
     public func signIn(user: String) {
         engine.say { machine, now in machine.signIn(user, now) }
     }
 
-    /// Nobody is signed in any more: every card leaves the lock screen at once, one that has ended and was to stay
-    /// included; then the server is told, as often as it takes.
+    /// Nobody is signed in, or nobody any more: every card leaves the lock screen at once, one that has ended and was to
+    /// stay included; then the server is told, as often as it takes.
     public func signOut() {
         engine.say { $0.signOut($1) }
     }

@@ -128,7 +128,8 @@ package final class ClientEngine: Sendable {
                     identity?.device = memory.device
                     remember(identity)
                 }
-                // A memory that cannot be written costs a repetition after the next launch, nothing else.
+                // Where it cannot be written the next launch says again what was confirmed since; the server tells it
+                // by the number of the newest inventory that it has missed some.
                 if let bytes = (try? JSONValue(encoding: memory))?.bytes { try? parts.memory.save(Data(bytes)) }
             case .change(let change):
                 identity?.credentials.apply(change)
@@ -171,7 +172,7 @@ package final class ClientEngine: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.keepTime() }
             group.addTask { for await action in self.work { await self.carryOut(action) } }
-            group.addTask { for await call in self.calls { await self.carry(call) } }
+            group.addTask { await self.carryCalls() }
             group.addTask { await self.parts.phone.observe { self.take($0) } }
             for port in ports { group.addTask { await port.observe { self.take($0, of: port.type) } } }
             look()
@@ -238,7 +239,6 @@ package final class ClientEngine: Sendable {
             say { $0.setForeground(isForeground, $1) }
             if isForeground { look() }
         case .networkBack: say { $0.retryNow($1) }
-        case .clockChanged: say { machine, _ in machine.clockChanged() }
         }
     }
 
@@ -287,7 +287,7 @@ package final class ClientEngine: Sendable {
         let identity = try parts.identity.load().flatMap(ClientIdentity.init)
         let bytes = try parts.memory.load()
         if let identity, let bytes,
-            let memory = try? JSONValue(parsing: Array(bytes)).decode(RegistrationMemory.self),
+            let memory = (try? JSONValue(parsing: Array(bytes))).flatMap(RegistrationMemory.init(kept:)),
             memory.device == identity.device
         {
             return (identity, memory)
@@ -300,6 +300,25 @@ package final class ClientEngine: Sendable {
     }
 
     // MARK: - Performing
+
+    /// The machine has one call at a time under way, and gives up one that hangs, in the app's closure perhaps: the
+    /// next one does not wait for it.
+    private func carryCalls() async {
+        let carried = Locked(0)
+        await withTaskGroup(of: Void.self) { group in
+            for await call in calls {
+                let over = carried.withLock { count -> Int in
+                    defer { count = 0 }
+                    return count
+                }
+                for _ in 0..<over { await group.next() }
+                group.addTask {
+                    await self.carry(call)
+                    carried.withLock { $0 += 1 }
+                }
+            }
+        }
+    }
 
     private func keepTime() async {
         while !Task.isCancelled {
@@ -326,6 +345,8 @@ package final class ClientEngine: Sendable {
     private func carryOut(_ action: ClientAction) async {
         switch action {
         case .start(let number, let order):
+            // Other cards may have taken a while, in which somebody left.
+            guard ask({ machine, _ in machine.isWanted(number) }) == true else { return }
             do {
                 guard let port = port(order.type) else { throw ClientFault.unknownType }
                 let card = try port.start(order)
@@ -361,8 +382,6 @@ package final class ClientEngine: Sendable {
 enum ClientFault: Error {
     /// Nobody tracks cards of that type.
     case unknownType
-    /// Starting and changing cards needs iOS 16.2.
-    case needsNewerSystem
     /// Attributes and states are JSON objects.
     case notAnObject
 }

@@ -42,6 +42,5 @@ package protocol PhonePort: Sendable {
 package enum PhoneNews: Sendable {
     case factsChanged
     case foreground(Bool)
-    case clockChanged
     case networkBack
 }

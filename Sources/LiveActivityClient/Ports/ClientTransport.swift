@@ -7,7 +7,8 @@ internal import LiveActivityAPI
 
 /// Carries the client's calls to the server.
 public protocol ClientTransport: Sendable {
-    /// Sends one call and waits for its answer, at most some 20 seconds.
+    /// Sends one call and waits for its answer; after 30 seconds, the credential's closure included, the client waits no
+    /// more and repeats the call later.
     ///
     /// - Throws: When there is no answer; the call is repeated later. An answer of any status is none.
     func send(_ request: ClientRequest) async throws -> ClientResponse
@@ -72,6 +73,8 @@ public struct URLSessionTransport: ClientTransport {
         self.server = server
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = Self.timeout
+        // The one above counts from the last byte, this one from the first.
+        configuration.timeoutIntervalForResource = Self.timeout
         configuration.httpCookieStorage = nil
         configuration.urlCache = nil
         #if !canImport(FoundationNetworking)
@@ -83,7 +86,7 @@ public struct URLSessionTransport: ClientTransport {
     /// A wake in the background lasts seconds: what takes longer is tried again.
     private static let timeout = 20.0
 
-    /// Sends one call.
+    /// Sends one call and waits for its whole answer, at most 20 seconds.
     public func send(_ request: ClientRequest) async throws -> ClientResponse {
         let (body, response) = try await session.data(for: try Self.call(request, to: server))
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }

@@ -67,16 +67,10 @@ package enum ActivityTag {
         }
     }
 
-    /// The ids that a named one may stand for: Swift writes a UUID in capitals, whatever it was given.
-    package static func spellings(of id: ActivityID) -> [ActivityID] {
-        guard id.text.utf8.count == 36 else { return [id] }
-        return [id, ActivityID(stored: id.text.lowercased()), ActivityID(stored: id.text.uppercased())]
-    }
-
     /// A String as it is, an Int by its digits, a UUID in either case.
     private static func matches(_ value: JSONValue, _ id: ActivityID) -> Bool {
         switch value {
-        case .string(let text): text == id.text || (text.utf8.count == 36 && text.lowercased() == id.text.lowercased())
+        case .string(let text): ActivityID(stored: text) == id
         case .number(let number): number.canonicalText == id.text
         default: false
         }

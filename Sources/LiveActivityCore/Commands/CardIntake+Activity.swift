@@ -71,22 +71,20 @@ extension CardIntake {
         {
             return activity
         }
-        guard let named = report.namedActivity else { return nil }
-        for spelling in ActivityTag.spellings(of: named) {
-            guard let known = draft.activity(app.bundleID, spelling) else { continue }
-            if known.type == report.type.name { return known }
-            guard belongs(to: known, draft) else { return nil }
-            throw .typeDiffers(named, is: known.type)
-        }
-        return nil
+        guard let named = report.namedActivity, let known = draft.activity(app.bundleID, named) else { return nil }
+        if known.type == report.type.name { return known }
+        guard belongs(to: known, draft) else { return nil }
+        throw .typeDiffers(named, is: known.type)
     }
 
     /// `nil`: one that the phone may not know of, so that nothing is said or kept.
     func activity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord? {
         if let known = try knownActivity(of: report, &draft) { return known }
         if let named = report.namedActivity {
-            let foreign = ActivityTag.spellings(of: named).compactMap { draft.activity(app.bundleID, $0) }.first
-            guard let foreign else { return announce(named, report, &draft) }
+            // The app's spelling of a UUID is Swift's; the backend, which has not spoken yet, mostly writes it small.
+            guard let foreign = draft.activity(app.bundleID, named) else {
+                return announce(named.inSmallLetters, report, &draft)
+            }
             try hold(foreign, &draft)
             return nil
         }

@@ -32,8 +32,8 @@ package struct ReportCard: Command {
 package struct ReportInventory: Command {
     package struct Reply: Sendable, Equatable, IdempotentReply {
         package var device: DeviceKey
-        /// An inventory sent before one that was taken already: nothing was changed.
-        package var isSuperseded: Bool
+        /// The number of one that was taken before and is not older: nothing was changed.
+        package var supersededBy: Int64?
     }
 
     /// From a start's expiration to the first inventory that speaks of it: a phone's clock and a report's way.
@@ -60,7 +60,9 @@ package struct ReportInventory: Command {
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         var record = try reporter.device(app.bundleID, device, now: now, in: draft)
-        guard sequence > record.inventorySequence else { return Reply(device: record.key, isSuperseded: true) }
+        guard sequence > record.inventorySequence else {
+            return Reply(device: record.key, supersededBy: record.inventorySequence)
+        }
         record.inventorySequence = sequence
         record.contactAt = now
         draft.put(record)
@@ -72,7 +74,7 @@ package struct ReportInventory: Command {
             settleAbsence(key, listed, &draft)
         }
         draft.forgetOldTombstones(of: record.key)
-        return Reply(device: record.key, isSuperseded: false)
+        return Reply(device: record.key)
     }
 
     private func settleAbsence(_ key: Snapshot.PhoneKey, _ listed: Set<LocalID>, _ draft: inout Draft) {
@@ -140,7 +142,7 @@ enum CardKeys {
     static func of(
         _ reports: [CardReport], app: BundleID, device: DeviceID, _ reporter: Reporter
     ) -> [SnapshotKey] {
-        let named = Set(reports.compactMap(\.namedActivity).flatMap(ActivityTag.spellings)).sorted()
+        let named = Set(reports.compactMap(\.namedActivity)).sorted()
         // On a person's own word it counts whether they belong to the audience.
         let audiences = reporter.user.map { user in named.map { SnapshotKey.audience(app, $0, [user]) } } ?? []
         return [.device(app, device)] + named.map { .activity(app, $0) } + audiences

@@ -22,16 +22,21 @@ extension RegistrationMachine {
     package mutating func answered(_ number: Int, _ answer: PhoneAnswer?, dice: Double, _ now: PhoneMoment) {
         guard let call = inFlight, call.number == number else { return }
         inFlight = nil
-        if let date = answer?.date { offset = date * 1_000 + 500 - now.wall }
+        if let date = answer?.date { offset = date * 1_000 + 500 - now.steady }
         guard let answer else {
             failed(.serverUnreachable, nil, dice, now)
             return pump(now)
         }
         switch answer.status {
         case 200..<300:
+            let body = (try? JSONValue(parsing: answer.body))?.object ?? [:]
+            if let newer = body["supersededBy"]?.int, case .inventory = call.purpose {
+                overtake(newer)
+                failed(.callRefused, "superseded", dice, now)
+                break
+            }
             failures = 0
             nextAttempt = Int.min
-            let body = (try? JSONValue(parsing: answer.body))?.object ?? [:]
             keepCredential(body["credential"]?.string, of: call)
             confirm(call, DesiredStates.read(body), date: answer.date, now)
         // What answers with a redirect is not the server.
@@ -79,6 +84,18 @@ extension RegistrationMachine {
         forgetConfirmations()
     }
 
+    /// The server has taken an inventory with this number, which the memory lost: this one changed nothing, and counts
+    /// for nothing. The next one is newer.
+    private mutating func overtake(_ newer: Int) {
+        change {
+            $0.sequence = max($0.sequence, min(newer, Self.lastSequence))
+            $0.owesInventory = true
+        }
+    }
+
+    /// What any JSON reader can read, and count on from.
+    private static let lastSequence = 1 << 52
+
     private mutating func failed(_ code: PhoneNote.Code, _ detail: String?, _ dice: Double, _ now: PhoneMoment) {
         failures += 1
         let pause = min(limits.firstPause << min(failures - 1, 20), limits.longestPause)
@@ -106,7 +123,12 @@ extension RegistrationMachine {
         case (.announcement(let order), _):
             tell(PhoneNote(.callRefused, detail: code))
             return begin(order, isConfirmed: false, now)
-        case (.startToken, _), (.inventory, _), (.card, _):
+        case (.inventory(let versions), _):
+            // A card that the server does not take must not keep the others from it: each goes by itself.
+            change { $0.owesInventory = false }
+            for localID in versions.keys { change(localID) { $0.confirmedVersion = 0 } }
+            return tell(PhoneNote(.callRefused, detail: code))
+        case (.startToken, _), (.card, _):
             settle(call, isTaken: false)
             return tell(PhoneNote(.callRefused, detail: code))
         }
@@ -181,14 +203,10 @@ extension RegistrationMachine {
         _ desired: [DesiredStatesAnswer.DesiredState], of call: InFlight, date: Int?, _ now: PhoneMoment
     ) {
         for wish in desired {
-            if wish.phase == "ended" {
-                endedActivities[wish.activity] = dismissal(wish, now)
-            } else {
-                endedActivities[wish.activity] = nil
-            }
+            endedActivities[Self.canonical(wish.activity)] = wish.phase == "ended" ? dismissal(wish, now) : nil
             name(wish)
             let running = memory.cards.filter {
-                $0.value.isRunning && $0.value.type == wish.type && $0.value.activity == wish.activity
+                $0.value.isRunning && $0.value.type == wish.type && Self.isSame($0.value.activity, wish.activity)
             }
             if running.isEmpty { consider(wish, now) }
             for (localID, card) in running {
@@ -231,7 +249,7 @@ extension RegistrationMachine {
             // Without a token no push can move the stale date.
             guard card.token == nil, let staleAt = wish.staleAt, staleAt != card.staleAt else { return }
         } else {
-            guard !isAhead(card, of: wish, now), (card.revision ?? -1) < wish.revision,
+            guard !isAhead(localID, of: wish, now), (card.revision ?? -1) < wish.revision,
                 (tried[localID] ?? -1) < wish.revision
             else { return }
         }
@@ -249,25 +267,30 @@ extension RegistrationMachine {
         (date ?? serverSeconds(now)).map { max($0, (memory.cards[localID]?.newestTimestamp ?? 0) + 1) }
     }
 
-    /// The server knows a card by its local id: which activity it is of, where it does not say so itself, and the
-    /// newest second in which a push changed it.
+    /// The server knows a card by its local id: which activity it is of, where it does not say so itself, when it was
+    /// started, and the newest second in which a push changed it.
     private mutating func name(_ wish: DesiredStatesAnswer.DesiredState) {
         guard let localID = wish.localID, let card = memory.cards[localID], card.type == wish.type else { return }
         let pushed = wish.lastTimestamp.map { $0.milliseconds / 1_000 }
         change(localID) { card in
             card.activity = card.activity ?? wish.activity
-            guard card.activity == wish.activity else { return }
+            guard Self.isSame(card.activity, wish.activity) else { return }
+            // Of the two cards of a renewal the server knows one time: the older one counts for the older card.
+            card.begunAt = [card.begunAt, wish.startedAt].compactMap(\.self).min()
             card.pushedTimestamp = [card.pushedTimestamp, pushed].compactMap(\.self).max()
         }
     }
 
     /// The app's own change stands against what the server had before: for a while or, if the type says so, for good.
-    private func isAhead(
-        _ card: CardMemory, of wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment
+    private mutating func isAhead(
+        _ localID: String, of wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment
     ) -> Bool {
-        guard let ahead = card.ahead else { return false }
+        guard let ahead = memory.cards[localID]?.ahead else { return false }
         if let based = ahead.basedOn, wish.revision > based { return false }
-        return rules[card.type]?.isAppAuthority == true || now.wall - ahead.at < limits.aheadLease
+        // How long ago an earlier process did it nobody knows: its while begins with the first answer.
+        let since = ahead.at ?? now.steady
+        change(localID) { $0.ahead?.at = since }
+        return rules[wish.type]?.isAppAuthority == true || now.steady - since < limits.aheadLease
     }
 }
 
@@ -286,6 +309,7 @@ enum DesiredStates {
             wish.relevance = object["relevance"]?.double
             wish.localID = object["localID"]?.string
             wish.lastTimestamp = object["lastTimestamp"]?.string.flatMap { Instant($0) }
+            wish.startedAt = object["startedAt"]?.string.flatMap { Instant($0) }
             wish.dismissAt = object["dismissAt"]?.string.flatMap { Instant($0) }
             return wish
         }

@@ -7,6 +7,7 @@ extension RegistrationMachine {
     /// Every card of the app that there is: what is not listed is not there any more.
     package mutating func see(all cards: [SeenCard], _ now: PhoneMoment) {
         knowsCards = true
+        unclaimed = [:]
         let listed = Set(cards.map(\.localID))
         for (localID, card) in memory.cards where card.isRunning && !listed.contains(localID) {
             close(localID, .gone)
@@ -31,8 +32,34 @@ extension RegistrationMachine {
         pump(now)
     }
 
+    // MARK: - Whose they are
+
+    /// Before the app has said who is signed in, or that nobody is, its cards are left alone.
+    private var isNobodyKnown: Bool { memory.user == nil && !memory.isSignedOut }
+
+    /// The cards that were there before are those of the person who is named first.
+    mutating func claim(_ now: PhoneMoment) {
+        let cards = unclaimed.values.sorted { $0.localID < $1.localID }
+        unclaimed = [:]
+        for card in cards { take(card, now) }
+        collapseDuplicates(now)
+    }
+
+    /// The cards that were there before are nobody's.
+    mutating func disown() {
+        for (localID, card) in unclaimed {
+            if card.state.isRunning { end(localID, content: nil, .immediate, timestamp: nil) } else { sweep(localID) }
+            change { $0.bury(localID) }
+        }
+        unclaimed = [:]
+    }
+
     private mutating func take(_ seen: SeenCard, _ now: PhoneMoment) {
         if !seen.state.isRunning { ending.remove(seen.localID) }
+        guard !isNobodyKnown else {
+            unclaimed[seen.localID] = seen.state == .dismissed ? nil : seen
+            return
+        }
         attend(seen)
         let known = memory.cards[seen.localID]
         let isOver = memory.over.contains(seen.localID) || known.map { !$0.isRunning } == true
@@ -88,8 +115,8 @@ extension RegistrationMachine {
         guard let card = memory.cards[seen.localID] else { return }
         guard seen.state == .dismissed else { return close(seen.localID, seen.state) }
         let bySwitch = switchedAt.map { now.steady - $0 < limits.settlingAfterSwitch } ?? false
-        let isYoung = now.wall - card.seenAt < limits.cardLife
-        let isWanted = card.activity.map { !endedActivities.keys.contains($0) } ?? true
+        let isYoung = age(of: card, now) < limits.cardLife
+        let isWanted = card.activity.map { !endedActivities.keys.contains(Self.canonical($0)) } ?? true
         // Only what this process saw running, with no other cause at hand, was swiped away by the person.
         let isPersons = witnessed.contains(seen.localID) && !bySwitch && isYoung && isWanted
         close(seen.localID, isPersons ? .dismissed : .gone)
@@ -126,9 +153,11 @@ extension RegistrationMachine {
                 detail: "update \(token)"))
     }
 
-    static func isSame(_ one: String?, _ other: String?) -> Bool {
-        guard let one, let other else { return false }
-        return one == other
+    /// How long a card has been there, in milliseconds: a push may have started it long before the app saw it.
+    private func age(of card: CardMemory, _ now: PhoneMoment) -> Int {
+        let sinceSeen = now.wall - card.seenAt
+        guard let start = [card.begunAt, card.startedAt].compactMap(\.self).min() else { return sinceSeen }
+        return max(sinceSeen, (serverTime(now) ?? now.wall) - start.milliseconds)
     }
 
     // MARK: - Updates on their way
@@ -180,7 +209,9 @@ extension RegistrationMachine {
     /// Of several cards of one activity one stays: with a token before without, then the app's own, then the newest.
     mutating func collapseDuplicates(_ now: PhoneMoment) {
         let running = memory.cards.filter { $0.value.isRunning && $0.value.activity != nil }
-        let groups = Dictionary(grouping: running) { "\($0.value.type)\u{0}\($0.value.activity ?? "")" }
+        let groups = Dictionary(grouping: running) {
+            "\($0.value.type)\u{0}\($0.value.activity.map(Self.canonical) ?? "")"
+        }
         for group in groups.values where group.count > 1 {
             let ranked = group.sorted { Self.isBetter($0.value, $1.value) }
             if let kept = renewal(of: ranked, now) {
@@ -195,7 +226,7 @@ extension RegistrationMachine {
     private func renewal(of group: [(key: String, value: CardMemory)], _ now: PhoneMoment) -> [String]? {
         guard let newest = group.max(by: { $0.value.number < $1.value.number }),
             let oldest = group.min(by: { $0.value.number < $1.value.number }),
-            !newest.value.isOwn, now.wall - oldest.value.seenAt >= limits.renewalAge
+            !newest.value.isOwn, age(of: oldest.value, now) >= limits.renewalAge
         else { return nil }
         return newest.value.token != nil ? [newest.key] : [newest.key, oldest.key]
     }

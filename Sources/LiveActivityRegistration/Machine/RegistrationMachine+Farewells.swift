@@ -38,7 +38,8 @@ extension RegistrationMachine {
             return end(seen.localID, content: nil, .immediate, timestamp: nil)
         }
         let dismissal =
-            farewell.dismissal ?? seen.activity.flatMap { endedActivities[$0] } ?? CardDismissal.systemDefault
+            farewell.dismissal ?? seen.activity.flatMap { endedActivities[Self.canonical($0)] }
+            ?? CardDismissal.systemDefault
         end(
             seen.localID, content: farewell.content, unlessPast(dismissal, now), timestamp: farewell.timestamp)
     }

@@ -6,19 +6,22 @@ extension RegistrationMachine {
 
     /// The app wants a card: the server is told first, so that it does not start another.
     ///
-    /// - Returns: The number of the order; `nil` when a card of that activity is there or on its way.
+    /// - Returns: The number of the order; `nil` when a card of that activity is there or on its way, or nobody is
+    ///   signed in whose card it would be.
     package mutating func start(_ card: CardOrder, _ now: PhoneMoment) -> Int? {
-        guard !isShown(card) else {
-            tell(PhoneNote(.cardNotStarted, type: card.type, activity: card.activity, detail: "already-there"))
-            return nil
-        }
+        guard memory.user != nil else { return refuse(card, "nobody-signed-in") }
+        guard !isShown(card) else { return refuse(card, "already-there") }
         change { _ = $0.count() }
         let order = Order(number: memory.counter, card: card, deadline: now.steady + limits.patience)
         orders.append(order)
         nextAttempt = Int.min
-        if memory.user == nil { begin(order.number, isConfirmed: false, now) }
         pump(now)
         return order.number
+    }
+
+    private mutating func refuse(_ card: CardOrder, _ reason: String) -> Int? {
+        tell(PhoneNote(.cardNotStarted, type: card.type, activity: card.activity, detail: reason))
+        return nil
     }
 
     private func isShown(_ card: CardOrder) -> Bool {
@@ -27,12 +30,15 @@ extension RegistrationMachine {
         } || orders.contains { $0.card.type == card.type && Self.isSame($0.card.activity, card.activity) }
     }
 
+    /// Whether a card is still to be made, to be asked just before it is: whoever it was for may have left.
+    package func isWanted(_ order: Int) -> Bool { orders.contains { $0.number == order } }
+
     /// The card was made.
     package mutating func started(_ order: Int, _ seen: SeenCard, _ now: PhoneMoment) {
+        guard isWanted(order) else { return discard(seen, now) }
         orders.removeAll { $0.number == order }
-        guard memory.user != nil else { return see(seen, now) }
         let timestamp = newerTimestamp(than: nil, now)
-        let startedAt = offset.flatMap { Instant(milliseconds: now.wall + $0) }
+        let startedAt = serverTime(now).flatMap { Instant(milliseconds: $0) }
         if memory.cards[seen.localID] == nil {
             change { memory in
                 let number = memory.count()
@@ -53,11 +59,21 @@ extension RegistrationMachine {
         see(seen, now)
     }
 
+    /// The card of a person who left while it was made is nobody's, though the sequence may have told of it first.
+    private mutating func discard(_ seen: SeenCard, _ now: PhoneMoment) {
+        if memory.cards[seen.localID] != nil { change { $0.owesInventory = true } }
+        witnessed.remove(seen.localID)
+        end(seen.localID, content: nil, .immediate, timestamp: nil)
+        change { $0.bury(seen.localID) }
+        nextAttempt = Int.min
+        pump(now)
+    }
+
     /// The card could not be made.
     package mutating func notStarted(_ order: Int, _ reason: String, _ now: PhoneMoment) {
         guard let index = orders.firstIndex(where: { $0.number == order }) else { return }
         let card = orders.remove(at: index).card
-        if let activity = card.activity { failedWishes.insert(activity) }
+        if let activity = card.activity { failedWishes.insert(Self.canonical(activity)) }
         tell(PhoneNote(.cardNotStarted, type: card.type, activity: card.activity, detail: reason))
         pump(now)
     }
@@ -74,7 +90,7 @@ extension RegistrationMachine {
         let based = last.map { $0.ahead?.basedOn ?? $0.revision } ?? card.ahead?.basedOn ?? card.revision
         ask(
             localID, content, presentation, timestamp: newerTimestamp(than: card.newestTimestamp, now),
-            revision: nil, ahead: CardMemory.LocalChange(basedOn: based, at: now.wall))
+            revision: nil, ahead: CardMemory.LocalChange(basedOn: based, at: now.steady))
         nextAttempt = Int.min
         pump(now)
         return true
@@ -83,10 +99,12 @@ extension RegistrationMachine {
     /// The app ends a card itself.
     ///
     /// - Returns: False when no such card runs.
-    package mutating func end(_ localID: String, content: JSONObject?, isImmediate: Bool, _ now: PhoneMoment) -> Bool {
+    package mutating func end(
+        _ localID: String, content: JSONObject?, _ dismissal: CardDismissal, _ now: PhoneMoment
+    ) -> Bool {
         guard let card = memory.cards[localID], card.isRunning else { return false }
         let timestamp = newerTimestamp(than: card.newestTimestamp, now)
-        bidFarewell(localID, content: content, isImmediate ? .immediate : .systemDefault, timestamp: timestamp)
+        bidFarewell(localID, content: content, unlessPast(dismissal, now), timestamp: timestamp)
         close(localID) { $0.state = .ended }
         nextAttempt = Int.min
         pump(now)
@@ -169,7 +187,8 @@ extension RegistrationMachine {
     /// Cards that the server would have on this phone, and that the app may make while it is on the screen.
     mutating func consider(_ wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment) {
         guard isForeground, memory.facts.activitiesEnabled == true, rules[wish.type]?.startsCards == true,
-            let attributes = wish.attributes, !failedWishes.contains(wish.activity), !hasUnnamed(wish.type)
+            let attributes = wish.attributes, !failedWishes.contains(Self.canonical(wish.activity)),
+            !hasUnnamed(wish.type)
         else { return }
         let card = CardOrder(
             type: wish.type, activity: wish.activity, attributes: attributes, content: wish.state,

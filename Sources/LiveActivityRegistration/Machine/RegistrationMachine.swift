@@ -10,6 +10,9 @@ package struct RegistrationMachine: Sendable {
     package struct Limits: Sendable, Hashable {
         /// How long a start waits for the server's word before it is done without.
         package var patience = 3_000
+        /// How long a call may take, the credential for it included; what nobody answered by then is asked again. `nil`:
+        /// for good.
+        package var answerPatience: Int? = 30_000
         /// How long after the app announced a start it may still do it: the server waits 120 s.
         package var announcementLease = 60_000
         package var firstPause = 1_000
@@ -84,7 +87,8 @@ package struct RegistrationMachine: Sendable {
     var isForeground = false
     var knowsFacts = false
     var knowsCards = false
-    /// The server's clock less the phone's, in milliseconds; `nil` until an answer told.
+    /// The server's clock less the steady one, in milliseconds; `nil` until an answer told. The phone's own clock has no
+    /// part in it: somebody may set it at any moment.
     var offset: Int?
     var inFlight: InFlight?
     var calls = 0
@@ -99,6 +103,8 @@ package struct RegistrationMachine: Sendable {
     var orders: [Order] = []
     /// Cards that were seen running by this process.
     var witnessed: Set<String> = []
+    /// Cards that were there before the app said who is signed in, or that nobody is.
+    var unclaimed: [String: SeenCard] = [:]
     /// Cards whose end was asked for and not seen yet.
     var ending: Set<String> = []
     /// Cards that were to leave the lock screen at once.
@@ -111,7 +117,8 @@ package struct RegistrationMachine: Sendable {
     var hasCredential: Bool
     /// There is one of the person before, which proves that the phone was handed over.
     var hasProof: Bool
-    /// What the server said last of each activity that is over: when its card leaves the lock screen.
+    /// What the server said last of each activity that is over, by one spelling of its id: when its card leaves the lock
+    /// screen.
     var endedActivities: [String: CardDismissal] = [:]
     /// Wishes that could not be fulfilled: not again until the app comes back to the screen.
     var failedWishes: Set<String> = []
@@ -138,6 +145,7 @@ package struct RegistrationMachine: Sendable {
         rules = types
         self.limits = limits
         if hasCredential, !memory.isLeaving { self.memory.isUnproven = false }
+        self.memory.forgetMoments()
         // What was confirmed is said again by a new process: tokens and the server's rows may have changed meanwhile.
         forgetConfirmations()
     }
@@ -158,7 +166,14 @@ package struct RegistrationMachine: Sendable {
             let isEnding = memory.user == nil && !ending.isEmpty
             due.append(max(nextAttempt, isEnding ? (leftAt ?? 0) + limits.endingPatience : Int.min))
         }
+        if let callEnd { due.append(callEnd) }
         return due.min()
+    }
+
+    /// When nobody waits any more for the call under way, on the steady clock.
+    private var callEnd: Int? {
+        guard let call = inFlight, let patience = limits.answerPatience else { return nil }
+        return call.sentAt + patience
     }
 
     /// Whether the server has confirmed all there is to say.
@@ -168,6 +183,8 @@ package struct RegistrationMachine: Sendable {
 
     /// Time has passed.
     package mutating func tick(_ now: PhoneMoment) {
+        // Each phone has waited from a moment of its own: there is nothing to spread.
+        if let call = inFlight, let callEnd, callEnd <= now.steady { answered(call.number, nil, dice: 0.5, now) }
         for order in orders where !order.isStarting && order.deadline <= now.steady {
             begin(order.number, isConfirmed: false, now)
         }
@@ -199,14 +216,13 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// Somebody set the phone's clock.
-    package mutating func clockChanged() { offset = nil }
-
     /// The phone as it is now; an absent field is not known. The `user` means nothing.
     package mutating func see(_ facts: DeviceRequest, _ now: PhoneMoment) {
         var merged = facts
         merged.user = ""
+        // Both are told some time after the launch.
         merged.deviceToken = facts.deviceToken ?? memory.facts.deviceToken
+        merged.notificationAuthorization = facts.notificationAuthorization ?? memory.facts.notificationAuthorization
         if let token = merged.deviceToken, token != memory.facts.deviceToken { obtained("device", token, now) }
         let old = memory.facts
         if knowsFacts || old.activitiesEnabled != nil,
@@ -231,15 +247,18 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// A person is signed in. Another one than before sees nothing of what ran.
+    /// A person is signed in. Another one than before sees nothing of what ran; what was there before anybody was named
+    /// is theirs.
     package mutating func signIn(_ user: String, _ now: PhoneMoment) {
         if memory.user != user {
             endEverything()
             epoch += 1
             handOver()
             memory.user = user
+            memory.isSignedOut = false
             forgetConfirmations()
             nextAttempt = Int.min
+            claim(now)
         }
         pump(now)
     }
@@ -247,7 +266,9 @@ package struct RegistrationMachine: Sendable {
     /// Nobody is signed in any more: every card leaves at once, also one that is over, then the server is told until it
     /// has confirmed.
     package mutating func signOut(_ now: PhoneMoment) {
-        guard memory.user != nil else { return }
+        memory.isSignedOut = true
+        disown()
+        guard memory.user != nil else { return pump(now) }
         endEverything()
         epoch += 1
         leftAt = now.steady
@@ -336,8 +357,9 @@ package struct RegistrationMachine: Sendable {
         memory.cards[localID] = card
     }
 
+    /// Milliseconds since 1970 by the server's clock, where that is known.
+    func serverTime(_ now: PhoneMoment) -> Int? { offset.map { now.steady + $0 } }
+
     /// Seconds since 1970 by the server's clock, where that is known.
-    func serverSeconds(_ now: PhoneMoment) -> Int? {
-        offset.map { (now.wall + $0) / 1_000 }
-    }
+    func serverSeconds(_ now: PhoneMoment) -> Int? { serverTime(now).map { $0 / 1_000 } }
 }

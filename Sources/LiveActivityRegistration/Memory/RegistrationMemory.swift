@@ -9,6 +9,8 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
     package internal(set) var device: String
     /// Who is signed in.
     package internal(set) var user: String?
+    /// The app said that nobody is; without a person and without this it has not said anything yet.
+    var isSignedOut = false
     /// The server may not know yet that the last person left.
     package internal(set) var isLeaving = false
     /// The server may have the person signed in here, and nothing that it gave proves that this is their phone.
@@ -54,6 +56,14 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
         if deadTokens.count > Self.deadLimit { deadTokens.removeFirst() }
     }
 
+    /// The steady clock of an earlier process says nothing to this one.
+    mutating func forgetMoments() {
+        for localID in cards.keys {
+            cards[localID]?.ahead?.at = nil
+            for index in cards[localID]?.changes.indices ?? 0..<0 { cards[localID]?.changes[index].ahead?.at = nil }
+        }
+    }
+
     mutating func count() -> Int {
         counter += 1
         return counter
@@ -72,6 +82,8 @@ struct CardMemory: Sendable, Hashable, Codable {
     var isOwn = false
     /// When the app started it, by the server's clock.
     var startedAt: Instant?
+    /// When it was started, as the server knows.
+    var begunAt: Instant?
     /// Its place in the order in which cards were seen.
     var number: Int
     /// When it was first seen, in milliseconds since 1970 by the phone's clock.
@@ -95,8 +107,8 @@ struct CardMemory: Sendable, Hashable, Codable {
     struct LocalChange: Sendable, Hashable, Codable {
         /// The revision that the card showed before, where that was known.
         var basedOn: Int?
-        /// When, in milliseconds since 1970 by the phone's clock.
-        var at: Int
+        /// When, on the steady clock; `nil`: an earlier process did it.
+        var at: Int?
     }
 
     /// One update on its way to the card.
@@ -110,7 +122,7 @@ struct CardMemory: Sendable, Hashable, Codable {
         /// The server's revision that it is; `nil`: the app's own.
         let revision: Int?
         /// The app's own change, with what it is based on.
-        let ahead: LocalChange?
+        var ahead: LocalChange?
     }
 
     /// More are never on their way: an app that changes a card faster than iOS takes it loses the oldest.

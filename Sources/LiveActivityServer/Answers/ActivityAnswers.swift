@@ -152,6 +152,7 @@ extension DesiredStatesAnswer.DesiredState {
     private mutating func nameCard(_ instance: InstanceRecord) {
         guard instance.state.mayHaveCard else { return }
         localID = instance.localID?.text
+        if localID != nil { startedAt = instance.startedAt.map { Instant($0) } }
         if instance.timestamp > 0 { lastTimestamp = Instant(UnixTime(seconds: instance.timestamp)) }
     }
 

@@ -92,7 +92,8 @@ enum PhoneCalls {
         var command = try call.decode(InventoryRequest.self).command(of: device, in: call)
         command.reporter = call.caller.reporter
         let done = try await call.commit(command)
-        return try await desiredStates(on: device, done.reply.device, isReplayed: done.isReplayed, in: call)
+        return try await desiredStates(
+            on: device, done.reply.device, isReplayed: done.isReplayed, supersededBy: done.reply.supersededBy, in: call)
     }
 
     /// `DELETE /v1/devices/{device}`: the person signed out; from now on the phone only has its cards ended.
@@ -106,7 +107,8 @@ enum PhoneCalls {
 
     /// What stands now, also for a call that is repeated: the newest state is what a phone is to show.
     private static func desiredStates(
-        on device: DeviceID, _ key: DeviceKey, isReplayed: Bool, credential: String? = nil, in call: Call
+        on device: DeviceID, _ key: DeviceKey, isReplayed: Bool, credential: String? = nil, supersededBy: Int64? = nil,
+        in call: Call
     ) async throws(Problem) -> Answer {
         // Within a batch nobody hands it to the phone.
         if call.isLine { return try Answer([String: String](), isReplayed: isReplayed) }
@@ -114,11 +116,10 @@ enum PhoneCalls {
             try await call.services.store.activities(on: device, of: call.app.bundleID)
         }
         try await checkOwner(of: device, key, in: call)
-        return try Answer(
-            DesiredStatesAnswer(
-                activities: activities.compactMap { .init($0.state, $0.instance, app: call.app) },
-                credential: credential),
-            isReplayed: isReplayed)
+        var answer = DesiredStatesAnswer(
+            activities: activities.compactMap { .init($0.state, $0.instance, app: call.app) }, credential: credential)
+        answer.supersededBy = supersededBy.map { Int($0) }
+        return try Answer(answer, isReplayed: isReplayed)
     }
 
     /// Between a call's commit and its answer the phone may have become another person's, whose states are not for the

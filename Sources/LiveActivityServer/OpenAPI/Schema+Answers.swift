@@ -183,9 +183,12 @@ extension Schema.Name {
                             Schema.field(
                                 "dismissAt", moment, "When the ended card leaves the lock screen; past: at once."),
                             Schema.field("localID", .text(), "The card that shows it, where the server knows it."),
+                            Schema.field("startedAt", moment, "When it was started."),
                             Schema.field("lastTimestamp", moment, "The newest timestamp of a push to it."),
                         ]))),
             Schema.field("credential", .text(), "What the phone calls with from now on, where it asked for one."),
+            Schema.field(
+                "supersededBy", .count, "The sequence of an inventory that was taken before; this one changed nothing."),
         ])
 
     private static let findings = Schema.answer(

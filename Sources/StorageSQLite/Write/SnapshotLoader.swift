@@ -109,7 +109,7 @@ struct SnapshotLoader {
             }
         }
         for (key, number) in try numbers(of: ids, "activity", "no") {
-            snapshot.activityNumbers[key] = number
+            snapshot.name(number, key)
             wanted.activities.insert(number)
         }
         var whole: Set<ActivityNumber> = []
@@ -257,7 +257,7 @@ struct SnapshotLoader {
                 """
                 SELECT t.id, t.\(column) FROM json_each(?1) j CROSS JOIN \(table) t
                 ON t.app = ?2 AND t.id = j.value
-                """, [.text(jsonTexts(keys.map(\.id.text).sorted())), .text(app.text)]
+                """, [.text(jsonTexts(keys.flatMap(\.id.spellings).sorted())), .text(app.text)]
             ) { row in found.append((.init(app, ForeignID(stored: row.text())), row.int())) }
         }
         return found
@@ -291,7 +291,7 @@ struct SnapshotLoader {
         ) { row in
             let record = try ActivityRecord(&row)
             snapshot.activities[record.number] = record
-            snapshot.activityNumbers[.init(record.app, record.id)] = record.number
+            snapshot.name(record.number, .init(record.app, record.id))
         }
         try sql.query(
             """

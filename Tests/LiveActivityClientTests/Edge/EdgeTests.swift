@@ -83,7 +83,7 @@ struct EdgeTests {
             let card = try #require(Activity<RideAttributes>.activities.first)
             #expect(try client.update(card, to: .init(step: 2, note: "by hand")))
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 2 }
-            #expect(try client.end(card, with: .init(step: 3), isImmediate: true))
+            #expect(try client.end(card, with: .init(step: 3), dismissal: .immediate))
             try await app.phone.wait(for: RideAttributes.self, until: \.isEmpty)
         }
     }

@@ -147,14 +147,20 @@ struct ShownTests {
         }
     }
 
-    @Test(arguments: [true, false])
-    func `the app's own end has its last state, and is at once or as iOS likes`(isImmediate: Bool) async throws {
+    @Test(
+        arguments: [
+            (.immediate, .immediate), (.systemDefault, .default),
+            (.after(Date(timeIntervalSince1970: 4_000_000_000)), .after(Date(timeIntervalSince1970: 4_000_000_000))),
+        ] as [(LiveActivityClient.Dismissal, ActivityUIDismissalPolicy)])
+    func `the app's own end has its last state, and is at once, then, or as iOS likes`(
+        dismissal: LiveActivityClient.Dismissal, policy: ActivityUIDismissalPolicy
+    ) async throws {
         let app = App()
         try await app.launch { client in
             let card = try await Self.started(app, client)
-            #expect(try client.end(card, with: .init(step: 8, note: "over"), isImmediate: isImmediate))
+            #expect(try client.end(card, with: .init(step: 8, note: "over"), dismissal: dismissal))
             try await app.server.wait { $0.contains { $0.body["state"]?.string == "ended" } }
-            #expect(card.dismissal == (isImmediate ? .immediate : .default))
+            #expect(card.dismissal == policy)
             #expect(card.content.state == .init(step: 8, note: "over"))
             #expect(try !client.update(card, to: .init(step: 9)), "it is over")
         }

@@ -16,7 +16,7 @@ extension PhoneHistory {
             owners[index].doom = nil
             if !owners[index].phone.isInstalled { perform(.install, on: index) }
             owners[index].phone.profile.clockSkew = .zero
-            owners[index].phone.tellClient(at: now) { machine, _ in machine.clockChanged() }
+            owners[index].phone.tellClient(at: now) { $0.tick($1) }
             follow(owners[index].phone.takeEffects(), of: index)
             perform(.online, on: index)
             perform(.allow, on: index)
@@ -72,7 +72,9 @@ extension PhoneHistory {
         let running = phone.cards.filter(\.state.isRunning)
         if phone.profile.user.isEmpty, !running.isEmpty { violate("\(phone.id): a card, and nobody is signed in") }
         for id in Self.activities {
-            let cards = running.filter { $0.attributes["id"]?.string == id }
+            let cards = running.filter {
+                $0.attributes["id"]?.string == Self.inSwift(id) || $0.attributes["id"]?.string == id
+            }
             if cards.count > 1 { violate("\(phone.id): \(cards.count) cards of \(id)") }
             guard !phone.profile.user.isEmpty, let key = key(of: phone),
                 let number = door.store.rows.activityNumbers[.init(door.app.bundleID, Sample.activityID(id))],
@@ -127,9 +129,11 @@ extension PhoneHistory {
         guard let key = key(of: phone) else { return violate("\(phone.id) is not known to the server") }
         if rows.devices[key]?.userID.text != phone.profile.user { violate("\(phone.id) is somebody else's") }
         guard phone.profile.activitiesEnabled, let token = phone.pushToStartToken else { return }
-        let known = rows.deviceTokens[.init(key, .pushToStart, "order")]
-        if known?.value != TokenValue(token) || known?.deadAt != nil {
-            violate("\(phone.id): the server has another start token")
+        for type in door.app.types.keys {
+            let known = rows.deviceTokens[.init(key, .pushToStart, type)]
+            if known?.value != TokenValue(token) || known?.deadAt != nil {
+                violate("\(phone.id): the server has another start token of \(type)")
+            }
         }
         for card in phone.cards where card.state.isRunning {
             guard let update = card.token,

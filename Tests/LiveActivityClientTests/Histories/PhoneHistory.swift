@@ -21,7 +21,10 @@ struct PhoneHistory {
         var stored: (push: DevicePush, until: UnixTime)?
     }
 
-    static let activities = ["order-1", "order-2"]
+    /// The backend writes a UUID in small letters, Swift in capitals.
+    static let activities = ["order-1", "ride-2", "0e984725-c51c-4bf4-9960-e1c80e27aba0"]
+    /// Of a type that a new build has and the server does not know yet.
+    static let unknown = "later-1"
     static let people = ["ann", "bob"]
 
     /// What a history is made of; over all of them each must have happened.
@@ -30,10 +33,22 @@ struct PhoneHistory {
             reinstall
         case userChange, signOut, lostAnswer, refusal, credentialLost, localStart, localUpdate, localEnd, swipe,
             switches
-        case duplicate, answerApplied, pushLost
+        case duplicate, answerApplied, pushLost, renewal, unknownType
+    }
+
+    /// The type of an activity.
+    static func type(of activity: String) -> String {
+        ["ride", "later"].first { activity.hasPrefix($0) } ?? "order"
+    }
+
+    /// As the app has it in its attributes.
+    static func inSwift(_ activity: String) -> String {
+        activity.utf8.count == 36 ? activity.uppercased() : activity
     }
 
     let seed: UInt64
+    /// Cards are started anew before iOS ends them.
+    let renews: Bool
     var dice: TestSupport.SeededDice
     var door: ServerDoor
     var now = Sample.now
@@ -54,12 +69,21 @@ struct PhoneHistory {
     var timeline: [String] = []
     var violations: [String] = []
 
-    init(seed: UInt64) {
+    init(seed: UInt64, renews: Bool? = nil) {
         self.seed = seed
-        dice = TestSupport.SeededDice(seed: seed)
-        let type = Sample.type("order", activityIDAttribute: "/id") { $0.isReusable = false }
-        door = ServerDoor(app: Sample.app(type, environments: [.sandbox]))
+        var dice = TestSupport.SeededDice(seed: seed)
+        let isRolled = dice.chance(40)
+        let renews = renews ?? isRolled
+        self.renews = renews
+        func type(_ name: String) -> ActivityType {
+            Sample.type(name, activityIDAttribute: "/id") {
+                $0.isReusable = false
+                $0.renewal = renews
+            }
+        }
+        door = ServerDoor(app: Sample.app(type("order"), type("ride"), environments: [.sandbox]))
         door.knowsPeople = dice.chance(70)
+        self.dice = dice
     }
 
     mutating func note(_ text: String) { timeline.append("\(now) +\(now.milliseconds % 1000) \(text)") }
@@ -83,10 +107,12 @@ struct PhoneHistory {
 
     mutating func addPhone(_ index: Int, _ change: (inout PhoneSpecification) -> Void = { _ in }) {
         var specification = PhoneSpecification(user: dice.pick(Self.people), bundleID: Sample.bundleID)
-        var type = InstalledActivityType(named: "orderAttributes")
-        type.type = "order"
-        type.activityIDAttribute = Sample.pointer("/id")
-        specification.installs(type)
+        for name in ["order", "ride"] + (dice.chance(30) ? ["later"] : []) {
+            var type = InstalledActivityType(named: "\(name)Attributes")
+            type.type = name
+            type.activityIDAttribute = Sample.pointer("/id")
+            specification.installs(type)
+        }
         specification.asksToAllow = dice.chance(30)
         specification.noticesInBackground = dice.chance(50)
         specification.appState = dice.chance(30) ? .foreground : .background
@@ -139,13 +165,16 @@ struct PhoneHistory {
             perform(.setActivitiesEnabled(!owners[index].phone.profile.activitiesEnabled), on: index)
         case 93..<95:
             perform(.setFrequentPushes(!owners[index].phone.profile.frequentPushesEnabled), on: index)
-        case 95..<98: pass(.seconds(900))
+        case 95..<97: pass(.seconds(900))
+        // Until a card's time is nearly over, and a little on.
+        case 97 where renews: pass(.seconds(Int64(7 * 3_600 + dice.pick([0, 900, 1_800]))))
         default: break
         }
     }
 
     mutating func put(_ activity: String? = nil) {
         let id = activity ?? dice.pick(Self.activities)
+        guard let type = door.app.types[Self.type(of: id)] else { return }
         let step = (steps[id] ?? 0) + 1
         var body = SetDesiredState.Body(state: Sample.state(step))
         body.users = Self.people.map(Sample.user)
@@ -154,20 +183,21 @@ struct PhoneHistory {
         note("PUT \(id) step \(step)")
         let reply = try? door.run(
             SetDesiredState(
-                app: door.app.bundleID, id: Sample.activityID(id), type: door.app.types["order"] ?? Sample.type(),
-                body: body, now: now))
+                app: door.app.bundleID, id: Sample.activityID(id), type: type, body: body, now: now))
         if reply != nil { steps[id] = step }
     }
 
     mutating func startLocally(_ index: Int, _ activity: String? = nil) {
-        let id = activity ?? dice.pick(Self.activities)
+        let hasUnknown = owners[index].phone.profile.activityTypes.contains { $0.type == "later" }
+        let id = activity ?? (hasUnknown && dice.chance(40) ? Self.unknown : dice.pick(Self.activities))
+        if id == Self.unknown { count(.unknownType) }
         perform(.foreground, on: index)
         let step = steps[id] ?? 1
         perform(
             .startLocally(
                 .init(
-                    attributesType: "orderAttributes", attributes: ["id": .string(id)],
-                    contentState: Sample.state(step), activity: id)), on: index)
+                    attributesType: "\(Self.type(of: id))Attributes", attributes: ["id": .string(Self.inSwift(id))],
+                    contentState: Sample.state(step), activity: Self.inSwift(id))), on: index)
     }
 
     private mutating func changeLocally(_ index: Int) {
@@ -187,7 +217,7 @@ struct PhoneHistory {
         count(.clock)
         owners[index].phone.profile.clockSkew = .seconds(skew)
         let local = owners[index].phone.local(now)
-        owners[index].phone.tellClient(at: local) { machine, _ in machine.clockChanged() }
+        owners[index].phone.tellClient(at: local) { $0.tick($1) }
         follow(owners[index].phone.takeEffects(), of: index)
     }
 
@@ -321,6 +351,7 @@ struct PhoneHistory {
         else { return .success(PushAnswer(status: 400, reason: APNSReason("BadDeviceToken"))) }
         pushes += 1
         let plan = seat.plan
+        if plan.part == .successor { count(.renewal) }
         let device = seat.phone.device
         note("push \(plan.kind.name) r\(plan.revision) ts \(seat.timestamp) to \(device.id) of \(device.userID)")
         if dead.contains(request.destination.hex) {

@@ -67,6 +67,7 @@ struct ServerDoor {
                 let credential = request.wantsCredential == true ? try handOut(device, key, reporter, now) : nil
                 return PhoneAnswer(status: 200, body: desired(on: device, credential), date: Int(now.seconds))
             case (.put, 5, "push-to-start-tokens"):
+                guard app.types[parts[4]] != nil else { throw Unknown() }
                 let token = try PushToStartToken(hex: try body.decode(PushToStartTokenRequest.self).token.text)
                 var command = RegisterPushToStartToken(app: app, id: device, type: parts[4], token: token, now: now)
                 command.reporter = reporter
@@ -82,7 +83,9 @@ struct ServerDoor {
                 var command = ReportInventory(
                     app: app, device: device, sequence: Int64(inventory.sequence), reports: reports, now: now)
                 command.reporter = reporter
-                _ = try run(command)
+                let overtaken = try run(command).supersededBy
+                return PhoneAnswer(
+                    status: 200, body: desired(on: device, supersededBy: overtaken), date: Int(now.seconds))
             default: return PhoneAnswer(status: 404)
             }
         } catch let refusal as Refusal {
@@ -126,7 +129,7 @@ struct ServerDoor {
 
     private func report(_ localID: String, _ request: InstanceRequest) throws -> CardReport {
         guard let type = app.types[request.type], let state = CardReport.State(rawValue: request.state.rawValue) else {
-            throw Refusal.deadToken
+            throw Unknown()
         }
         var report = CardReport(localID: Sample.local(localID), type: type, state: state)
         report.activity = request.activity.map(Sample.activityID)
@@ -162,7 +165,9 @@ struct ServerDoor {
         store.rows.devices.values.contains { $0.id.text == device && !$0.credentials.isEmpty }
     }
 
-    private func desired(on device: DeviceID, _ credential: String? = nil) -> [UInt8] {
+    private func desired(
+        on device: DeviceID, _ credential: String? = nil, supersededBy overtaken: Int64? = nil
+    ) -> [UInt8] {
         guard let key = store.rows.deviceKeys[.init(app.bundleID, device)] else { return [] }
         let states = store.rows.instances.values.filter { $0.device == key }
             .compactMap { instance -> DesiredStatesAnswer.DesiredState? in
@@ -172,6 +177,7 @@ struct ServerDoor {
             }
         var answer = DesiredStatesAnswer(activities: states)
         answer.credential = credential
+        answer.supersededBy = overtaken.map { Int($0) }
         return (try? JSONValue(encoding: answer))?.bytes ?? []
     }
 }

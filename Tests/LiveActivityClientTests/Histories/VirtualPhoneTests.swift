@@ -10,8 +10,10 @@ import Testing
 /// What the systems ask of an app, by virtual phones that run the client against the server's commands.
 struct VirtualPhoneTests {
     /// One phone of ann's, in a world without faults.
-    private static func scene(_ change: (inout PhoneSpecification) -> Void = { _ in }) -> PhoneHistory {
-        var history = PhoneHistory(seed: 1)
+    private static func scene(
+        renews: Bool = false, _ change: (inout PhoneSpecification) -> Void = { _ in }
+    ) -> PhoneHistory {
+        var history = PhoneHistory(seed: 1, renews: renews)
         history.isHealthy = true
         history.addPhone(0) { specification in
             specification.user = "ann"
@@ -117,9 +119,9 @@ struct VirtualPhoneTests {
         history.put("order-1")
         history.pass(.seconds(30))
         history.perform(.offline, on: 0)
-        history.startLocally(0, "order-2")
+        history.startLocally(0, "ride-2")
         history.pass(.seconds(4))
-        let own = try #require(history.owners[0].phone.cards.first { $0.attributes["id"] == "order-2" })
+        let own = try #require(history.owners[0].phone.cards.first { $0.attributes["id"] == "ride-2" })
         history.perform(.updateLocally(.init(localID: own.localID, contentState: Sample.state(7))), on: 0)
         let pushed = try #require(history.owners[0].phone.cards.first { $0.attributes["id"] == "order-1" })
         history.perform(.endLocally(localID: pushed.localID, isImmediate: true), on: 0)
@@ -128,11 +130,11 @@ struct VirtualPhoneTests {
         history.perform(.online, on: 0)
         history.pass(.seconds(301))
         #expect(try instance(history)?.state == .ended)
-        #expect(try instance(history, "order-2")?.localID?.text == own.localID)
-        history.put("order-2")
+        #expect(try instance(history, "ride-2")?.localID?.text == own.localID)
+        history.put("ride-2")
         history.pass(.seconds(120))
         let shown = history.owners[0].phone.cards.filter(\.state.isRunning)
-        #expect(shown.map(\.contentState) == [Sample.state(history.steps["order-2"] ?? 0)])
+        #expect(shown.map(\.contentState) == [Sample.state(history.steps["ride-2"] ?? 0)])
     }
 
     @Test func `a card that is over and was to stay for a while leaves with its person`() throws {
@@ -164,6 +166,43 @@ struct VirtualPhoneTests {
             #expect(shown == [Sample.state(history.steps["order-1"] ?? 0)] && history.pushes > before)
         }
         #expect(history.deadPushes == 0, "\(history.timeline)")
+    }
+
+    @Test(arguments: [0, 100, 500, 10_000])
+    func `N7: a UUID in the backend's small letters and in Swift's capitals makes one card`(milliseconds: Int64) throws
+    {
+        let id = "0e984725-c51c-4bf4-9960-e1c80e27aba0"
+        for isServerFirst in [true, false] {
+            var history = Self.scene()
+            if isServerFirst { history.put(id) } else { history.startLocally(0, id.uppercased()) }
+            history.pass(.milliseconds(milliseconds))
+            if isServerFirst { history.startLocally(0, id.uppercased()) } else { history.put(id) }
+            history.pass(.seconds(120))
+            let phone = history.owners[0].phone
+            #expect(phone.cards.filter(\.state.isRunning).count == 1, "\(history.timeline)")
+            #expect(phone.dismissed.isEmpty, "\(history.timeline)")
+            #expect(history.door.store.rows.activities.values.map(\.id.text) == [id])
+            history.put(id)
+            history.pass(.seconds(120))
+            #expect(history.owners[0].phone.cards.map(\.contentState) == [Sample.state(history.steps[id] ?? 0)])
+        }
+    }
+
+    @Test(arguments: [30, 3_600])
+    func `a card is renewed, though the app saw it long after it was started`(secondsUnseen: Int64) throws {
+        var history = Self.scene(renews: true) { $0.appState = .background }
+        history.perform(.forceQuit, on: 0)
+        history.put("order-1")
+        history.pass(.seconds(secondsUnseen))
+        history.perform(.foreground, on: 0)
+        history.perform(.background, on: 0)
+        let first = try #require(history.owners[0].phone.cards.first?.localID)
+        history.pass(.seconds(7 * 3_600 + 1_200 - secondsUnseen))
+        // Nothing was ended that the server did not end.
+        let running = history.owners[0].phone.cards.filter(\.state.isRunning).map(\.localID)
+        #expect(running.count == 1 && running != [first], "\(history.timeline)")
+        #expect(history.owners[0].phone.dismissed.map(\.localID) == [first], "\(history.timeline)")
+        #expect(try instance(history)?.localID?.text == running.first)
     }
 
     @Test(arguments: [0, 20, 100, 500, 2_000, 10_000])

@@ -162,6 +162,35 @@ struct CardTests {
         #expect(bench.ended == ["old"])
     }
 
+    @Test func `a renewal is one though the app saw the old card an hour after it was started`() {
+        // Its clock is an hour late, too: the server's counts.
+        for late in [0, 3_600_000] {
+            var bench = PhoneBench.ready(cards: [PhoneBench.card("old", token: 1)])
+            bench.now.wall -= late
+            let old = PhoneBench.wish(step: 1, revision: 1, localID: "old", startedAt: "2026-11-21T13:32:00Z")
+            bench.settle(old, date: 1_795_271_520)
+            bench.wait(6 * 3_600_000 + 900_000)
+            // What the server starts meanwhile is the newer card's time, which the old one does not take over.
+            bench.run { $0.wake($1) }
+            bench.settle(
+                old.replacing("13:32:00", with: "20:47:00"), date: 1_795_271_520 + 6 * 3_600 + 900)
+            // A process that the server has not answered yet has the phone's clock alone.
+            if late == 0 {
+                bench.kill()
+                bench.launch(cards: [PhoneBench.card("old", token: 1)])
+            }
+            bench.run { $0.see(PhoneBench.card("new"), $1) }
+            #expect(bench.ended.isEmpty)
+            bench.run { $0.see(PhoneBench.card("new", token: 2), $1) }
+            #expect(bench.ended == ["old"])
+        }
+        var early = PhoneBench.ready(cards: [PhoneBench.card("old", token: 1)])
+        early.settle(PhoneBench.wish(step: 1, revision: 1, localID: "old", startedAt: "2026-11-21T14:30:00Z"))
+        early.wait(6 * 3_600_000 + 900_000)
+        early.run { $0.see(PhoneBench.card("new"), $1) }
+        #expect(early.ended == ["new"], "so early it is a duplicate")
+    }
+
     // MARK: - What answers bring
 
     @Test func `an answer brings a card without a token to the newest state, and ends it`() {

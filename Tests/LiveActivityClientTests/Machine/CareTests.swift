@@ -31,15 +31,58 @@ struct CareTests {
         }
     }
 
-    @Test func `after the clock was set the server's second is not known until it is told again`() {
-        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
-        bench.settle(date: 1_795_271_520)
-        bench.now.wall += 3_600_000
-        bench.run { machine, _ in machine.clockChanged() }
-        _ = bench.run { $0.update("c", content: ["step": 2], $1) }
-        guard case .update(_, _, _, _, nil)? = bench.cardActions.last else {
-            return #expect(Bool(false), "\(bench.cardActions)")
+    @Test func `whoever sets the phone's clock, changes are dated by the server's seconds`() {
+        for hours in [-2, 2] {
+            var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+            bench.settle(date: 1_795_271_520)
+            bench.now.wall += hours * 3_600_000
+            _ = bench.run { $0.update("c", content: ["step": 2], $1) }
+            guard case .update(_, _, _, _, 1_795_271_521)? = bench.cardActions.last else {
+                Issue.record("\(bench.cardActions)")
+                continue
+            }
+            // The minute in which the app's own state stays is not longer or shorter either.
+            bench.settle(PhoneBench.wish(step: 1, revision: 3), date: 1_795_271_521)
+            #expect(bench.updates == [["step": 2]])
+            bench.wait(61_000)
+            bench.run { $0.wake($1) }
+            bench.settle(PhoneBench.wish(step: 1, revision: 3), date: 1_795_271_582)
+            #expect(bench.updates == [["step": 2], ["step": 1]])
         }
+    }
+
+    @Test func `the minute of the app's own state begins anew with a process that cannot know how long it was`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle(PhoneBench.wish(step: 1, revision: 3))
+        _ = bench.run { $0.update("c", content: ["step": 2], $1) }
+        bench.settle(PhoneBench.wish(step: 1, revision: 3))
+        bench.wait(600_000)
+        bench.kill()
+        bench.launch(cards: [PhoneBench.card("c", token: 1, step: 2)])
+        bench.settle(PhoneBench.wish(step: 1, revision: 3))
+        #expect(bench.updates.isEmpty)
+        bench.wait(61_000)
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish(step: 1, revision: 3))
+        #expect(bench.updates == [["step": 1]])
+    }
+
+    @Test func `what iOS tells some time after the launch is not taken for changed until then`() {
+        var bench = PhoneBench()
+        let known = PhoneBench.facts {
+            $0.notificationAuthorization = .authorized
+            $0.deviceToken = PhoneBench.token(9)
+        }
+        bench.launch(facts: known)
+        bench.settle()
+        bench.kill()
+        bench.launch()
+        bench.settle()
+        bench.run { $0.see(known, $1) }
+        bench.settle()
+        let registrations = bench.sent.filter { $0.path.hasSuffix("phone%2F1") }
+        #expect(registrations.count == 1)
+        #expect(PhoneBench.body(registrations.first)["notificationAuthorization"] == "authorized")
     }
 
     @Test func `a card of the app's own was started by the server's clock`() {

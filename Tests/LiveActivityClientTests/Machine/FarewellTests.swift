@@ -28,7 +28,7 @@ struct FarewellTests {
         for byApp in [true, false] {
             var bench = Self.ready()
             bench.settle(byApp ? #"{"activities":[]}"# : Self.wish, date: Self.noon)
-            if byApp { _ = bench.run { $0.end("c", content: ["step": 8], isImmediate: false, $1) } }
+            if byApp { _ = bench.run { $0.end("c", content: ["step": 8], .systemDefault, $1) } }
             Self.hearLate(&bench)
             guard case .end("c", let content, let dismissal, let timestamp?)? = bench.cardActions.first else {
                 return #expect(Bool(false), "\(bench.cardActions)")
@@ -91,7 +91,7 @@ struct FarewellTests {
         gone.run { $0.see(all: [], $1) }
         var atOnce = Self.ready()
         atOnce.settle()
-        _ = atOnce.run { $0.end("c", content: nil, isImmediate: true, $1) }
+        _ = atOnce.run { $0.end("c", content: nil, .immediate, $1) }
         atOnce.run { $0.see(Self.over(), $1) }
         for bench in [swiped, gone, atOnce] {
             var bench = bench

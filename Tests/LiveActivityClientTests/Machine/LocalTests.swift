@@ -43,7 +43,7 @@ struct LocalTests {
         bench.run { $0.started(1, PhoneBench.card("c"), $1) }
         #expect(bench.run { $0.update("c", content: ["step": 2], $1) })
         #expect(bench.cardActions.contains { if case .update(_, "c", _, _, nil) = $0 { true } else { false } })
-        #expect(bench.run { $0.end("c", content: nil, isImmediate: false, $1) })
+        #expect(bench.run { $0.end("c", content: nil, .systemDefault, $1) })
         #expect(bench.ended == ["c"])
     }
 

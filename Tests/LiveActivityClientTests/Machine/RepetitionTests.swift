@@ -38,7 +38,7 @@ struct RepetitionTests {
             let calls = bench.sent.count
             _ = bench.run {
                 isEnd
-                    ? $0.end("c", content: nil, isImmediate: false, $1) : $0.update("c", content: ["step": 2], $1)
+                    ? $0.end("c", content: nil, .systemDefault, $1) : $0.update("c", content: ["step": 2], $1)
             }
             #expect(bench.sent.count == calls + 1)
         }
@@ -187,7 +187,7 @@ struct RepetitionTests {
         bench.answer()
         #expect(bench.sent.count == 2)
         bench.run { $0.answered(call.number, PhoneAnswer(status: 503), dice: 0, $1) }
-        #expect(bench.sent.count == 2 && bench.machine.nextWake == nil)
+        #expect(bench.sent.count == 2 && bench.machine.nextWake == 30_000)
     }
 
     @Test func `a card that is over and confirmed is forgotten, and one that changed meanwhile is not`() {

@@ -120,11 +120,44 @@ struct WishTests {
         #expect(bench.machine.isSettled)
     }
 
-    @Test func `where nobody is signed in there is no server to wait for`() {
+    @Test(arguments: [false, true])
+    func `where nobody is signed in no card is made, which would be nobody's`(isToldSo: Bool) {
         var bench = PhoneBench()
         bench.launch(user: nil)
-        bench.run { _ = $0.start(PhoneBench.order(), $1) }
-        #expect(Self.started(bench) == 1 && bench.sent.isEmpty)
+        if isToldSo { bench.run { $0.signOut($1) } }
+        #expect(bench.run { $0.start(PhoneBench.order(), $1) } == nil)
+        #expect(Self.started(bench) == 0 && bench.sent.isEmpty)
+        #expect(bench.notes.last?.code == .cardNotStarted && bench.notes.last?.detail == "nobody-signed-in")
+        bench.run { $0.signIn("ann", $1) }
+        bench.settle()
+        let order = bench.run { $0.start(PhoneBench.order(), $1) }
+        bench.answer()
+        bench.run { $0.started(order ?? 0, PhoneBench.card("c"), $1) }
+        #expect(Self.started(bench) == 1 && bench.ended.isEmpty)
+    }
+
+    @Test(arguments: ["bob", nil])
+    func `a start that is under way when its person leaves is not the next one's`(next: String?) {
+        for isSeenFirst in [false, true] {
+            var bench = PhoneBench.ready()
+            bench.settle()
+            let order = bench.run { $0.start(PhoneBench.order(), $1) } ?? 0
+            bench.answer()
+            #expect(Self.started(bench) == 1 && bench.machine.isWanted(order))
+            bench.run { if let next { $0.signIn(next, $1) } else { $0.signOut($1) } }
+            #expect(!bench.machine.isWanted(order))
+            // It was being made all the same, and the sequence may tell of it before its maker does.
+            if isSeenFirst { bench.run { $0.see(PhoneBench.card("c", token: 1), $1) } }
+            bench.run { $0.started(order, PhoneBench.card("c", token: 1), $1) }
+            #expect(bench.cardActions.last == .end(localID: "c", content: nil, .immediate, timestamp: nil))
+            var over = PhoneBench.card("c", token: 1)
+            over.state = .ended
+            bench.run { $0.see(over, $1) }
+            bench.settle()
+            #expect(!bench.notes.contains { $0.code == .cardStarted })
+            let inventory = bench.sent.last { $0.path.hasSuffix("/instances") }
+            #expect(next == nil || PhoneBench.body(inventory)["instances"]?.array == [])
+        }
     }
 
     @Test func `a start that the server refuses is done without it, and only once`() {
@@ -166,19 +199,22 @@ struct WishTests {
         #expect(timestamp == 1_795_271_522)
     }
 
-    @Test func `the app ends its card at once or when iOS likes, by the server's clock, and once`() {
-        for isImmediate in [false, true] {
+    @Test func `the app ends its card at once, when iOS likes or then, by the server's clock, and once`() throws {
+        let (past, later) = try (#require(Instant(seconds: 1_795_271_000)), #require(Instant(seconds: 1_795_275_000)))
+        let cases: [(CardDismissal, CardDismissal)] = [
+            (.systemDefault, .systemDefault), (.immediate, .immediate), (.at(past), .immediate),
+            (.at(later), .at(later)),
+        ]
+        for (wanted, asked) in cases {
             var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
             bench.settle(date: 1_795_271_520)
-            #expect(bench.run { $0.end("c", content: ["step": 9], isImmediate: isImmediate, $1) })
+            #expect(bench.run { $0.end("c", content: ["step": 9], wanted, $1) })
             #expect(
                 bench.cardActions == [
-                    .end(
-                        localID: "c", content: ["step": 9], isImmediate ? .immediate : .systemDefault,
-                        timestamp: 1_795_271_521)
+                    .end(localID: "c", content: ["step": 9], asked, timestamp: 1_795_271_521)
                 ])
             #expect(PhoneBench.body(bench.sent.last)["state"]?.string == "ended")
-            #expect(!bench.run { $0.end("c", content: nil, isImmediate: true, $1) })
+            #expect(!bench.run { $0.end("c", content: nil, .immediate, $1) })
             #expect(!bench.run { $0.update("c", content: ["step": 10], $1) }, "it runs no longer")
             #expect(bench.updates.isEmpty)
         }

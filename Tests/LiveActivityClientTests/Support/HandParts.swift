@@ -8,7 +8,7 @@ import LiveActivityRegistration
 final class HandClock: ClientClock, @unchecked Sendable {
     private let lock = NSLock()
     private var passed = 0
-    private let beginning: Int
+    private var beginning: Int
     private var sleepers: [Int: (until: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]
     private var number = 0
     /// Until when somebody wanted to sleep.
@@ -22,6 +22,9 @@ final class HandClock: ClientClock, @unchecked Sendable {
         defer { lock.unlock() }
         return body(self)
     }
+
+    /// Somebody sets the phone's clock.
+    func set(ahead milliseconds: Int) { locked { $0.beginning += milliseconds } }
 
     var wall: Int { locked { $0.beginning + $0.passed } }
     var steady: Int { locked(\.passed) }

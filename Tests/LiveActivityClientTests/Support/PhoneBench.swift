@@ -1,6 +1,7 @@
 import JSONText
 import LiveActivityAPI
 import LiveActivityRegistration
+import TestSupport
 import Testing
 
 /// A machine with its memory on disk, its clock, and everything it asked for.
@@ -19,6 +20,8 @@ struct PhoneBench {
     var keychain: String? { credentials.own }
     /// What a card holds after an update; `nil`: iOS has not come back from it.
     var writes: ((JSONObject) -> JSONObject)? = { $0 }
+    /// The disk is full: what is to be written down is lost.
+    var losesSaves = false
     /// The updates that iOS has not come back from.
     var underWay: [(change: Int, localID: String, content: JSONObject)] = []
 
@@ -80,7 +83,7 @@ struct PhoneBench {
         let value = body(&machine, now)
         for action in machine.takeActions() {
             switch action {
-            case .save: disk = machine.memory
+            case .save: if !losesSaves { disk = machine.memory }
             case .send(let call): sent.append(call)
             case .tell(let note): notes.append(note)
             case .change(let change): credentials.apply(change)
@@ -146,15 +149,26 @@ struct PhoneBench {
         return said.map { String($0.drop { $0 != " " }.dropFirst()) }
     }
 
+    /// Has the server's own rules answer everything there is to say, with the pauses that the phone makes.
+    mutating func settle(with door: inout ServerDoor) {
+        for _ in 0..<50 {
+            guard !machine.isSettled, let call = sent.last else { return }
+            let answer = door.handle(call, credentials, now: Sample.now)
+            run { $0.answered(call.number, answer, dice: 0.5, $1) }
+            if sent.last?.number == call.number { wait(1_000) }
+        }
+    }
+
     static func wish(
         _ activity: String = "a", step: Int, revision: Int, phase: String = "active", starts: Bool = false,
-        localID: String? = nil, lastTimestamp: String? = nil, dismissAt: String? = nil
+        localID: String? = nil, lastTimestamp: String? = nil, dismissAt: String? = nil, startedAt: String? = nil
     ) -> String {
         let attributes =
             (starts ? #""attributes":{"id":"\#(activity)"},"# : "")
             + (localID.map { #""localID":"\#($0)","# } ?? "")
             + (lastTimestamp.map { #""lastTimestamp":"\#($0)","# } ?? "")
             + (dismissAt.map { #""dismissAt":"\#($0)","# } ?? "")
+            + (startedAt.map { #""startedAt":"\#($0)","# } ?? "")
         return """
             {"activities":[{"activity":"\(activity)","type":"order",\(attributes)"state":{"step":\(step)},\
             "revision":\(revision),"phase":"\(phase)","hint":"of a newer server"}]}

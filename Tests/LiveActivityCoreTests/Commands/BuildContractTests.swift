@@ -113,9 +113,21 @@ struct BuildContractTests {
         var scene = try Self.scene(["100"])
         try Self.set(&scene, Self.refunded)
         #expect(try Self.sent(&scene).isEmpty)
+        // The same state, which nobody sets again.
         try Self.update(&scene, 0, to: "121")
-        try Self.set(&scene, ["status": "refunded", "level": "low"])
         #expect(try Self.sent(&scene) == ["start phone0"])
+    }
+
+    @Test func `an update of the app brings a live card to the state that it could not decode`() throws {
+        var scene = try Self.scene(["100"])
+        try Self.set(&scene, Self.ready)
+        _ = try Self.sent(&scene)
+        try scene.report("phone0", local: "c0", token: "u0")
+        _ = try Self.sent(&scene)
+        try Self.set(&scene, Self.refunded)
+        #expect(try Self.sent(&scene).isEmpty)
+        try Self.update(&scene, 0, to: "121")
+        #expect(try Self.sent(&scene) == ["update phone0"])
     }
 
     @Test func `an end reaches a build that could not decode its last state, without it`() throws {

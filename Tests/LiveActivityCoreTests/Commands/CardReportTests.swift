@@ -47,6 +47,20 @@ struct CardReportTests {
         #expect(try scene.instance(of: id).state == .live)
     }
 
+    @Test func `a card that the app reports in capitals first is the activity that is set in small letters`() throws {
+        let id = "0e984725-c51c-4bf4-9960-e1c80e27aba0"
+        var scene = Scene(Sample.type("order", activityIDAttribute: "/id"))
+        try scene.register()
+        try scene.report(activity: nil, token: "u1") { $0.attributes = ["id": .string(id.uppercased())] }
+        #expect(try scene.activity(id).phase == .announced)
+        scene.wait(.seconds(20))
+        try scene.put(id, 2, users: ["ann"]) { $0.attributes = ["id": .string(id)] }
+        #expect(scene.store.rows.activities.values.map(\.id.text) == [id])
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+        try scene.end(id.uppercased())
+        #expect(try scene.activity(id).phase == .ended)
+    }
+
     @Test func `a card of another type does not become this activity's`() throws {
         var scene = Scene(Sample.type(), Sample.type("ride"))
         try scene.register()
@@ -231,9 +245,9 @@ struct CardReportTests {
 
     @Test func `what an inventory does not list is gone, or ended where that was asked`() throws {
         var live = try Scene.live()
-        #expect(try live.inventory(sequence: 5).isSuperseded == false)
+        #expect(try live.inventory(sequence: 5).supersededBy == nil)
         #expect(try live.instance().state == .gone && tombstone(live, "card") == .gone)
-        #expect(try live.inventory(sequence: 5).isSuperseded)
+        #expect(try live.inventory(sequence: 5).supersededBy == 5)
         var ending = try Scene.live()
         try ending.end()
         ending.wait(.seconds(2))

@@ -27,7 +27,7 @@ struct PhonesLimitsTests {
         var command = ReportInventory(
             app: scene.app, device: device, sequence: sequence, reports: cards, now: scene.now)
         command.reporter = eve
-        #expect(try !scene.run(command).isSuperseded)
+        #expect(try scene.run(command).supersededBy == nil)
     }
 
     private static func scene(_ types: ActivityType..., join: TypePolicy.Join = .audience) throws -> Scene {
@@ -133,10 +133,10 @@ struct PhonesLimitsTests {
         try Self.inventory(.max, [], &scene)
         try scene.register("other", user: "ann", startToken: nil, key: 9)
         try scene.put(users: ["ann"])
-        #expect(try !scene.inventory("other", sequence: 1, [Self.card("c", "a", scene.type)]).isSuperseded)
+        #expect(try scene.inventory("other", sequence: 1, [Self.card("c", "a", scene.type)]).supersededBy == nil)
         #expect(try scene.instance("other").state == .live)
         // The same person's count goes on.
         try scene.register("other", user: "ann", startToken: nil, key: 9)
-        #expect(try scene.inventory("other", sequence: 1).isSuperseded)
+        #expect(try scene.inventory("other", sequence: 1).supersededBy == 1)
     }
 }

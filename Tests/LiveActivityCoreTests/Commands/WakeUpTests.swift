@@ -82,6 +82,26 @@ struct WakeUpTests {
         #expect(try scene.put("a", 2).changed)
     }
 
+    @Test func `a UUID is one activity in capitals and in small letters, and nothing else is`() throws {
+        let small = "0e984725-c51c-4bf4-9960-e1c80e27aba0"
+        let mixed = "0E984725-c51c-4bf4-9960-e1c80e27aba0"
+        let ids = [small, small.uppercased(), mixed].map(Sample.activityID)
+        #expect(Set(ids).count == 1 && ids.allSatisfy { $0 == ids[0] && !($0 < ids[0]) && !(ids[0] < $0) })
+        #expect(ids[1].text == small.uppercased() && ids[1].inSmallLetters.text == small)
+        #expect(Set(ids[2].spellings) == [small, small.uppercased(), mixed])
+        for text in ["order-1", small + "a", String(small.dropLast()), small.replacing("-", with: "_"), "é" + small] {
+            let (one, other) = (Sample.activityID(text), Sample.activityID(text.uppercased()))
+            #expect(one != other && one.spellings == [text] && (one < other) != (other < one), "\(text)")
+        }
+        // People and phones are whom somebody else says they are, letter by letter.
+        #expect(Sample.user(small) != Sample.user(small.uppercased()))
+        #expect(Sample.device(small) != Sample.device(small.uppercased()))
+        // Its place among others is the same in either case, so that sorted ids can be searched.
+        for other in ["0", "0e", "0E984725-C51C-4BF4-9960-E1C80E27ABA1", "A", "z", "order-1"].map(Sample.activityID) {
+            #expect((ids[0] < other) == (ids[1] < other) && (other < ids[0]) == (other < ids[1]), "\(other)")
+        }
+    }
+
     @Test func `two spellings of one letter are two ids, as the database has it`() throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         #expect(composed == decomposed)

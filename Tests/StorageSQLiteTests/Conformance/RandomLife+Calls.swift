@@ -29,7 +29,7 @@ extension RandomLife {
         if dice.chance(30) { body.state["status"] = .null }
         body.relevance = dice.chance(20) ? 0.5 : nil
         body.staleAfter = dice.chance(20) ? .seconds(300) : nil
-        var command = PatchActivity(app: app(), id: Sample.activityID(dice.pick(Self.activities)), body: body, now: now)
+        var command = PatchActivity(app: app(), id: activity(), body: body, now: now)
         command.preconditions = preconditions()
         try await pair.runAsPreviewed("patch", command, of: command.id, in: command.app.bundleID)
     }
@@ -37,7 +37,7 @@ extension RandomLife {
     mutating func audience() async throws {
         // A crash may leave the rest of a replacement undone, for good or for some time.
         if let sweep = pair.leavings.sweeps.popLast(), dice.chance(80) { try await pair.run("sweep", sweep) }
-        let (app, id) = (app(), Sample.activityID(dice.pick(Self.activities)))
+        let (app, id) = (app(), activity())
         let users = (0..<dice.roll(4)).map { _ in Sample.user(dice.pick(Self.users)) }
         let change: ChangeAudience.Change =
             switch dice.roll(3) {

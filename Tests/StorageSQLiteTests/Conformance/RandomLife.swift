@@ -104,8 +104,14 @@ struct RandomLife {
 
     // MARK: - Backend
 
+    /// A UUID is one activity in either case.
+    mutating func activity() -> ActivityID {
+        let id = dice.pick(Self.activities)
+        return Sample.activityID(id.utf8.count == 36 && dice.chance(40) ? id.uppercased() : id)
+    }
+
     private mutating func put() async throws {
-        let (app, id) = (app(), Sample.activityID(dice.pick(Self.activities)))
+        let (app, id) = (app(), activity())
         var body = SetDesiredState.Body(state: Sample.state(dice.roll(5)))
         if dice.chance(50) { body.attributes = attributes() }
         if dice.chance(50) {
@@ -141,7 +147,7 @@ struct RandomLife {
     private mutating func end() async throws {
         let alert = dice.chance(20) ? SetDesiredState.AlertWish(Sample.alert) : nil
         let command = EndActivity(
-            app: app(), id: Sample.activityID(dice.pick(Self.activities)),
+            app: app(), id: activity(),
             state: dice.chance(50) ? Sample.state(dice.roll(5)) : nil, alert: alert,
             dismissal: dice.pick([.systemDefault, .immediate, .at(now + .seconds(60))]), now: now)
         try await pair.run("end", command)

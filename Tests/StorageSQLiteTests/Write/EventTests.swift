@@ -76,6 +76,21 @@ struct EventTests {
         }
     }
 
+    @Test func `the events of a UUID are found in either case`() async throws {
+        try await withStore { store in
+            let id = "0e984725-c51c-4bf4-9960-e1c80e27aba0"
+            let activity = ActivityRecord(
+                number: 4, app: Sample.bundleID, id: Sample.activityID(id), type: "order", at: Sample.now)
+            _ = try await store.commit(PutRows { $0.put(activity) }).get()
+            try await Self.tell(store, Self.event(activity: 4, device: 7), Self.event(activity: 5, device: 7))
+            for spelling in [id, id.uppercased()] {
+                let filter = EventFilter(activity: Sample.activityID(spelling))
+                let page = try await store.events(of: Sample.bundleID, filter, after: 0, limit: 10)
+                #expect(page.events.map(\.record.activity) == [4])
+            }
+        }
+    }
+
     @Test func `everything of an event is kept, and its ids are those that stand`() async throws {
         try await withStore { store in
             var dice = SeededDice(seed: 1)

@@ -146,6 +146,40 @@ struct ProblemTests {
             """
         ),
         (
+            "`E` is decoded from a `rawValue` that its own code computes",
+            """
+            enum E: RawRepresentable, Codable {
+                case open, other(String)
+                init(rawValue: String) { self = rawValue == "open" ? .open : .other(rawValue) }
+                var rawValue: String { if case .other(let value) = self { value } else { "open" } }
+            }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: E } }
+            """
+        ),
+        (
+            "--schema E=FILE",
+            """
+            protocol Tolerant: RawRepresentable, Codable where RawValue == Int {}
+            enum E { case low, high }
+            extension E: Tolerant {
+                init?(rawValue: Int) { self = rawValue < 5 ? .low : .high }
+                var rawValue: Int { self == .low ? 0 : 5 }
+            }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: E } }
+            """
+        ),
+        (
+            "`R` is decoded from a `rawValue` that its own code computes",
+            """
+            struct R: RawRepresentable, Codable {
+                var words: [String]
+                init(rawValue: String) { words = rawValue.split(separator: " ").map(String.init) }
+                var rawValue: String { words.joined(separator: " ") }
+            }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: R } }
+            """
+        ),
+        (
             "the actor `E`",
             "actor E: Codable {}\nstruct A: ActivityAttributes { struct ContentState: Codable { var a: E } }"
         ),
@@ -165,6 +199,23 @@ struct ProblemTests {
     @Test(arguments: files) func `what is no contract at all is an error too`(words: String, source: String) throws {
         let problems = try #require(refusal(source))
         #expect(problems.description.contains(words), "\(problems)")
+    }
+
+    @Test func `a raw value that is stored is what a type is decoded from, in whatever kind of type`() throws {
+        let source = """
+            struct S: RawRepresentable, Codable { var rawValue: String }
+            final class C: RawRepresentable, Codable {
+                let rawValue: Int
+                required init(rawValue: Int) { self.rawValue = rawValue }
+            }
+            struct D: RawRepresentable, Codable { var rawValue: [Int] }
+            enum E: String, RawRepresentable, Codable { case a }
+            struct A: ActivityAttributes { struct ContentState: Codable { var s: S; var c: C; var d: D; var e: E } }
+            """
+        let document = try AppSource([Source(name: "A.swift", text: source)]).contract().document
+        let definitions = document.object?["contentState"]?.object?["$defs"]?.object
+        let types = ["S", "C", "D", "E"].map { definitions?[$0]?.object?["type"]?.string }
+        #expect(types == ["string", "integer", "object", "string"], "\(document)")
     }
 
     @Test func `all problems are told at once`() throws {

@@ -14,7 +14,7 @@ extension SourceProblem.Kind {
             ("`\(name)` has no `ContentState` in these files", "give the file that declares it")
         case .noObject(let name, let what):
             ("`\(name)` is decoded from \(what), and a push takes an object alone", "put it into a struct")
-        case .handWritten, .inherited, .decodingOverload, .conditional, .wrapper, .macro: hidden
+        case .handWritten, .inherited, .computedRawValue, .decodingOverload, .conditional, .wrapper, .macro: hidden
         case .strangeCodingKeys, .keyWithoutProperty, .neverDecoded, .rawValue, .noCases, .caseTwice: keysAndCases
         case .unknownType, .ambiguous, .notCodable, .cannotInfer, .pattern, .tuple, .function, .existential,
             .notDecodable, .noArguments, .endlessAlias, .endlessGenerics, .dictionaryKey, .actor:
@@ -34,6 +34,11 @@ extension SourceProblem.Kind {
             (
                 "`\(name)` has `init(from:)` from `\(from)`, and what that takes cannot be told from here",
                 "say it with --schema \(name)=FILE, a JSON Schema"
+            )
+        case .computedRawValue(let name):
+            (
+                "`\(name)` is decoded from a `rawValue` that its own code computes, and what that takes cannot be told",
+                "say it with --schema \(name)=FILE, a JSON Schema, or let the compiler write the raw values"
             )
         case .decodingOverload:
             (

@@ -34,6 +34,7 @@ package struct SourceProblem: Error, Sendable, Hashable, CustomStringConvertible
         case keyWithoutProperty(String, type: String)
         case neverDecoded(String)
         case rawValue(String)
+        case computedRawValue(String)
         case noCases(String)
         case caseTwice(String)
         case actor(String)

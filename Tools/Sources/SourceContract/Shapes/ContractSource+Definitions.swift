@@ -18,8 +18,9 @@ extension ContractSource {
         }
         guard !noteForeignDecoding(instance.declaration) else { return nil }
         switch declaration.kind {
-        case .structure: return rawRepresentable(instance) ?? object(instance)
-        case .classType: return classDefinition(instance)
+        case .structure, .classType:
+            if isRawRepresentable(instance.declaration) { return rawRepresentable(instance) }
+            return declaration.kind == .structure ? object(instance) : classDefinition(instance)
         case .enumeration: return enumDefinition(instance)
         case .actor, .protocolType, .alias, .foreign: return nil
         }
@@ -76,14 +77,24 @@ extension ContractSource {
         return inferred
     }
 
-    /// A struct that is decoded from its raw value, as `RawRepresentable` has it; `nil`: it is not.
+    // MARK: - Raw values
+
+    /// Whether the standard library decodes a type from its raw value, and the compiler writes nothing for it.
+    func isRawRepresentable(_ id: Int) -> Bool {
+        !protocols(of: id).isDisjoint(with: ["RawRepresentable", "OptionSet"])
+    }
+
+    /// A struct or class that is decoded from its raw value. What a computed one may be only its code says.
     private mutating func rawRepresentable(_ instance: Instance) -> Definition? {
         let id = instance.declaration
-        guard !protocols(of: id).isDisjoint(with: ["RawRepresentable", "OptionSet"]) else { return nil }
-        guard let property = storedProperties(of: instance).first(where: { $0.name == "rawValue" }),
-            let resolved = try? type(of: property, scope(of: instance)), case .scalar(let scalar) = resolved.shape,
+        guard let property = storedProperties(of: instance).first(where: { $0.name == "rawValue" }) else {
+            note(index.all[id].node, .computedRawValue(index.all[id].name))
+            return nil
+        }
+        // Of a raw value of another type than the standard library's nothing is known there: the compiler writes it.
+        guard let resolved = try? type(of: property, scope(of: instance)), case .scalar(let scalar) = resolved.shape,
             scalar.isRawType
-        else { return nil }
+        else { return index.all[id].kind == .structure ? object(instance) : classDefinition(instance) }
         for initializer in rawInitializers(id) where initializer.optionalMark != nil {
             note(initializer, .rawValue(index.all[id].name))
         }

@@ -13,6 +13,11 @@ extension ContractSource {
             }
             return rawCases(instance, raw)
         }
+        // Most often one that takes raw values that it does not know: from its cases nothing is decoded.
+        guard !isRawRepresentable(instance.declaration) else {
+            note(declaration.node, .computedRawValue(declaration.name))
+            return nil
+        }
         return cases(instance)
     }
 
