@@ -8,7 +8,7 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
     /// given out. Only `PUT /v1/devices/{device}` answers with it, and never with the same one again.
     public var credential: String?
     /// The sequence of an inventory that was taken before and is not older than the one that this answers: this one
-    /// changed nothing, and the phone is to go on from there. Only `PUT /v1/devices/{device}/instances` answers with it.
+    /// changed nothing, and the phone goes on from there. Only `PUT /v1/devices/{device}/instances` answers with it.
     public var supersededBy: Int?
 
     /// What one card should show.

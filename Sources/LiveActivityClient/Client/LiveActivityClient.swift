@@ -49,7 +49,7 @@ public final class LiveActivityClient: Sendable {
     ///     the phone's calls on.
     ///   - credentials: What goes behind `Authorization: Bearer`: the person's own token, or what the app's backend
     ///     gives out. It is asked once and again when the server refused what it gave, which is the argument then.
-    ///     Throw when there is none now; it is asked again later, and so it is when it has not returned after 30 seconds.
+    ///     Throw when there is none now; it is asked again later, and so it is when it has not returned in 30 seconds.
     public convenience init(
         server: URL, configuration: Configuration = Configuration(),
         credentials: @escaping @Sendable (_ refused: String?) async throws -> String
@@ -97,8 +97,8 @@ public final class LiveActivityClient: Sendable {
         engine.say { machine, now in machine.signIn(user, now) }
     }
 
-    /// Nobody is signed in, or nobody any more: every card leaves the lock screen at once, one that has ended and was to
-    /// stay included; then the server is told, as often as it takes.
+    /// Nobody is signed in, or nobody any more: every card leaves the lock screen at once, one that has ended and was
+    /// to stay included; then the server is told, as often as it takes.
     public func signOut() {
         engine.say { $0.signOut($1) }
     }

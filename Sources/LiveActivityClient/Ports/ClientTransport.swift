@@ -7,8 +7,8 @@ internal import LiveActivityAPI
 
 /// Carries the client's calls to the server.
 public protocol ClientTransport: Sendable {
-    /// Sends one call and waits for its answer; after 30 seconds, the credential's closure included, the client waits no
-    /// more and repeats the call later.
+    /// Sends one call and waits for its answer; after 30 seconds, the credential's closure included, the client waits
+    /// no more and repeats the call later.
     ///
     /// - Throws: When there is no answer; the call is repeated later. An answer of any status is none.
     func send(_ request: ClientRequest) async throws -> ClientResponse

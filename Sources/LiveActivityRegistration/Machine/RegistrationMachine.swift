@@ -10,8 +10,8 @@ package struct RegistrationMachine: Sendable {
     package struct Limits: Sendable, Hashable {
         /// How long a start waits for the server's word before it is done without.
         package var patience = 3_000
-        /// How long a call may take, the credential for it included; what nobody answered by then is asked again. `nil`:
-        /// for good.
+        /// How long a call may take, the credential for it included; what nobody answered by then is asked again.
+        /// `nil`: for good.
         package var answerPatience: Int? = 30_000
         /// How long after the app announced a start it may still do it: the server waits 120 s.
         package var announcementLease = 60_000
@@ -87,8 +87,8 @@ package struct RegistrationMachine: Sendable {
     var isForeground = false
     var knowsFacts = false
     var knowsCards = false
-    /// The server's clock less the steady one, in milliseconds; `nil` until an answer told. The phone's own clock has no
-    /// part in it: somebody may set it at any moment.
+    /// The server's clock less the steady one, in milliseconds; `nil` until an answer told. The phone's own clock has
+    /// no part in it: somebody may set it at any moment.
     var offset: Int?
     var inFlight: InFlight?
     var calls = 0
@@ -117,8 +117,8 @@ package struct RegistrationMachine: Sendable {
     var hasCredential: Bool
     /// There is one of the person before, which proves that the phone was handed over.
     var hasProof: Bool
-    /// What the server said last of each activity that is over, by one spelling of its id: when its card leaves the lock
-    /// screen.
+    /// What the server said last of each activity that is over, by one spelling of its id: when its card leaves the
+    /// lock screen.
     var endedActivities: [String: CardDismissal] = [:]
     /// Wishes that could not be fulfilled: not again until the app comes back to the screen.
     var failedWishes: Set<String> = []

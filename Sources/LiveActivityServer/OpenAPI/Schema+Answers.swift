@@ -188,7 +188,7 @@ extension Schema.Name {
                         ]))),
             Schema.field("credential", .text(), "What the phone calls with from now on, where it asked for one."),
             Schema.field(
-                "supersededBy", .count, "The sequence of an inventory that was taken before; this one changed nothing."),
+                "supersededBy", .count, "The sequence of one that was taken before; this one changed nothing."),
         ])
 
     private static let findings = Schema.answer(
