@@ -288,11 +288,10 @@ extension VirtualPhone {
     private var clientLimits: RegistrationMachine.Limits {
         var limits = RegistrationMachine.Limits()
         limits.cardLife = Int(self.limits.activeFor / .milliseconds(1))
-        if !hasBackend {
-            limits.patience = 0
-            // Nobody answers, ever.
-            limits.answerPatience = nil
-        }
+        if !hasBackend { limits.patience = 0 }
+        // A call takes its time on this machine, whose hours the phones' clock passes in one step: whoever carries it
+        // always comes back, with an answer or without.
+        limits.answerPatience = nil
         return limits
     }
 }
