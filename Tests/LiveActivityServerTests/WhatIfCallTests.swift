@@ -125,6 +125,7 @@ import Testing
         let (begun, begins) = AsyncStream.makeStream(of: Void.self)
         let (released, releases) = AsyncStream.makeStream(of: Void.self)
         let trials = recorder.trials(during: {
+            guard recorder.played.count == 1 else { return }
             begins.yield()
             for await _ in released { break }
         })
