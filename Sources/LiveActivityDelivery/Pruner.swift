@@ -56,7 +56,7 @@ package struct Pruner: Service {
 
     private func round() async {
         guard await mayPrune() else {
-            return logger.warning("nothing is pruned: APNs has not said what time it is since the server began")
+            return logger.debug("nothing is pruned: APNs has not said what time it is since the server began")
         }
         do throws(Failure) {
             for _ in 0..<limits.pages where !signal.isStopped && !Task.isCancelled {

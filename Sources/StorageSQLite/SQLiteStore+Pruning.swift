@@ -34,9 +34,9 @@ extension SQLiteStore {
                 [.int(now.milliseconds), .int(now.milliseconds)])
             try sql.execute(
                 """
-                UPDATE activity SET lap = lap + 1, wake_at = ?
+                UPDATE activity SET lap = lap + 1, wake_at = ?, hold_until = min(hold_until, ?)
                 WHERE EXISTS (SELECT 1 FROM lane WHERE lane.activity = activity.no)
-                """, [.int(now.milliseconds)])
+                """, [.int(now.milliseconds), .int(now.milliseconds)])
         }
         wakeContinuation.yield()
     }

@@ -295,7 +295,8 @@ import Testing
         /// A person's token, and the credentials of their phone.
         var callers: (token: String, credentials: [String]) { known.withLock(\.self) }
         func noteCallers(_ token: String, _ credentials: [String]) { known.withLock { $0 = (token, credentials) } }
-        var aToken: String { tokens.sorted().first ?? "" }
+        /// The shortest of them, which fits into more fields than the others.
+        var aToken: String { tokens.min { ($0.count, $0) < ($1.count, $1) } ?? "" }
 
         func note(_ place: String, _ what: Data) {
             state.withLock { $0.said[place, default: Data()] += what + Data("\n".utf8) }

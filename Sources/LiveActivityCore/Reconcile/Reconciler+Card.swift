@@ -23,7 +23,7 @@ extension Reconciler {
         }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         // A lease of the app's state is no reason to wait with the next one.
-        if let due = retryDue(instance, activity, now), now < due, !instance.isLocalAhead || instance.tries > 0 {
+        if let due = retryDue(instance, activity), now < due, !instance.isLocalAhead || instance.tries > 0 {
             // After an accepted push it is the end of the phone's coalescing window, which an alert does not wait for.
             let window = desired.type.policy.coalescingWindow
             let isWindow = instance.last.map { $0.reason.code == .accepted && due <= $0.at + window } ?? false
@@ -93,7 +93,7 @@ extension Reconciler {
                 : instance.isEvicted ? .evicted : instance.isWanted ? .personDismissed : .leftAudience)
         if wasSent && instance.tries > endRepeats.count { return .nothing(Reason(.endSent)) }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
-        if let due = retryDue(instance, activity, now), now < due, wasSent || !isAfterAccepted(due, desired, instance) {
+        if let due = retryDue(instance, activity), now < due, wasSent || !isAfterAccepted(due, desired, instance) {
             return .wait(until: due, Reason(wasSent ? .endSent : .retryLater, due.description))
         }
         let wantsHigh = !wasSent && activity.priority != .low

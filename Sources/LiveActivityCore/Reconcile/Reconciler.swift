@@ -83,7 +83,7 @@ package enum Reconciler {
             let goneAt = (instance.startedAt ?? instance.createdAt) + startFateHorizon
             if goneAt <= now { return start(desired, phone, now) }
             if let obstacle = obstacleToken(desired, phone) { return .wait(until: goneAt, obstacle) }
-            if let due = retryDue(instance, desired.activity, now), now < due {
+            if let due = retryDue(instance, desired.activity), now < due {
                 return .wait(until: due, Reason(.retryLater, due.description))
             }
             return .send(
@@ -109,11 +109,7 @@ package enum Reconciler {
     ///
     /// Apple's 15 minutes after a 5xx are for what is sent again. A state that is newer than what met the 5xx is no
     /// repetition: it waits a minute at most, as what is held back by a lane or a circuit does.
-    ///
-    /// A push of a time to come was made by a clock that was ahead and was set back since: what followed from it is
-    /// due.
-    static func retryDue(_ instance: InstanceRecord, _ activity: ActivityRecord, _ now: UnixTime) -> UnixTime? {
-        if let last = instance.last, last.at > now + ClockCorrection.memory { return nil }
+    static func retryDue(_ instance: InstanceRecord, _ activity: ActivityRecord) -> UnixTime? {
         guard let due = instance.dueAt, let last = instance.last, last.reason.code == .serviceTrouble,
             last.revision < activity.revision
         else { return instance.dueAt }

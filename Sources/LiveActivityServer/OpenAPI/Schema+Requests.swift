@@ -169,7 +169,7 @@ extension Schema.Name {
         [
             Schema.field("user", .named(.id), "Who is signed in; needed where the caller is no person."),
             Schema.field("platform", .choice(DeviceRequest.Platform.self)),
-            Schema.field("timeZone", .text(pattern: "^[A-Za-z0-9/_+-]{1,64}$"), "An IANA name."),
+            Schema.field("timeZone", .text(pattern: "^[A-Za-z0-9/_+-]{1,48}$"), "An IANA name."),
             Schema.field("locale", .text(1...64)),
             Schema.field("osVersion", .text(pattern: #"^[0-9]+(\.[0-9]+){0,2}$"#), "Starts by push need 17.2."),
             Schema.field("appVersion", .text(1...64)), Schema.field("build", .text(1...64)),
