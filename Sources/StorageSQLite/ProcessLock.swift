@@ -13,16 +13,31 @@ import Synchronization
 final class ProcessLock: Sendable {
     private let descriptor: Mutex<Int32>
 
+    /// How long it waits between two tries.
+    private static let pause = Duration.milliseconds(20)
+
     /// `nil` when another process holds it, whatever links lead it there.
-    init?(path given: String) throws(StorageError) {
+    ///
+    /// - Parameters:
+    ///   - patience: How long it may be held by another before that.
+    ///   - sleep: Lets the thread rest before it tries anew.
+    init?(
+        path given: String, patience: Duration = .zero,
+        sleep: (Duration) -> Void = { usleep(UInt32($0 / .microseconds(1))) }
+    ) throws(StorageError) {
         let path = Self.resolved(given)
         let descriptor = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw .cannotOpen("its folder cannot be written: \(path).lock: \(String(cString: strerror(errno)))")
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            _ = close(descriptor)
-            return nil
+        var tries = Int(patience / Self.pause)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard tries > 0 else {
+                _ = close(descriptor)
+                return nil
+            }
+            tries -= 1
+            sleep(Self.pause)
         }
         self.descriptor = Mutex(descriptor)
     }

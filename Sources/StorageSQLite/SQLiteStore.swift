@@ -38,15 +38,17 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     ///
     /// - Parameter tokenKeys: Where the keys are that seal its tokens; `nil`: beside it, or for `.administration` none,
     ///   which is enough for what has nothing to do with tokens.
+    /// - Parameter patience: How long another process may still have it. A command that looks into a database without a
+    ///   server has it for moments, in which a server may start; one that restarts waits for the one before it.
     /// - Throws: `StorageError.inUse` when another process serves it, `.cannotOpen` when it is not a database of this
     ///   version or cannot be written, `.tokenKeys` when its keys are not there.
     package init(
         path: String, access: Access = .exclusive, tokenKeys: TokenKeySource? = nil,
-        faultPoints: FaultPoints = FaultPoints()
+        patience: Duration = .seconds(5), faultPoints: FaultPoints = FaultPoints()
     ) throws(StorageError) {
         self.path = path
-        let lock = try ProcessLock(path: path)
         let isAlone = access != .administration
+        let lock = try ProcessLock(path: path, patience: isAlone ? patience : .zero)
         if lock == nil, isAlone { throw .inUse(path: path) }
         self.lock = isAlone ? lock : nil
         try DatabaseFile.makeIfMissing(path)

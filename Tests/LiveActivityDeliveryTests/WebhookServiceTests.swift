@@ -75,15 +75,21 @@ struct WebhookServiceTests {
         _ = try await store.commit(Tell(events: events)).get()
     }
 
+    private static func service(
+        _ store: SQLiteStore, _ endpoint: WebhookService.Endpoint, clock: SteppedClock,
+        metrics: WebhookMetrics = WebhookMetrics()
+    ) -> WebhookService {
+        WebhookService(
+            store: store, endpoints: [endpoint], time: clock.timeSource, clock: clock, dice: { .max }, metrics: metrics,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
     /// Runs a service for as long as the body does; then it is cancelled, as if the process had died.
     private static func running(
         _ store: SQLiteStore, _ endpoint: WebhookService.Endpoint, clock: SteppedClock,
         metrics: WebhookMetrics = WebhookMetrics(), _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
-        let service = WebhookService(
-            store: store, endpoints: [endpoint], time: clock.timeSource, clock: clock, dice: { .max },
-            metrics: metrics,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let service = service(store, endpoint, clock: clock, metrics: metrics)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }
             // The endpoint is known, so that nothing is missed.
@@ -116,6 +122,19 @@ struct WebhookServiceTests {
 
     private static func waiting(_ store: SQLiteStore, until isTrue: (WebhookState) -> Bool) async throws {
         while try await !isTrue(store.webhook(key)), !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test func `what happens before a new endpoint is told for the first time is told once it is known`() async throws {
+        try await withDirectory { directory in
+            let store = try Self.store(directory)
+            defer { store.close() }
+            let clock = SteppedClock()
+            let endpoint = Endpoint()
+            await Self.service(store, .init(key: Self.key) { endpoint.take($0) }, clock: clock).makeKnown()
+            try await Self.tell(store, 1)
+            try await Self.running(store, endpoint, clock: clock) { await endpoint.wasTold(1) }
+            #expect(endpoint.told == [1])
+        }
     }
 
     @Test(.timeLimit(.minutes(1))) func `events are told as they are written, and their place is kept`() async throws {

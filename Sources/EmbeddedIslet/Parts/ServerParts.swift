@@ -200,13 +200,11 @@ package struct ServerParts: Sendable {
                     store: store, providers: all, zones: zones, time: time, node: node, dice: dice,
                     limits: refreshes, metrics: RefreshMetrics(factory: registry), logger: logger))
         }
-        if !webhooks.isEmpty {
-            timed.append(
-                WebhookService(
-                    store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
-                    metrics: WebhookMetrics(factory: registry), logger: logger))
-        }
-        services.append(TimeAsked(before: timed, question))
+        let webhookService = WebhookService(
+            store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
+            metrics: WebhookMetrics(factory: registry), logger: logger)
+        if !webhooks.isEmpty { timed.append(webhookService) }
+        services.append(TimeAsked(before: timed, question) { await webhookService.makeKnown() })
         if let certificateWatch { services.append(certificateWatch) }
         // Streams of events are ended first: the server waits for them.
         return services + [server.upkeep, server, server.sampler, server.alertWatch, server.relay]

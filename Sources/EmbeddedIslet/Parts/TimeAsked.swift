@@ -9,13 +9,19 @@ import ServiceLifecycle
 struct TimeAsked: Service {
     private let services: [any Service]
     private let question: TimeQuestion
+    private let first: @Sendable () async -> Void
 
-    init(before services: [any Service], _ question: TimeQuestion) {
+    /// - Parameter first: What does not wait for the answer.
+    init(
+        before services: [any Service], _ question: TimeQuestion, first: @escaping @Sendable () async -> Void
+    ) {
         self.services = services
         self.question = question
+        self.first = first
     }
 
     func run() async throws {
+        await first()
         await question.ask()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services { group.addTask { try await service.run() } }

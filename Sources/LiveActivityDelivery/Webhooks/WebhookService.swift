@@ -67,6 +67,12 @@ package struct WebhookService: Service {
         self.logger = logger
     }
 
+    /// Makes endpoints known that are new: they are told what happens from now on, though `run()` may come later.
+    package func makeKnown() async {
+        // What fails here is made good by `run()`, which says so.
+        for endpoint in endpoints { _ = try? await store.webhook(endpoint.key) }
+    }
+
     /// Until it is stopped; calls that are on their way then are finished and written down.
     package func run() async throws {
         await withDiscardingTaskGroup { group in

@@ -91,15 +91,27 @@ struct OpeningTests {
             let server = try SQLiteStore(path: path)
             defer { server.close() }
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-            #expect(throws: StorageError.inUse(path: link)) { _ = try SQLiteStore(path: link) }
+            #expect(throws: StorageError.inUse(path: link)) { _ = try SQLiteStore(path: link, patience: .zero) }
         }
+    }
+
+    @Test func `a server that starts waits for a command that has the database for a moment, and not for ever`() throws
+    {
+        let path = FileManager.default.temporaryDirectory.appending(path: "islet-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path + ".lock") }
+        let command = try #require(try ProcessLock(path: path))
+        var slept = Duration.zero
+        let refused = try ProcessLock(path: path, patience: .seconds(5)) { slept += $0 }
+        #expect(refused == nil && slept == .seconds(5))
+        let server = try ProcessLock(path: path, patience: .seconds(5)) { _ in command.unlock() }
+        #expect(server != nil)
     }
 
     @Test func `a second process is refused until the first is done, but may manage keys meanwhile`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
             let server = try SQLiteStore(path: path)
-            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path) }
+            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path, patience: .zero) }
             let keys = try SQLiteStore(path: path, access: .administration)
             var key = APIKeyRecord(
                 id: "k1", app: Sample.bundleID, scope: .backend, secretHash: [1, 2, 3], createdAt: Sample.now)
@@ -118,7 +130,7 @@ struct OpeningTests {
             #expect(try await server.key("k2") == nil)
             keys.close()
             // The one that manages keys left the server its lock.
-            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path) }
+            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path, patience: .zero) }
             server.close()
             try SQLiteStore(path: path).close()
         }

@@ -6,6 +6,8 @@ final class ChildProcess: Sendable {
     private let process: Spawned
     /// What it prints.
     private let output: URL
+    /// Where it writes what went wrong.
+    private let log: URL
     let name: String
     /// The system's number of it.
     var identifier: Int32 { process.identifier }
@@ -18,6 +20,7 @@ final class ChildProcess: Sendable {
         _ name: String, executable: URL, arguments: [String], environment: [String: String] = [:], log: URL
     ) throws {
         self.name = name
+        self.log = log
         try Data().write(to: log)
         // A file, not a pipe: nobody has to read for the process to go on.
         output = log.deletingPathExtension().appendingPathExtension("out")
@@ -40,10 +43,16 @@ final class ChildProcess: Sendable {
                 line.withLock { $0 = String(decoding: text[..<end], as: UTF8.self) }
                 return true
             }
-            guard wasRunning else { throw DemoFailure("the \(self.name) did not start") }
+            guard wasRunning else { throw DemoFailure("the \(self.name) did not start: \(self.lastWords)") }
             return false
         }
         return line.withLock(\.self)
+    }
+
+    /// The end of its log: why it is not there.
+    private var lastWords: String {
+        let log = FileManager.default.contents(atPath: log.path) ?? Data()
+        return log.isEmpty ? "it wrote nothing" : String(decoding: log.suffix(600), as: UTF8.self)
     }
 
     /// Waits for its end.

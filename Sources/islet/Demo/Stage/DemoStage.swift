@@ -136,21 +136,28 @@ final class DemoStage: Sendable {
         await simulator.stop()
     }
 
-    /// A port that was free a moment ago.
+    /// A port that was free a moment ago, and that the system gives no outgoing connection (it takes those from 32768
+    /// on, RFC 6335 section 6 from 49152): a server that is away for a moment finds it free when it comes back.
     static func freePort() throws -> UInt16 {
+        for _ in 1...100 {
+            let port = UInt16.random(in: 15_000..<32_000)
+            if isFree(port) { return port }
+        }
+        throw DemoFailure("no port is free on the loopback")
+    }
+
+    private static func isFree(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { _ = Foundation.close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        address.sin_port = port.bigEndian
+        return withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+                bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isBound else { throw DemoFailure("no port is free on the loopback") }
-        return UInt16(bigEndian: address.sin_port)
     }
 
     // MARK: - Phones
