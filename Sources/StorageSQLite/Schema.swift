@@ -8,7 +8,7 @@ enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration(
-            "1 activities, lanes, phones, tokens, budgets, notifications, refreshes, history, keys"
+            "1 activities, lanes, phones, tokens and their owners, budgets, notifications, refreshes, history, keys"
         ) { db in
             for statement in [activities, phones, tokens, notifications, refreshes, records] {
                 try db.execute(sql: statement)
@@ -104,9 +104,9 @@ enum Schema {
             PRIMARY KEY (dk, kind, type)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE token_owner (
-            hash TEXT PRIMARY KEY, look_up INTEGER NOT NULL, kind INTEGER NOT NULL, dk INTEGER NOT NULL,
-            activity INTEGER NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER, key INTEGER NOT NULL,
-            value BLOB NOT NULL
+            hash TEXT PRIMARY KEY, app TEXT NOT NULL, look_up INTEGER NOT NULL, kind INTEGER NOT NULL,
+            dk INTEGER NOT NULL, activity INTEGER NOT NULL, seen_at INTEGER NOT NULL, dead_at INTEGER,
+            key INTEGER NOT NULL, value BLOB NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX token_owner_dead ON token_owner (dead_at) WHERE dead_at IS NOT NULL;
         CREATE TABLE token_key (

@@ -126,9 +126,9 @@ extension ModelStore {
             }
         case .device(let app, let id):
             if let device = rows.deviceKeys[.init(app, id)] { loadWholeDevice(device, &part) }
-        case .holders(let values):
+        case .holders(let app, let values):
             for value in values {
-                guard let owner = rows.owners[value], owner.kind != .update else { continue }
+                guard let owner = rows.owners[.init(app, value)], owner.kind != .update else { continue }
                 loadWholeDevice(owner.device, &part)
             }
         case .activitiesOf(let app, let id):
@@ -139,8 +139,8 @@ extension ModelStore {
                 part.members[number, default: []].insert(user)
                 loadDevices(of: user, activity: number, &part)
             }
-        case .owners(let values):
-            for value in values { loadOwner(value, &part) }
+        case .owners(let app, let values):
+            for value in values { loadOwner(.init(app, value), &part) }
         case .audience, .audiencePage: loadAudience(key, &part)
         case .idempotency(let app, let hash):
             part.idempotency[.init(app, hash)] = rows.idempotency[.init(app, hash)]
@@ -274,9 +274,10 @@ extension ModelStore {
         }
     }
 
-    private func loadOwner(_ value: TokenValue, _ part: inout Snapshot) {
-        guard let owner = rows.owners[value] else { return }
-        part.owners[value] = owner
+    private func loadOwner(_ key: Snapshot.OwnerKey, _ part: inout Snapshot) {
+        guard let owner = rows.owners[key] else { return }
+        part.owners[key] = owner
+        let value = owner.value
         let phone = Snapshot.PhoneKey(owner.activity, owner.device)
         if rows.updateTokens[phone]?.value == value { part.updateTokens[phone] = rows.updateTokens[phone] }
         for (token, record) in rows.deviceTokens where token.device == owner.device && record.value == value {

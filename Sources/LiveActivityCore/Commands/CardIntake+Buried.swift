@@ -16,14 +16,14 @@ extension CardIntake {
         guard report.state.isRunning, tombstone.state != .dismissed, instance.state == tombstone.state,
             instance.last?.reason.code == .tokenInactive, let token = report.token
         else { return false }
-        return draft.snapshot.owners[TokenValue(token)]?.deadAt == nil
+        return draft.snapshot.owners[.init(device.app, TokenValue(token))]?.deadAt == nil
     }
 
     /// The person was taken in again meanwhile, and no card was started since: this one is it. Where we ended it, a
     /// token that nobody has seen before says that the end went to another one.
     func isFoundAgain(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         guard report.state.isRunning, tombstone.state != .dismissed, let token = report.token else { return false }
-        let owner = draft.snapshot.owners[TokenValue(token)]
+        let owner = draft.snapshot.owners[.init(device.app, TokenValue(token))]
         guard tombstone.state == .gone ? owner?.deadAt == nil : owner == nil,
             let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)]
         else { return false }
@@ -44,7 +44,7 @@ extension CardIntake {
             !instance.isRenewing, instance.state != .ending
         else { return }
         let value = TokenValue(token)
-        let known = draft.snapshot.owners[value]
+        let known = draft.snapshot.owners[.init(device.app, value)]
         guard known?.deadAt == nil, known.map({ ($0.activity, $0.device) == (number, device.key) }) ?? true else {
             return
         }
@@ -60,7 +60,8 @@ extension CardIntake {
         if known == nil {
             draft.put(
                 TokenOwnerRecord(
-                    value: value, kind: .update, device: device.key, activity: number, firstSeenAt: now))
+                    app: device.app, value: value, kind: .update, device: device.key, activity: number,
+                    firstSeenAt: now))
         }
         // A card that takes the place of another is looked at until that one is ended.
         instance.isRenewing = instance.state == .live

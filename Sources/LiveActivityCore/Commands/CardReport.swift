@@ -263,7 +263,7 @@ struct CardIntake {
         guard let token = report.token else { return false }
         let key = Snapshot.PhoneKey(activity.number, device.key)
         let value = TokenValue(token)
-        let known = draft.snapshot.owners[value]
+        let known = draft.snapshot.owners[.init(device.app, value)]
         // It stays dead; the report itself is good, and a new token will follow.
         if known?.deadAt != nil { return false }
         if let same = draft.snapshot.updateTokens[key], same.value == value {
@@ -278,7 +278,8 @@ struct CardIntake {
         var owner =
             known
             ?? TokenOwnerRecord(
-                value: value, kind: .update, device: device.key, activity: activity.number, firstSeenAt: now)
+                app: device.app, value: value, kind: .update, device: device.key, activity: activity.number,
+                firstSeenAt: now)
         owner.kind = .update
         owner.device = device.key
         owner.activity = activity.number
@@ -286,7 +287,7 @@ struct CardIntake {
         // The token it replaces is not used again, even if the phone should name it once more.
         if let old = draft.snapshot.updateTokens[key], !old.isPlaceholder {
             var replaced = TokenOwnerRecord(
-                value: old.value, kind: .update, device: device.key, activity: activity.number,
+                app: device.app, value: old.value, kind: .update, device: device.key, activity: activity.number,
                 firstSeenAt: old.firstSeenAt)
             replaced.deadAt = now
             draft.put(replaced)

@@ -50,9 +50,9 @@ package enum SnapshotKey: Sendable, Equatable {
     /// The activities a person is in the audience of, with content, lanes and the instances of all their devices.
     case activitiesOf(BundleID, UserID)
     /// Who owns these token values, and the rows that hold them: an update token, or the owner's device tokens.
-    case owners([TokenValue])
+    case owners(BundleID, [TokenValue])
     /// The devices that own these values as start or device tokens, as `device` gives them.
-    case holders([TokenValue])
+    case holders(BundleID, [TokenValue])
     /// The audience's own row, and of these people: whether they belong to it, their devices and tokens, and those
     /// devices' instances of the activity.
     case audience(BundleID, ActivityID, [UserID])

@@ -18,7 +18,7 @@ extension Draft {
         package var idempotency: Set<Snapshot.AppID<[UInt8]>> = []
         package var tombstones: Set<Snapshot.TombstoneKey> = []
         package var removedTombstones: Set<Snapshot.TombstoneKey> = []
-        package var owners: Set<TokenValue> = []
+        package var owners: Set<Snapshot.OwnerKey> = []
         package var budgets: Set<BudgetKey> = []
         package var notifications: Set<NotificationNumber> = []
         package var removedNotifications: Set<NotificationNumber> = []

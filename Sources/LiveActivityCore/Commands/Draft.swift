@@ -273,12 +273,12 @@ package struct Draft: Sendable {
     }
 
     package mutating func put(_ owner: TokenOwnerRecord) {
-        let (old, was) = (snapshot.owners[owner.value], changes.owners.contains(owner.value))
-        snapshot.owners[owner.value] = owner
-        changes.owners.insert(owner.value)
+        let (old, was) = (snapshot.owners[owner.key], changes.owners.contains(owner.key))
+        snapshot.owners[owner.key] = owner
+        changes.owners.insert(owner.key)
         onRefusal { draft in
-            draft.snapshot.owners[owner.value] = old
-            if !was { draft.changes.owners.remove(owner.value) }
+            draft.snapshot.owners[owner.key] = old
+            if !was { draft.changes.owners.remove(owner.key) }
         }
     }
 

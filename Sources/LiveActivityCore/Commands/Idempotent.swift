@@ -13,6 +13,20 @@ extension IdempotentReply {
 
 extension DeviceKey: IdempotentReply {}
 
+/// Where the reply to a call is kept.
+package struct IdempotencyPlace: Sendable, Equatable {
+    /// What the place is found by.
+    package var hash: [UInt8]
+    /// Which of several calls has it now, where several share one: it is empty where none does, and else of the same
+    /// length for all. One that comes takes the place of another.
+    package var name: [UInt8]
+
+    package init(hash: [UInt8], name: [UInt8] = []) {
+        self.hash = hash
+        self.name = name
+    }
+}
+
 /// A command whose caller may send it twice: the second time gives the reply of the first, and changes nothing. The
 /// reply is written in the same commit, so that no crash comes between. A refusal is not kept.
 package struct Idempotent<Inner: Command>: Command where Inner.Reply: IdempotentReply {
@@ -27,34 +41,36 @@ package struct Idempotent<Inner: Command>: Command where Inner.Reply: Idempotent
 
     private let inner: Inner
     private let app: BundleID
-    private let hash: [UInt8]
+    private let place: IdempotencyPlace
     private let digest: [UInt8]
     private let now: UnixTime
 
     /// - Parameters:
-    ///   - hash: Of the caller's key.
+    ///   - place: Of the caller's key.
     ///   - digest: Of what the caller asked: the same key with another digest is refused.
-    package init(_ inner: Inner, app: BundleID, hash: [UInt8], digest: [UInt8], now: UnixTime) {
+    package init(_ inner: Inner, app: BundleID, at place: IdempotencyPlace, digest: [UInt8], now: UnixTime) {
         self.inner = inner
         self.app = app
-        self.hash = hash
-        self.digest = digest
+        self.place = place
+        self.digest = place.name + digest
         self.now = now
     }
 
     package var rank: CommandRank { inner.rank }
     package var isAlone: Bool { inner.isAlone }
     package var weight: Int { inner.weight }
-    package var keys: [SnapshotKey] { [.idempotency(app, hash: hash)] + inner.keys }
+    package var keys: [SnapshotKey] { [.idempotency(app, hash: place.hash)] + inner.keys }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
-        if let kept = draft.snapshot.idempotency[.init(app, hash)], now < kept.at + IdempotencyRecord.lifetime {
+        if let kept = draft.snapshot.idempotency[.init(app, place.hash)], now < kept.at + IdempotencyRecord.lifetime,
+            kept.digest.starts(with: place.name)
+        {
             guard kept.digest == digest, let reply = Self.reply(kept.answer) else { throw .idempotencyKeyReused }
             return Reply(reply: reply, isReplayed: true)
         }
         let reply = try inner.decide(&draft)
         if reply.isFinal, let answer = (try? JSONValue(encoding: Kept(reply: reply)))?.bytes {
-            draft.put(IdempotencyRecord(app: app, hash: hash, digest: digest, answer: answer, at: now))
+            draft.put(IdempotencyRecord(app: app, hash: place.hash, digest: digest, answer: answer, at: now))
         }
         return Reply(reply: reply, isReplayed: false)
     }

@@ -145,7 +145,7 @@ struct PhoneSettlement {
     private func firstSeenAt(_ draft: Draft) -> UnixTime? {
         if isStart { return seat.phone.pushToStartToken?.firstSeenAt }
         guard plan.part == .predecessor else { return seat.phone.updateToken?.firstSeenAt }
-        return seat.phone.token(of: plan).flatMap { draft.snapshot.owners[$0]?.firstSeenAt }
+        return seat.phone.token(of: plan).flatMap { draft.snapshot.owners[.init(activity.app, $0)]?.firstSeenAt }
     }
 
     private var environment: APNSEnvironment {
@@ -330,9 +330,9 @@ struct PhoneSettlement {
         guard let value else { return }
         let first = (isStart ? seat.phone.pushToStartToken?.firstSeenAt : seat.phone.updateToken?.firstSeenAt) ?? now
         var owner =
-            draft.snapshot.owners[value]
+            draft.snapshot.owners[.init(activity.app, value)]
             ?? TokenOwnerRecord(
-                value: value, kind: isStart ? .pushToStart : .update, device: device,
+                app: activity.app, value: value, kind: isStart ? .pushToStart : .update, device: device,
                 activity: isStart ? 0 : activity.number, firstSeenAt: first)
         if owner.deadAt == nil {
             var event = EventRecord.dead(

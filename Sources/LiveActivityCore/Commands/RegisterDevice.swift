@@ -48,7 +48,7 @@ package struct RegisterDevice: Command {
         let tokens = body.deviceToken.map { [TokenValue($0)] } ?? []
         return [
             .device(app.bundleID, id), .users(app.bundleID, [body.user], nil), .activitiesOf(app.bundleID, body.user),
-            .owners(tokens), .holders(tokens),
+            .owners(app.bundleID, tokens), .holders(app.bundleID, tokens),
         ] + providedKeys
     }
 
@@ -172,7 +172,8 @@ package struct RegisterPushToStartToken: Command {
 
     package var rank: CommandRank { .write }
     package var keys: [SnapshotKey] {
-        [.device(app.bundleID, id), .owners([TokenValue(token)]), .holders([TokenValue(token)])]
+        let tokens = [TokenValue(token)]
+        return [.device(app.bundleID, id), .owners(app.bundleID, tokens), .holders(app.bundleID, tokens)]
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
@@ -272,7 +273,7 @@ package enum DeviceTokens {
         device: DeviceRecord, now: UnixTime, _ draft: inout Draft
     ) throws(Refusal) {
         let ownerKind: TokenOwnerRecord.Kind = kind == .device ? .device : .pushToStart
-        let known = draft.snapshot.owners[value]
+        let known = draft.snapshot.owners[.init(device.app, value)]
         if let known, known.deadAt != nil { throw .deadToken }
         let old = draft.snapshot.deviceTokens[.init(device.key, kind, type)]
         // Of a phone that never named its environment APNs may have told it: the same token again does not undo that.
@@ -294,7 +295,9 @@ package enum DeviceTokens {
             }
         }
         var owner =
-            known ?? TokenOwnerRecord(value: value, kind: ownerKind, device: device.key, activity: 0, firstSeenAt: now)
+            known
+            ?? TokenOwnerRecord(
+                app: device.app, value: value, kind: ownerKind, device: device.key, activity: 0, firstSeenAt: now)
         owner.kind = ownerKind
         owner.device = device.key
         draft.put(owner)

@@ -146,7 +146,7 @@ enum CardKeys {
         // On a person's own word it counts whether they belong to the audience.
         let audiences = reporter.user.map { user in named.map { SnapshotKey.audience(app, $0, [user]) } } ?? []
         return [.device(app, device)] + named.map { .activity(app, $0) } + audiences
-            + [.owners(reports.compactMap { $0.token.map { TokenValue($0) } })]
+            + [.owners(app, reports.compactMap { $0.token.map { TokenValue($0) } })]
             + provided(reports, app: app, device: device)
     }
 

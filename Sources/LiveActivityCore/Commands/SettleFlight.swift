@@ -68,7 +68,7 @@ package struct SettleFlight: Command {
         if !others.isEmpty || simple.isEmpty { keys.append(.phones(activity, devices: others)) }
         // A token that dies may belong to somebody else by now.
         let refused = entries.filter(\.mayKillToken).compactMap(\.token)
-        if !refused.isEmpty { keys.append(.owners(refused)) }
+        if !refused.isEmpty { keys.append(.owners(app.bundleID, refused)) }
         return keys
     }
 

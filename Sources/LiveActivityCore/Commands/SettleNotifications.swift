@@ -47,8 +47,9 @@ package struct SettleNotifications: Command {
     package var rank: CommandRank { .settle }
     package var weight: Int { entries.count }
     package var keys: [SnapshotKey] {
-        let refused = entries.filter(\.mayKillToken).map(\.seat.token.value)
-        return [.addressees(entries.map(\.seat.addressee.key))] + (refused.isEmpty ? [] : [.owners(refused)])
+        let refused = Dictionary(grouping: entries.filter(\.mayKillToken), by: \.seat.notification.app)
+        return [.addressees(entries.map(\.seat.addressee.key))]
+            + refused.map { app, entries in .owners(app, entries.map(\.seat.token.value)) }
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
@@ -175,9 +176,10 @@ extension Draft {
             put(current)
         }
         var owner =
-            snapshot.owners[token.value]
+            snapshot.owners[.init(app, token.value)]
             ?? TokenOwnerRecord(
-                value: token.value, kind: .device, device: token.device, activity: 0, firstSeenAt: token.firstSeenAt)
+                app: app, value: token.value, kind: .device, device: token.device, activity: 0,
+                firstSeenAt: token.firstSeenAt)
         if owner.deadAt == nil { tell(.dead(.deviceToken, of: token.device, in: app, reason.code, at: now)) }
         owner.deadAt = now
         put(owner)

@@ -10,6 +10,7 @@ package struct Snapshot: Sendable, Equatable {
             self.id = id
         }
     }
+    package typealias OwnerKey = AppID<TokenValue>
     package struct PhoneKey: Sendable, Hashable, Comparable {
         package let activity: ActivityNumber
         package let device: DeviceKey
@@ -130,7 +131,7 @@ package struct Snapshot: Sendable, Equatable {
     package var audiencePages: [AudiencePageKey: AudiencePage] = [:]
     package var idempotency: [AppID<[UInt8]>: IdempotencyRecord] = [:]
     package var tombstones: [TombstoneKey: TombstoneRecord] = [:]
-    package var owners: [TokenValue: TokenOwnerRecord] = [:]
+    package var owners: [OwnerKey: TokenOwnerRecord] = [:]
     package var budgets: [BudgetKey: BudgetRecord] = [:]
     package var notifications: [NotificationNumber: NotificationRecord] = [:]
     package var addressees: [AddresseeKey: AddresseeRecord] = [:]

@@ -238,10 +238,14 @@ package struct TokenValue: Sendable, Hashable, CustomStringConvertible, CustomRe
     package var customMirror: Mirror { Mirror(self, children: ["masked": description]) }
 }
 
-/// Who a token value belongs to; a value has one owner, and a dead value stays dead.
+/// Who a token value belongs to; in an app a value has one owner, and a dead value stays dead.
+///
+/// APNs gives every app tokens of its own. So what one app says of a value is nothing to another, whose server happens
+/// to be the same one.
 package struct TokenOwnerRecord: Sendable, Equatable {
     package enum Kind: Int, Sendable { case device = 1, pushToStart = 2, update = 3 }
 
+    package var app: BundleID
     package var value: TokenValue
     package var kind: Kind
     package var device: DeviceKey
@@ -251,12 +255,16 @@ package struct TokenOwnerRecord: Sendable, Equatable {
     package var deadAt: UnixTime?
 
     package init(
-        value: TokenValue, kind: Kind, device: DeviceKey, activity: ActivityNumber, firstSeenAt: UnixTime
+        app: BundleID, value: TokenValue, kind: Kind, device: DeviceKey, activity: ActivityNumber,
+        firstSeenAt: UnixTime
     ) {
+        self.app = app
         self.value = value
         self.kind = kind
         self.device = device
         self.activity = activity
         self.firstSeenAt = firstSeenAt
     }
+
+    package var key: Snapshot.OwnerKey { .init(app, value) }
 }

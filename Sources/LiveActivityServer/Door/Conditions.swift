@@ -97,13 +97,17 @@ struct IdempotencyKey: Sendable {
         hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
     }
 
-    /// What it is kept by. Those who hold the app's keys share their names; a person's, by whichever credential, are
-    /// their own, so that nobody takes the name of a call that the backend is to make.
-    func hash(of caller: Caller) -> [UInt8] {
-        guard let user = caller.user else { return hash }
+    /// Where it is kept. Those who hold the app's keys share their names; a person's, by whichever credential, are the
+    /// person's own, so that nobody takes the name of a call that the backend is to make.
+    ///
+    /// Each of the backend's has a place to itself. A person's share 256, where the newest takes the place of another:
+    /// however many a phone makes up, they fill nothing, and its calls may be repeated without any.
+    func place(of caller: Caller) -> IdempotencyPlace {
+        guard let user = caller.user else { return IdempotencyPlace(hash: hash) }
         // A header's key has no spaces.
         let text = "person \(user.text.utf8.count) \(user.text) "
-        return Array(SHA256.hash(data: Array(text.utf8) + hash).prefix(16))
+        let place = SHA256.hash(data: Array(text.utf8) + hash.prefix(1)).prefix(16)
+        return IdempotencyPlace(hash: Array(place), name: hash)
     }
 
     /// What the call asks, whatever the order of members and the way its path is encoded.

@@ -131,7 +131,7 @@ struct Call: Sendable {
         _ command: C, key: IdempotencyKey
     ) async throws(Problem) -> Committed<C.Reply> where C.Reply: IdempotentReply {
         let once = Idempotent(
-            command, app: app.bundleID, hash: key.hash(of: caller), digest: key.digest(of: self), now: now)
+            command, app: app.bundleID, at: key.place(of: caller), digest: key.digest(of: self), now: now)
         let answered = try await result(of: once)
         return Committed(reply: answered.reply, isReplayed: answered.isReplayed)
     }

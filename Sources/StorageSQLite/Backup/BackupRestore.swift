@@ -17,6 +17,16 @@ package struct BackupRestore: Sendable {
         package var heldStarts: Int
         /// Phones that get no alert of a present state any more.
         package var spentAlerts: Int
+        /// What was taken since the backup was made, as the database says that was there; `nil` when there was none, or
+        /// it cannot be read.
+        package var withdrawn: Withdrawn?
+    }
+
+    package struct Withdrawn: Sendable, Equatable {
+        /// API keys that are revoked.
+        package var keys: Int
+        /// Devices whose person has signed out, or that are another's.
+        package var devices: Int
     }
 
     let source: String
@@ -50,6 +60,7 @@ package struct BackupRestore: Sendable {
         var summary = try BackupError.translating(source) {
             try prepare(temporary, startsAreKnown: startsAreKnown, at: now)
         }
+        if FileSteps.exists(path) { summary.withdrawn = try withdraw(temporary, at: now) }
         try FileSteps.sync(temporary)
         summary.kept = try swap(temporary, at: now)
         return summary
@@ -89,6 +100,14 @@ package struct BackupRestore: Sendable {
         }
         try copy.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA journal_mode = DELETE") }
         return summary
+    }
+
+    private func withdraw(_ temporary: String, at now: UnixTime) throws(BackupError) -> Withdrawn? {
+        try BackupError.translating(temporary) {
+            let copy = try DatabaseQueue(path: temporary, configuration: BackupCopy.configuration)
+            defer { try? copy.close() }
+            return BackupInheritance.apply(copy, from: path, now: now)
+        }
     }
 
     private func madeAt(_ db: Database) throws -> UnixTime? {

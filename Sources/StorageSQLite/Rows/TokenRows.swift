@@ -145,7 +145,7 @@ struct DeviceTokenRow: StoredRow {
 /// under another key when nothing else holds it any more.
 struct TokenOwnerRow: StoredRow {
     static let table = "token_owner"
-    static let columns = ["hash", "look_up", "kind", "dk", "activity", "seen_at", "dead_at", "key", "value"]
+    static let columns = ["hash", "app", "look_up", "kind", "dk", "activity", "seen_at", "dead_at", "key", "value"]
     static let keyColumns = ["hash"]
 
     let record: TokenOwnerRecord
@@ -156,19 +156,19 @@ struct TokenOwnerRow: StoredRow {
 
     init(sealing record: TokenOwnerRecord, _ sealing: TokenSealing) throws {
         self.record = record
-        hash = try sealing.hash(of: record.value)
+        hash = try sealing.hash(of: record.key)
         lookUp = try sealing.primary(.lookUp)
         key = try sealing.primary(.sealing)
-        // Dead values are remembered when their device is gone: its app is not part of this.
         value = try sealing.seal(
-            record.value, at: Self.place(record.kind, record.device, record.activity), app: "", name: hash)
+            record.value, at: Self.place(record.kind, record.device, record.activity), app: record.app.text, name: hash)
     }
 
     init(_ row: inout RowReader) throws { try self.init(&row, of: [:]) }
 
-    /// - Parameter known: Tokens by their hashes: one that is there need not be opened.
-    init(_ row: inout RowReader, of known: [String: TokenValue]) throws {
+    /// - Parameter known: Owners by their hashes: the token of one that is there need not be opened.
+    init(_ row: inout RowReader, of known: [String: Snapshot.OwnerKey]) throws {
         hash = row.text()
+        var app = row.text()
         lookUp = row.int()
         let kind: TokenOwnerRecord.Kind = try decodeCase(row.int(), Self.table, "kind")
         let (device, activity) = (row.int(), row.int())
@@ -177,15 +177,19 @@ struct TokenOwnerRow: StoredRow {
         let sealed = row.placeOrNil() ?? .empty
         var name = hash
         let (sealing, key) = (row.sealing, key)
+        guard let bundleID = BundleID(app) else { throw DamagedRow(table: Self.table, column: "app") }
         let token =
-            try known[hash]
+            try known[hash]?.id
             ?? name.withUTF8 { name in
-                try sealing.open(
-                    sealed, under: key, at: Self.place(kind, device, activity), app: .empty,
-                    name: UnsafeRawBufferPointer(name))
+                try app.withUTF8 { app in
+                    try sealing.open(
+                        sealed, under: key, at: Self.place(kind, device, activity), app: UnsafeRawBufferPointer(app),
+                        name: UnsafeRawBufferPointer(name))
+                }
             }
         guard let token else { throw DamagedRow(table: Self.table, column: "value", isSealed: true) }
-        var record = TokenOwnerRecord(value: token, kind: kind, device: device, activity: activity, firstSeenAt: seenAt)
+        var record = TokenOwnerRecord(
+            app: bundleID, value: token, kind: kind, device: device, activity: activity, firstSeenAt: seenAt)
         record.deadAt = deadAt
         self.record = record
         value = []
@@ -193,6 +197,7 @@ struct TokenOwnerRow: StoredRow {
 
     func bind(_ row: inout RowBinder) {
         row.text(hash)
+        row.text(record.app.text)
         row.int(lookUp)
         row.int(Int64(record.kind.rawValue))
         row.int(record.device)

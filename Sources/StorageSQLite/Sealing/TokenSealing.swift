@@ -1,3 +1,4 @@
+import APNSModel
 import Crypto
 import Foundation
 import GRDB
@@ -109,30 +110,33 @@ final class TokenSealing {
     // MARK: - Looking up
 
     /// What an owner's row is found by, under the key that is in use.
-    func hash(of token: TokenValue) throws -> String {
-        try hash(of: token, under: try primary(.lookUp))
+    func hash(of owner: Snapshot.OwnerKey) throws -> String {
+        try hash(of: owner, under: try primary(.lookUp))
     }
 
     /// The tokens by the hashes that their owners' rows are found by, under every key that rows may have been written
     /// with: while one key takes another's place, no owner is missed.
-    func hashes(of tokens: some Sequence<TokenValue>) throws -> [String: TokenValue] {
+    func hashes(of owners: some Sequence<Snapshot.OwnerKey>) throws -> [String: Snapshot.OwnerKey] {
         let numbers = try known().filter { $0.use == .lookUp }.map(\.number)
-        var hashes: [String: TokenValue] = [:]
-        for token in tokens {
-            for number in numbers { hashes[try hash(of: token, under: number)] = token }
+        var hashes: [String: Snapshot.OwnerKey] = [:]
+        for owner in owners {
+            for number in numbers { hashes[try hash(of: owner, under: number)] = owner }
         }
         return hashes
     }
 
     /// Those of keys that are not in use any more: a row that is written has none of them left.
-    func earlierHashes(of tokens: some Sequence<TokenValue>) throws -> [String] {
+    func earlierHashes(of owners: some Sequence<Snapshot.OwnerKey>) throws -> [String] {
         let numbers = try known().filter { $0.use == .lookUp && !$0.isPrimary }.map(\.number)
-        return try tokens.flatMap { token in try numbers.map { try hash(of: token, under: $0) } }
+        return try owners.flatMap { owner in try numbers.map { try hash(of: owner, under: $0) } }
     }
 
-    private func hash(of token: TokenValue, under number: Int64) throws -> String {
-        guard let key = keys.lookUp[number], let bytes = token.bytes else { throw TokenKeyProblem.notLoaded }
-        let code = HMAC<SHA256>.authenticationCode(for: bytes, using: key)
+    private func hash(of owner: Snapshot.OwnerKey, under number: Int64) throws -> String {
+        guard let key = keys.lookUp[number], let bytes = owner.id.bytes else { throw TokenKeyProblem.notLoaded }
+        // No bundle id has a NUL, so that no two owners have one text.
+        var text = Array(owner.app.text.utf8)
+        text.append(0)
+        let code = HMAC<SHA256>.authenticationCode(for: text + bytes, using: key)
         return code.withUnsafeBytes {
             Hexadecimal.text(of: UnsafeRawBufferPointer(rebasing: $0.prefix(Self.hashBytes)))
         }

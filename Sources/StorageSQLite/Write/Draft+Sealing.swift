@@ -25,7 +25,7 @@ extension Draft {
     func writeOwners(_ sql: Statements) throws {
         let records = changes.owners.compactMap { snapshot.owners[$0] }
         guard !records.isEmpty else { return }
-        let earlier = try sql.sealing.earlierHashes(of: records.map(\.value))
+        let earlier = try sql.sealing.earlierHashes(of: records.map(\.key))
         try sql.delete(
             "DELETE FROM token_owner WHERE hash IN (SELECT value FROM json_each(?))", jsonTexts(earlier),
             count: earlier.count)

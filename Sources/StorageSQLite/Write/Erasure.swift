@@ -71,15 +71,17 @@ struct Erasure {
     /// `false` while there are more.
     private mutating func eraseUpdateTokens(of activity: ActivityNumber) throws -> Bool {
         var devices: [Int64] = []
-        var values: [TokenValue] = []
+        var values: [Snapshot.OwnerKey] = []
         try sql.query(
-            "SELECT \(UpdateTokenRow.list) FROM update_token WHERE activity = ? ORDER BY dk LIMIT ?",
-            [.int(activity), .int(Int64(room))]
+            """
+            SELECT \(UpdateTokenRow.list), (SELECT app FROM device WHERE device.dk = update_token.dk) FROM update_token
+            WHERE activity = ? ORDER BY dk LIMIT ?
+            """, [.int(activity), .int(Int64(room))]
         ) { row in
             devices.append(row.peek(1))
-            if let token = try sql.token(false, { try UpdateTokenRow(&row) })?.record {
-                values += [token.value, token.predecessor].compactMap(\.self)
-            }
+            let token = try sql.token(false) { try UpdateTokenRow(&row) }?.record
+            guard let token, let app = row.textOrNil().flatMap({ BundleID($0) }) else { return }
+            values += [token.value, token.predecessor].compactMap(\.self).map { .init(app, $0) }
         }
         guard !devices.isEmpty else { return true }
         let isAll = devices.count < room
@@ -93,7 +95,7 @@ struct Erasure {
     }
 
     /// Values that are dead stay known as dead.
-    private mutating func free(_ values: [TokenValue]) throws {
+    private mutating func free(_ values: [Snapshot.OwnerKey]) throws {
         guard !values.isEmpty else { return }
         let freed = try sql.execute(
             "DELETE FROM token_owner WHERE hash IN (SELECT value FROM json_each(?)) AND dead_at IS NULL",
@@ -238,6 +240,8 @@ extension Erasure {
     }
 
     private mutating func eraseTokens(of device: DeviceKey) throws {
+        var app: BundleID?
+        try sql.query("SELECT app FROM device WHERE dk = ?", [.int(device)]) { row in app = BundleID(row.text()) }
         var values: [TokenValue] = []
         let ofDevice = "device_token WHERE dk = ?1"
         try sql.query("SELECT \(DeviceTokenRow.list) FROM \(ofDevice)", [.int(device)]) { row in
@@ -253,7 +257,7 @@ extension Erasure {
             values += [token.value, token.predecessor].compactMap(\.self)
         }
         count("update_token", try sql.execute("DELETE FROM \(ofCards)", [.int(device)]))
-        try free(values)
+        if let app { try free(values.map { .init(app, $0) }) }
     }
 
     private mutating func eraseDevices() throws {

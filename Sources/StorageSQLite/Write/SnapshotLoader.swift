@@ -203,8 +203,8 @@ struct SnapshotLoader {
     }
 
     private func holders(_ keys: [SnapshotKey]) throws -> Set<DeviceKey> {
-        var values: Set<TokenValue> = []
-        for case .holders(let tokens) in keys { values.formUnion(tokens) }
+        var values: Set<Snapshot.OwnerKey> = []
+        for case .holders(let app, let tokens) in keys { values.formUnion(tokens.map { .init(app, $0) }) }
         guard !values.isEmpty else { return [] }
         var found: Set<DeviceKey> = []
         try sql.query(
@@ -216,8 +216,8 @@ struct SnapshotLoader {
 
     /// The card or the device that a value belonged to may lose it to another.
     private mutating func resolveOwners(_ keys: [SnapshotKey]) throws {
-        var values: Set<TokenValue> = []
-        for case .owners(let tokens) in keys { values.formUnion(tokens) }
+        var values: Set<Snapshot.OwnerKey> = []
+        for case .owners(let app, let tokens) in keys { values.formUnion(tokens.map { .init(app, $0) }) }
         guard !values.isEmpty else { return }
         let hashes = try sql.sealing.hashes(of: values)
         var cards: [(Snapshot.PhoneKey, TokenValue)] = []
@@ -229,7 +229,7 @@ struct SnapshotLoader {
             """, [.text(jsonTexts(hashes.keys.sorted()))]
         ) { row in
             let record = try TokenOwnerRow(&row, of: hashes).record
-            snapshot.owners[record.value] = record
+            snapshot.owners[record.key] = record
             switch record.kind {
             case .update: cards.append((.init(record.activity, record.device), record.value))
             case .device, .pushToStart: devices[record.device, default: []].insert(record.value)

@@ -40,7 +40,8 @@ struct Restore: ParsableCommand {
             The server must be stopped. Since the backup was made, cards may have been started and alerts given that \
             it does not know of. So that nobody gets a second card, each phone that the server might start a card on \
             counts as started, until the phone's inventory says otherwise or 12 hours have passed; and alerts of \
-            present states count as given. Have your backend set its activities again afterwards.
+            present states count as given. What the database that is there says was revoked or signed out since stays \
+            so, if it can be read. Have your backend set its activities again afterwards.
             """)
 
     @OptionGroup var file: ConfigurationOption
@@ -67,6 +68,13 @@ struct Restore: ParsableCommand {
         }
         Output.line(
             "\(Wording.count(summary.spentAlerts, "alert")) not given again: they may have been given since the backup")
+        if let withdrawn = summary.withdrawn {
+            Output.line(
+                "revoked or signed out since the backup, and so again: \(Wording.count(withdrawn.keys, "API key")), "
+                    + Wording.count(withdrawn.devices, "device"))
+        } else {
+            Output.line("API keys that were revoked since the backup are good again: `islet keys list` shows all")
+        }
         if let problem = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys).tokenKeys {
             Output.line("before you start the server: \(problem)")
         }

@@ -94,8 +94,8 @@ struct DraftTests {
             case 3:
                 draft.put(
                     TokenOwnerRecord(
-                        value: TokenValue(stored: "\(dice.roll(3))"), kind: .update, device: device,
-                        activity: activity, firstSeenAt: now))
+                        app: Sample.bundleID, value: TokenValue(stored: "\(dice.roll(3))"), kind: .update,
+                        device: device, activity: activity, firstSeenAt: now))
             case 4:
                 draft.put(BudgetRecord(device: device, kind: dice.pick(BudgetRecord.Kind.allCases), at: now))
             case 5:

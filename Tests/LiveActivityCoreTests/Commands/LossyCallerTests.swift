@@ -46,7 +46,7 @@ import Testing
             let command = SetDesiredState(
                 app: Sample.bundleID, id: Sample.activityID("a"), type: Sample.type(),
                 body: .init(state: Sample.state(step)), now: now)
-            return Idempotent(command, app: Sample.bundleID, hash: [1], digest: [UInt8(step)], now: now)
+            return Idempotent(command, app: Sample.bundleID, at: .init(hash: [1]), digest: [UInt8(step)], now: now)
         }
         let before = scene.store
         let first = try scene.run(put(5, at: scene.now))
@@ -59,6 +59,27 @@ import Testing
         #expect(again.isReplayed && again.reply == first.reply)
         #expect(scene.store.lastChanges.isEmpty)
         #expect(throws: Refusal.idempotencyKeyReused) { try scene.run(put(6, at: scene.now)) }
+    }
+
+    @Test func `where calls share a place the newest is known again, and another's name is refused nothing`() throws {
+        var scene = try Scene.live()
+        func put(_ step: Int, name: UInt8) throws -> Idempotent<SetDesiredState>.Reply {
+            let command = SetDesiredState(
+                app: Sample.bundleID, id: Sample.activityID("a"), type: Sample.type(),
+                body: .init(state: Sample.state(step)), now: scene.now)
+            return try scene.run(
+                Idempotent(
+                    command, app: Sample.bundleID, at: .init(hash: [1], name: [name]), digest: [UInt8(step)],
+                    now: scene.now))
+        }
+        #expect(try put(5, name: 1).reply.changed)
+        #expect(try put(6, name: 2).reply.changed)
+        #expect(try put(6, name: 2).isReplayed)
+        #expect(throws: Refusal.idempotencyKeyReused) { try put(7, name: 2) }
+        // It was displaced: to repeat it is to make the call.
+        let again = try put(5, name: 1)
+        #expect(!again.isReplayed && again.reply.changed)
+        #expect(scene.store.rows.idempotency.count == 1)
     }
 
     @Test func `what is left of a replacement removes nobody whom a newer one has named`() throws {

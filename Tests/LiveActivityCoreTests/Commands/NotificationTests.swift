@@ -133,7 +133,9 @@ import Testing
         try scene.settle(.init(claimedAt: scene.now, seats: [flight.seats[0]])) { _ in .success(.refusal(reason)) }
         let token = try #require(scene.store.rows.deviceTokens[.init(7, .device, "")])
         #expect(token.deadAt == nil && token.value == TokenValue(Sample.token("d2", as: DeviceTokenKind.self)))
-        #expect(scene.store.rows.owners[TokenValue(Sample.token("d1", as: DeviceTokenKind.self))]?.deadAt != nil)
+        #expect(
+            scene.store.rows.owners[.init(Sample.bundleID, TokenValue(Sample.token("d1", as: DeviceTokenKind.self)))]?
+                .deadAt != nil)
         #expect(scene.store.rows.deviceTokens[.init(7, .pushToStart, "order")]?.deadAt == nil)
         // What waits goes to the new one.
         scene.wait(.seconds(15))
@@ -254,7 +256,7 @@ import Testing
                 app: scene.app.bundleID, user: Sample.user("ann"), body: .init(.background, payload: [1]),
                 now: scene.now, random: number)
             return try scene.run(
-                Idempotent(command, app: scene.app.bundleID, hash: [1], digest: [2], now: scene.now))
+                Idempotent(command, app: scene.app.bundleID, at: .init(hash: [1]), digest: [2], now: scene.now))
         }
         #expect(try call(1).isReplayed == false)
         #expect(try call(2).isReplayed && call(3).reply.devices == 1)

@@ -53,7 +53,9 @@ struct OwnershipTests {
         let rows = scene.store.rows
         #expect(rows.devices[old]?.signedOutAt == scene.now)
         #expect(rows.deviceTokens.values.filter { $0.device == old }.allSatisfy { $0.deadAt != nil })
-        #expect(rows.owners[TokenValue(Sample.token("p2s", as: PushToStartTokenKind.self))]?.device == 9)
+        #expect(
+            rows.owners[.init(Sample.bundleID, TokenValue(Sample.token("p2s", as: PushToStartTokenKind.self)))]?.device
+                == 9)
         scene.wait(.seconds(60))
         try scene.put("a", 2)
         scene.wait(.seconds(2))
@@ -67,7 +69,9 @@ struct OwnershipTests {
         try scene.register("again", user: "ann", startToken: "p2s", key: 9)
         let rows = scene.store.rows
         #expect(rows.devices[old]?.signedOutAt == nil)
-        #expect(rows.owners[TokenValue(Sample.token("p2s", as: PushToStartTokenKind.self))]?.device == 9)
+        #expect(
+            rows.owners[.init(Sample.bundleID, TokenValue(Sample.token("p2s", as: PushToStartTokenKind.self)))]?.device
+                == 9)
         scene.wait(.seconds(60))
         try scene.put("a", 2)
         scene.wait(.seconds(2))

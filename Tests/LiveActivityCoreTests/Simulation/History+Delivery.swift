@@ -72,7 +72,9 @@ extension History {
         case .update, .end: token = scene.store.rows.updateTokens[key]?.value
         }
         let used = seat.plan.kind == .start ? seat.phone.pushToStartToken?.value : seat.phone.updateToken?.value
-        if let used, scene.store.rows.owners[used]?.deadAt != nil { violate("3: claimed for a dead token") }
+        if let used, scene.store.rows.owners[.init(Sample.bundleID, used)]?.deadAt != nil {
+            violate("3: claimed for a dead token")
+        }
         if used == nil || used != token { violate("3: claimed for a replaced token") }
         if seat.timestamp > scene.now.seconds + 3600 { violate("timestamp over an hour ahead") }
         do {

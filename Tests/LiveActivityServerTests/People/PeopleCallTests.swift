@@ -2,10 +2,12 @@ import APNSModel
 import HTTPTypes
 import JSONText
 import LiveActivityCore
-import LiveActivityServer
 import LiveActivityStorage
 import StorageSQLite
+import TestSupport
 import Testing
+
+@testable import LiveActivityServer
 
 /// Phones that call by themselves: what a person's own token and a phone's own credential do, through HTTP.
 @Suite struct PeopleCallTests {
@@ -215,6 +217,22 @@ import Testing
             #expect(try await register("phone-1", credential).headers[replayed] == "true")
             #expect(try await register("phone-3", ada).code == "idempotency_key_reused")
         }
+    }
+
+    @Test func `a person's idempotency keys have 256 places, the backend's one each`() throws {
+        func places(of caller: Caller) throws -> [IdempotencyPlace] {
+            try (1...2000).map { number in try #require(IdempotencyKey("call-\(number)")).place(of: caller) }
+        }
+        let person = Caller.person(app: Sample.bundleID, user: Sample.user("ada"))
+        let own = try places(of: person)
+        #expect(Set(own.map(\.hash)).count == 256 && Set(own.map(\.name)).count == 2000)
+        #expect(Set(own.map(\.name.count)).count == 1)
+        let others = try places(of: .person(app: Sample.bundleID, user: Sample.user("bob")))
+        #expect(Set(others.map(\.hash)).isDisjoint(with: own.map(\.hash)))
+        let key = Caller.key(
+            APIKeyRecord(id: "k", app: Sample.bundleID, scope: .backend, secretHash: [], createdAt: Sample.now))
+        let backend = try places(of: key)
+        #expect(Set(backend.map(\.hash)).count == 2000 && backend.allSatisfy(\.name.isEmpty))
     }
 
     @Test func `a revocation counts from the next call on`() async throws {

@@ -96,9 +96,9 @@ final class NoDeadToken: Invariant {
 
     /// Only the answers' own values may have died.
     private func checkOthers(_ now: UnixTime, _ values: Set<TokenValue>, _ before: Snapshot, _ world: World) {
-        for (value, owner) in world.store.rows.owners where owner.deadAt != nil && !values.contains(value) {
-            if before.owners[value]?.deadAt == nil {
-                world.violate(.noDeadToken, "an answer about another token made \(value) dead")
+        for (key, owner) in world.store.rows.owners where owner.deadAt != nil && !values.contains(owner.value) {
+            if before.owners[key]?.deadAt == nil {
+                world.violate(.noDeadToken, "an answer about another token made \(owner.value) dead")
             }
         }
         for (key, token) in world.store.rows.updateTokens where token.deadAt != nil && !values.contains(token.value) {

@@ -104,7 +104,7 @@ extension World {
         let command = NotifyUser(
             app: call.subject.app, user: Sample.user(user), body: .init(kind, payload: payload), now: serverTime,
             random: random)
-        let wrapped = Idempotent(command, app: call.subject.app, hash: hash, digest: hash, now: serverTime)
+        let wrapped = Idempotent(command, app: call.subject.app, at: .init(hash: hash), digest: hash, now: serverTime)
         let answer = self.call(wrapped) { reply in
             note("backend", "  stands for \(reply.reply.devices) devices\(reply.isReplayed ? " (again)" : "")")
             see(.called(.notified(call, devices: reply.reply.devices, isReplayed: reply.isReplayed)))
@@ -116,7 +116,8 @@ extension World {
         _ command: C, _ call: Backend.Call, _ hash: [UInt8], _ read: (C.Reply, Bool) -> Backend.Stand
     ) where C.Reply: IdempotentReply {
         if call.hasKey {
-            let wrapped = Idempotent(command, app: call.subject.app, hash: hash, digest: hash, now: serverTime)
+            let wrapped = Idempotent(
+                command, app: call.subject.app, at: .init(hash: hash), digest: hash, now: serverTime)
             finish(call, self.call(wrapped) { stands(call, read($0.reply, $0.isReplayed)) }) {
                 read($0.reply, $0.isReplayed)
             }

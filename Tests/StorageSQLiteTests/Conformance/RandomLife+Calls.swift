@@ -14,8 +14,9 @@ extension RandomLife {
 
     mutating func keyed<Inner: Command>(_ inner: Inner) -> Idempotent<Inner> where Inner.Reply: IdempotentReply {
         Idempotent(
-            inner, app: Sample.bundle("com.acme.pizza"), hash: [UInt8(dice.roll(4))], digest: [UInt8(dice.roll(2))],
-            now: now)
+            inner, app: Sample.bundle("com.acme.pizza"),
+            at: .init(hash: [UInt8(dice.roll(4))], name: dice.chance(30) ? [UInt8(dice.roll(2))] : []),
+            digest: [UInt8(dice.roll(2))], now: now)
     }
 
     static func isSame<Inner>(_ left: Idempotent<Inner>.Reply, _ right: Idempotent<Inner>.Reply) -> Bool

@@ -191,8 +191,9 @@ struct RandomRows {
 
     mutating func owner() -> TokenOwnerRecord {
         var row = TokenOwnerRecord(
-            value: token(), kind: dice.pick([.device, .pushToStart, .update]), device: number(), activity: number(),
-            firstSeenAt: time())
+            app: dice.pick([Sample.bundleID, Sample.bundle("com.acme.taxi")]), value: token(),
+            kind: dice.pick([.device, .pushToStart, .update]), device: number(), activity: number(), firstSeenAt: time()
+        )
         row.deadAt = maybe { $0.time() }
         return row
     }

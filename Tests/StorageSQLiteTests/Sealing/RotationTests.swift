@@ -220,7 +220,10 @@ struct RotationTests {
                 let tokens = SealedPhones.Tokens(phone, round: round)
                 #expect(
                     rows.updateTokens[.init(1, DeviceKey(phone))]?.value == TokenValue(tokens.update), "seed \(seed)")
-                for token in tokens.values { #expect(rows.owners[token]?.device == DeviceKey(phone), "seed \(seed)") }
+                for token in tokens.values {
+                    let owner = rows.owners[.init(Sample.bundleID, token)]
+                    #expect(owner?.device == DeviceKey(phone), "seed \(seed)")
+                }
             }
             #expect(try await server.statistics().damagedRows == 0)
             // Each value once, whatever key it was hashed under.

@@ -67,7 +67,8 @@ enum SealedPhones {
                     draft.put(token)
                     draft.put(
                         TokenOwnerRecord(
-                            value: token.value, kind: .update, device: device, activity: 1, firstSeenAt: Sample.now))
+                            app: Sample.bundleID, value: token.value, kind: .update, device: device, activity: 1,
+                            firstSeenAt: Sample.now))
                 }
             }
         ).get()

@@ -51,6 +51,41 @@ struct SealingTests {
         }
     }
 
+    @Test func `a token that another app names too stays its phone's`() async throws {
+        try await withStore { store in
+            try await SealedPhones.tell(store, 1)
+            try await SealedPhones.put(store, "a", step: 1, phones: [1])
+            let tokens = SealedPhones.Tokens(1, round: 0)
+            let before = try await AllRows(store).rows
+            // Whoever has a key of the other app knows all tokens of the phone, and reports them as another person's.
+            var other = SealedPhones.app
+            other.bundleID = Sample.bundle("com.acme.taxi")
+            var body = RegisterDevice.Body(user: Sample.user("mallory"))
+            body.environment = .production
+            body.deviceToken = tokens.device
+            let device = Sample.device("d1")
+            _ = try await store.commit(
+                RegisterDevice(app: other, id: device, body: body, now: Sample.now, freshKey: 9)
+            ).get()
+            _ = try await store.commit(
+                RegisterPushToStartToken(app: other, id: device, type: "order", token: tokens.start, now: Sample.now)
+            ).get()
+            var report = CardReport(localID: Sample.local("a-1"), type: Sample.type(), state: .active)
+            report.activity = Sample.activityID("a")
+            report.token = tokens.update
+            _ = try await store.commit(ReportCard(app: other, device: device, report: report, now: Sample.now)).get()
+
+            let rows = try await AllRows(store).rows
+            #expect(rows.devices[1] == before.devices[1] && rows.devices[1]?.signedOutAt == nil)
+            #expect(rows.deviceTokens.filter { $0.key.device == 1 } == before.deviceTokens)
+            #expect(rows.updateTokens[.init(1, 1)] == before.updateTokens[.init(1, 1)])
+            for token in tokens.values {
+                #expect(rows.owners[.init(Sample.bundleID, token)]?.device == 1)
+                #expect(rows.owners[.init(other.bundleID, token)]?.device == 9)
+            }
+        }
+    }
+
     @Test func `one token sealed twice is not the same twice`() async throws {
         try await withStore { store in
             let token = Sample.updateToken()

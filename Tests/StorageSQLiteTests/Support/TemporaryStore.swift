@@ -84,7 +84,7 @@ struct AllRows: Sendable {
         for record in try all(AudienceRecord.self) { rows.audiences[record.activity] = record }
         for record in try all(IdempotencyRecord.self) { rows.idempotency[.init(record.app, record.hash)] = record }
         for record in try all(TombstoneRecord.self) { rows.tombstones[.init(record.device, record.localID)] = record }
-        for record in try all(TokenOwnerRow.self).map(\.record) { rows.owners[record.value] = record }
+        for record in try all(TokenOwnerRow.self).map(\.record) { rows.owners[record.key] = record }
         for record in try all(BudgetRecord.self) { rows.budgets[record.key] = record }
         for record in try all(NotificationRecord.self) { rows.notifications[record.number] = record }
         for record in try all(AddresseeRecord.self) { rows.addressees[record.key] = record }

@@ -144,8 +144,8 @@ struct ErasureTests {
                     let row = try UpdateTokenRow(sealing: token, app: Sample.bundleID.text, sql.sealing)
                     try sql.write([row])
                     let owner = TokenOwnerRecord(
-                        value: earlier, kind: .update, device: token.device, activity: 1, firstSeenAt: token.firstSeenAt
-                    )
+                        app: Sample.bundleID, value: earlier, kind: .update, device: token.device, activity: 1,
+                        firstSeenAt: token.firstSeenAt)
                     try sql.write([try TokenOwnerRow(sealing: owner, sql.sealing)])
                 }
             }
