@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables, by named migrations that are only ever appended to.
+/// The tables, by named migrations: from the first release on they are only ever appended to.
 ///
 /// Instants are milliseconds since 1970, durations milliseconds, and every hot table is clustered by the integers that
 /// order it, so that neighbours in a flight are neighbours on disk. History is numbered over all activities.
