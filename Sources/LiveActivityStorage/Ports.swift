@@ -241,7 +241,10 @@ package struct ActivityFilter: Sendable, Equatable {
     package var phase: ActivityRecord.Phase?
     /// Whose audience they have this person in.
     package var user: UserID?
-    package var after: ActivityNumber = 0
+    /// Those that were made last come first.
+    package var isNewestFirst = false
+    /// The page begins behind this one, in the order of the list; `nil`: with its first.
+    package var after: ActivityNumber?
     package var limit: Int
 
     package init(limit: Int) { self.limit = limit }

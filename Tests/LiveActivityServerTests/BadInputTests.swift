@@ -323,6 +323,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             BadInput(.get, "/v1/activities/a/", "", 404, "not_found"),
             BadInput(.get, "/v2/activities/a", "", 404, "not_found"),
             BadInput(.get, "/healthz/", "", 404, "not_found"),
+            BadInput(.get, "/v1/activities?newest=yes", "", 400, "invalid_query"),
             BadInput(.put, "/v1/activities/a?dryRun=yes", #"{"type":"Order","state":{}}"#, 400, "invalid_query"),
             BadInput(.put, "/v1/activities/a?limit=5", #"{"type":"Order","state":{}}"#, 400, "invalid_query"),
             BadInput(.delete, "/v1/activities/order-1?after=a", "", 400, "invalid_query"),

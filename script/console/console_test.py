@@ -89,6 +89,41 @@ class ConsoleTest(unittest.TestCase):
         browser.wait("what is left of budgets", lambda: re.search(
             r"% left after half of \d+ push.*Starts put off", browser.text(), re.DOTALL))
 
+    def test_2_now_says_what_the_metrics_say(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        # A change of what is there: phones get few starts in an hour, and other tests need them.
+        server.put(ORDER, "ready", 0.9, 3)
+        browser.open("#/now")
+        browser.see("live")
+
+        def total(metric, *labels):
+            return sum(value for name, value in server.metrics().items()
+                       if re.match(metric + r"[{]|" + metric + "$", name) and all(label in name for label in labels))
+
+        def counted():
+            """Pushes since the process began, those accepted in a hundred, and connections."""
+            pushes, accepted = total("islet_deliveries_total"), total("islet_deliveries_total", 'verdict="accepted"')
+            return int(pushes), round(100 * accepted / pushes, 1) if pushes else None, int(
+                total("islet_apns_connections"))
+
+        def shown():
+            text = browser.text()
+            found = [re.search(pattern, text) for pattern in (
+                r"([\d,]+) in \d+ min", r"([\d.]+) %\n", r"Connections\s+(\d+)")]
+            return None if None in found else (
+                int(found[0][1].replace(",", "")), float(found[1][1]), int(found[2][1]))
+
+        browser.wait("the same numbers", lambda: counted()[0] >= 2 and shown() == counted())
+        # Those that run, and on how many phones.
+        rows = server.call("GET", "/v1/activities?phase=active")["activities"]
+        phones = sum(row["phones"] for row in rows)
+        browser.see(f"{len(rows)} running on {phones} phones")
+        # The last that was made is the first of the list.
+        browser.open("#/activities")
+        newest = server.call("GET", "/v1/activities?newest=true&limit=1")["activities"][0]["activity"]
+        browser.see(newest, "tbody")
+
     def test_3_time_travel_shows_what_was(self):
         browser, server = self.browser, self.server
         browser.sign_in()

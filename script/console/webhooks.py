@@ -95,7 +95,7 @@ apps:
         return self.call("GET", "/v1/webhooks")["webhooks"][0]
 
     def make_events(self):
-        """A card that a phone reports came to be, and shows the newest state."""
+        """A card that a phone reports came to be, shows the newest state, and is swiped away."""
         self.call("PUT", "/v1/devices/phone-1", {"user": "ada", "osVersion": "18.1"})
         self.call("PUT", "/v1/activities/order-1", {
             "type": "Order", "state": {"step": 1}, "attributes": {}, "audience": {"users": ["ada"]}})

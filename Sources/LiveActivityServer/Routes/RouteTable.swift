@@ -23,7 +23,7 @@ extension Route {
             .post, "/v1/activities/{activity}/audience", body: .large, query: dry, takesIfMatch: true,
             takesPages: true, .key([.backend], AudienceCalls.change)),
         Route(
-            .get, "/v1/activities", query: ["after", "limit", "phase", "type", "user"],
+            .get, "/v1/activities", query: ["after", "limit", "newest", "phase", "type", "user"],
             .key([.read], ListCalls.activities)),
         Route(
             .get, "/v1/activities/{activity}", query: ["after", "limit"], takesIfMatch: true,

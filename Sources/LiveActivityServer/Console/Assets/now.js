@@ -5,6 +5,8 @@ import { follow, get, repeat, runningActivities } from "./server.js";
 import { plot } from "./plot.js";
 
 const KEPT = 450;
+/** Of as many of the newest activities that run the page tells which changed last. */
+const RUNNING = 500;
 /** Seconds over which latency is taken. */
 const WINDOW = 60;
 
@@ -180,17 +182,18 @@ export async function now(place, { signal }) {
 
   let shown = "";
   repeat(3000, signal, async () => {
-    const newest = await runningActivities();
+    const { rows: newest, isPart } = await runningActivities(RUNNING);
     // What has not changed is left as it is: somebody may stand on one of the links.
-    const news = JSON.stringify(newest.slice(0, 8)) + newest.length;
+    const news = JSON.stringify([newest.slice(0, 8), newest.length, isPart]);
     if (news === shown) {
       for (const time of running.querySelectorAll("time")) time.textContent = since(time.dateTime);
       return;
     }
     shown = news;
-    fill(running, newest.length ? [h("p", { class: "note" }, `${number.format(newest.length)}`
-      + `${newest.length >= 2000 ? " and more" : ""}`
-      + ` running on ${number.format(newest.reduce((all, row) => all + (row.phones ?? 0), 0))} phones`),
+    const on = number.format(newest.reduce((all, row) => all + (row.phones ?? 0), 0));
+    fill(running, newest.length ? [h("p", { class: "note" }, isPart
+      ? `The ${number.format(newest.length)} newest of those that run are on ${on} phones`
+      : `${number.format(newest.length)} running on ${on} phones`),
     table(["Activity", "Type", "Revision", "Phones", "Changed"], newest.slice(0, 8).map((row) => [
       h("a", { href: `#/activities/${encodeURIComponent(row.activity)}` }, row.activity), row.type, row.revision,
       row.phones ?? "–", ago(row.updatedAt)]), "Running activities")] : empty("No activity is running."));
