@@ -55,8 +55,8 @@ package protocol ReadStore: Sendable {
     func activities(
         on device: DeviceID, of app: BundleID
     ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)]
-    /// An app's activities in the order of their numbers. A page may be shorter than its limit, or empty, and still not
-    /// be the last: how far one call looks is limited.
+    /// An app's activities in the order of their numbers, or the other way round. A page may be shorter than its limit,
+    /// or empty, and still not be the last: how far one call looks is limited.
     func activities(of app: BundleID, _ filter: ActivityFilter) async throws(StorageError) -> ActivityPage
     /// Runs a command on what stands now, keeps nothing of it, and tells what would stand then of an activity and of
     /// two stretches of its phones.

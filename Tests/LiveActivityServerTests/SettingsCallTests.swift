@@ -28,7 +28,7 @@ import Testing
             let policy = try #require(order["policy"]?.object)
             #expect(policy["startGrace"] == "0s" && policy["startWindow"] == "5m" && policy["endAfter"] == "12h")
             #expect(policy["startAlert"] == ["title": "Your order"] && policy["start"] == "ifPossible")
-            #expect(policy["budgets"]?.object?["highPerHour"] == 20)
+            #expect(policy["budgets"]?.object?["highPerHour"] == 20 && policy["budgets"]?.object?["reserve"] == 10)
             let checked = try type("Checked")
             #expect(checked["contract"]?.object?["attributesType"] == "CheckedAttributes")
             #expect(try type("Named")["activityIDAttribute"] == "/orderID")

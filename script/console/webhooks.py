@@ -101,6 +101,8 @@ apps:
             "type": "Order", "state": {"step": 1}, "attributes": {}, "audience": {"users": ["ada"]}})
         self.call("PUT", "/v1/devices/phone-1/instances/card-1", {
             "type": "Order", "activity": "order-1", "state": "active", "contentState": {"step": 1}})
+        self.call("PUT", "/v1/devices/phone-1/instances/card-1", {
+            "type": "Order", "activity": "order-1", "state": "dismissed"})
 
     def give_up(self):
         """What waits is given up now, and not after a day of tries."""

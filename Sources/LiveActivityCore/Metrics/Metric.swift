@@ -158,7 +158,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .webhookCalls: "Calls that told an endpoint of an event, by what came of them."
         case .webhookWaiting: "Events that an endpoint did not take yet, or that wait behind one of their activity."
         case .webhookBehind: "Events, of all apps, that are newer than all that an endpoint was told."
-        case .webhookDead: "Events that were given up and not replayed."
+        case .webhookDead: "Events that were given up, and neither replayed nor discarded."
         case .webhookOff: "1 where an endpoint is told nothing until somebody turns it on."
         case .eventStreams: "Streams of events that are open."
         case .eventsSent: "Events given to streams."

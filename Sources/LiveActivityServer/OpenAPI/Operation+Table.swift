@@ -228,6 +228,10 @@ extension Operation {
             "replayDeliveries", .server, "Has it told again", path: webhook,
             request: Body(.replayRequest, #"{"events": ["42"]}"#, isRequired: false),
             answer: Body(.replayed, #"{"replayed": 1}"#), problems: [.unknownWebhook]),
+        "POST /v1/webhooks/{webhook}/discard": Operation(
+            "discardDeliveries", .server, "Takes events off the list of those that were given up", path: webhook,
+            request: Body(.discardRequest, #"{"events": ["42"]}"#),
+            answer: Body(.discarded, #"{"discarded": 1}"#), problems: [.unknownWebhook]),
         "POST /v1/webhooks/{webhook}/enable": Operation(
             "enableWebhook", .server, "Turns it on again", path: webhook,
             answer: Body(.webhookEnabled, #"{"changed": true}"#), problems: [.unknownWebhook]),

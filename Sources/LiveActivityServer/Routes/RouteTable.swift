@@ -54,6 +54,9 @@ extension Route {
             .post, "/v1/webhooks/{webhook}/replay", body: .standard, takesKey: false,
             .key([.backend], WebhookCalls.replay)),
         Route(
+            .post, "/v1/webhooks/{webhook}/discard", body: .standard, takesKey: false,
+            .key([.backend], WebhookCalls.discard)),
+        Route(
             .post, "/v1/webhooks/{webhook}/enable", takesKey: false, .key([.backend], WebhookCalls.enable)),
         Route(.get, "/v1/types", .key([.read], SettingsCalls.types)),
         Route(
