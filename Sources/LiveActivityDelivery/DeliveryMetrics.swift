@@ -190,17 +190,19 @@ extension Flight.Seat {
 
     /// Since when the phone waits for the state, where it is told it for the first time; `nil`: it did not wait.
     ///
-    /// One that joined, or got its token, later did not wait for delivery. A start that a rule of ours put off waits
-    /// from when it might leave.
+    /// One that joined, or got its token, later did not wait for delivery. What a rule of ours put off (a coalescing
+    /// window, and for a start quiet hours, a budget, a grace) waits from when it might leave.
     fileprivate func waitingSince(in flight: Flight) -> UnixTime? {
         let changedAt = flight.desired.activity.changedAt
         let tokenAt = plan.kind == .start ? phone.pushToStartToken?.firstSeenAt : phone.updateToken?.firstSeenAt
         guard phone.instance.sentRevision < plan.revision, phone.instance.contradictions == 0,
             phone.instance.createdAt <= changedAt, tokenAt.map({ $0 <= changedAt }) == true
         else { return nil }
+        let mayLeaveAt = flight.desired.activity.mayLeaveAt(
+            claimedAt: flight.record.claimedAt, window: flight.desired.type.policy.coalescingWindow)
         guard plan.kind == .start, phone.instance.tries == 0, let putOffTo = phone.instance.lookAt else {
-            return changedAt
+            return mayLeaveAt
         }
-        return max(changedAt, putOffTo)
+        return max(mayLeaveAt, putOffTo)
     }
 }

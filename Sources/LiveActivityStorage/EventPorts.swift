@@ -66,6 +66,8 @@ package protocol WebhookStore: EventStore {
     func deliveryCounts(of key: WebhookKey) async throws(StorageError) -> (waiting: Int, dead: Int)
     /// Has an endpoint told again. - Returns: How many dead ones wait again; `nil`: nobody knows the endpoint.
     func replay(_ what: WebhookReplay, to key: WebhookKey, at now: UnixTime) async throws(StorageError) -> Int?
+    /// Takes dead ones off the list: these, or all. - Returns: How many; `nil`: nobody knows the endpoint.
+    func discard(_ dead: [EventNumber]?, of key: WebhookKey) async throws(StorageError) -> Int?
     /// Turns an endpoint on again. - Returns: `false` when it was on; `nil`: nobody knows it.
     func enable(_ key: WebhookKey) async throws(StorageError) -> Bool?
 }

@@ -55,8 +55,8 @@ package protocol ReadStore: Sendable {
     func activities(
         on device: DeviceID, of app: BundleID
     ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)]
-    /// An app's activities in the order of their numbers. A page may be shorter than its limit, or empty, and still not
-    /// be the last: how far one call looks is limited.
+    /// An app's activities in the order of their numbers, or the other way round. A page may be shorter than its limit,
+    /// or empty, and still not be the last: how far one call looks is limited.
     func activities(of app: BundleID, _ filter: ActivityFilter) async throws(StorageError) -> ActivityPage
     /// Runs a command on what stands now, keeps nothing of it, and tells what would stand then of an activity and of
     /// two stretches of its phones.
@@ -116,6 +116,8 @@ package protocol AdminStore: Sendable {
     ) async throws(StorageError) -> [RunningActivity]
     /// What the store has done since it was opened, and what waits.
     func statistics() async throws(StorageError) -> StoreStatistics
+    /// Told without the database, which may be what fails.
+    var failures: StoreFailures { get }
     /// What is due, and what waits for phones.
     func backlog(at now: UnixTime) async throws(StorageError) -> Backlog
     /// How many devices there are of each app, signed out ones included: takes longer the more there are.
@@ -241,7 +243,10 @@ package struct ActivityFilter: Sendable, Equatable {
     package var phase: ActivityRecord.Phase?
     /// Whose audience they have this person in.
     package var user: UserID?
-    package var after: ActivityNumber = 0
+    /// Those that were made last come first.
+    package var isNewestFirst = false
+    /// The page begins behind this one, in the order of the list; `nil`: with its first.
+    package var after: ActivityNumber?
     package var limit: Int
 
     package init(limit: Int) { self.limit = limit }

@@ -79,6 +79,8 @@ extension SQLiteStore: AdminStore {
         return statistics
     }
 
+    package var failures: StoreFailures { counters.failures }
+
     /// Index entries alone are counted, and no more of them than `Backlog.most`.
     package func backlog(at now: UnixTime) async throws(StorageError) -> Backlog {
         try await query { sql in

@@ -3,59 +3,6 @@ package import LiveActivityCore
 package import LiveActivityStorage
 
 extension SQLiteStore {
-    package func activities(
-        of app: BundleID, _ filter: ActivityFilter
-    ) async throws(StorageError) -> ActivityPage {
-        try await query { sql in
-            let examined = try Self.examined(sql, app, filter)
-            var found: [ActivityNumber] = []
-            try sql.query(
-                """
-                SELECT no FROM activity WHERE no IN (SELECT value FROM json_each(?1)) AND app = ?2
-                    AND (?3 = '' OR type = ?3) AND (?4 = '' OR phase = ?4)
-                ORDER BY no LIMIT ?5
-                """,
-                [
-                    .text(jsonList(examined)), .text(app.text), .text(filter.type ?? ""),
-                    .text(filter.phase?.rawValue ?? ""), .int(Int64(filter.limit + 1)),
-                ]
-            ) { found.append($0.int()) }
-            let page = found.prefix(filter.limit)
-            let more = found.count > filter.limit ? page.last : nil
-            var snapshot = Snapshot()
-            try SnapshotLoader.fetchActivities(Set(page), sql, &snapshot)
-            return ActivityPage(
-                rows: page.compactMap { number in
-                    snapshot.activities[number].map { record in
-                        let lanes = snapshot.lanes[number] ?? []
-                        return ActivityPage.Row(record: record, phones: lanes.reduce(0) { $0 + $1.counts.total })
-                    }
-                }, next: more ?? (examined.count < ActivityFilter.maximumExamined ? nil : examined.last))
-        }
-    }
-
-    /// The numbers of the next activities, whether they fit the filter or not; a person's own by their index.
-    private static func examined(
-        _ sql: Statements, _ app: BundleID, _ filter: ActivityFilter
-    ) throws -> [ActivityNumber] {
-        var numbers: [ActivityNumber] = []
-        let limit = Statements.Argument.int(Int64(ActivityFilter.maximumExamined))
-        guard let user = filter.user else {
-            try sql.query("SELECT no FROM activity WHERE no > ? ORDER BY no LIMIT ?", [.int(filter.after), limit]) {
-                numbers.append($0.int())
-            }
-            return numbers
-        }
-        try sql.query(
-            """
-            SELECT activity FROM member
-            WHERE user = (SELECT no FROM user WHERE app = ? AND id = ?) AND activity > ?
-            ORDER BY activity LIMIT ?
-            """, [.text(app.text), .text(user.text), .int(filter.after), limit]
-        ) { numbers.append($0.int()) }
-        return numbers
-    }
-
     package func preview<C: Command>(
         _ command: C, of activity: ActivityID, in app: BundleID, phones: [PhoneStretch]
     ) async throws(StorageError) -> Result<Preview<C.Reply>, Refusal> {

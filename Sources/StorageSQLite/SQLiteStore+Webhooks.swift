@@ -84,6 +84,16 @@ extension SQLiteStore: WebhookStore {
         }
     }
 
+    package func discard(_ dead: [EventNumber]?, of key: WebhookKey) async throws(StorageError) -> Int? {
+        try await write { sql in
+            guard try Self.place(key, sql) != nil else { return nil }
+            let erase = "DELETE FROM webhook_delivery WHERE app = ? AND name = ? AND dead_at IS NOT NULL"
+            guard let dead else { return try sql.execute(erase, Self.names(key)) }
+            return try sql.execute(
+                erase + " AND seq IN (SELECT value FROM json_each(?))", Self.names(key) + [.text(jsonList(dead))])
+        }
+    }
+
     package func enable(_ key: WebhookKey) async throws(StorageError) -> Bool? {
         try await write { sql in
             guard var place = try Self.place(key, sql) else { return nil }

@@ -192,6 +192,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         do {
             return try await pool.read(body)
         } catch {
+            counters.failedToRead(error)
             throw .failed(WriterQueue.words(error))
         }
     }

@@ -16,6 +16,7 @@ enum Schema {
         }
         migrator.registerMigration("2 announced activities by their age") { db in try db.execute(sql: announced) }
         migrator.registerMigration("3 events, webhooks") { db in try db.execute(sql: events) }
+        migrator.registerMigration("4 activities by app and phase") { db in try db.execute(sql: listed) }
         return migrator
     }
 
@@ -55,6 +56,11 @@ enum Schema {
     /// Those that only phones have spoken of, which are erased after a while: among all that run they are few.
     private static let announced = """
         CREATE INDEX activity_announced ON activity (run_started_at) WHERE phase = 'announced';
+        """
+
+    /// For lists of one phase: with the numbers that end every entry it has their order, from either end.
+    private static let listed = """
+        CREATE INDEX activity_by_phase ON activity (app, phase);
         """
 
     private static let phones = """

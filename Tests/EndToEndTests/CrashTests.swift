@@ -39,7 +39,8 @@ import Testing
                 let view = try await view(stage)
                 return view.revision == 4 && view.devices.allSatisfy { $0.revision == 4 }
             }
-            #expect(try await timeline(stage).contains { $0.code == "rescued" })
+            // On a slow machine a flight may have been written down but for its late answers before the kill.
+            #expect(try await timeline(stage).contains { ["rescued", "awaited"].contains($0.code) })
         }
     }
 

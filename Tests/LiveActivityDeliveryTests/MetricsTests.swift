@@ -92,6 +92,60 @@ struct MetricsTests {
             }
         }
     }
+
+    @Test func `what a long coalescing window holds back is late from its end on`() async throws {
+        let window = Duration.seconds(300)
+        let sender = ScriptedSender { _, _ in .hold }
+        try await withStage(sender, window: window) { stage in
+            try await stage.prepare()
+            try await stage.perform { _ async throws in
+                await stage.sender.received(1)
+                sender.release()
+                await stage.settled(1)
+                stage.clock.advance(by: .seconds(10))
+                try await stage.put(2)
+                await stage.clock.advanceToSleeper(window - .seconds(10))
+                await stage.until { sender.held == 1 }
+                stage.clock.advance(by: .milliseconds(700))
+                sender.release(.success(PushAnswer(status: 503, reason: .known(.serviceUnavailable))))
+                await stage.settled(2)
+                let failed = try #require(stage.buckets(.deliveryFailedLag))
+                #expect(failed.total == 1 && failed.sum == 0.7, "\(failed)")
+                // It is tried again, and what began to go out then is late since then.
+                await stage.until { stage.clock.nextWake.map { $0 < .seconds(400) } ?? false }
+                stage.clock.advance(by: .seconds(60))
+                await stage.until { sender.held == 1 }
+                sender.release()
+                // With the first state, which went out as it was set.
+                await stage.until { stage.buckets(.deliveryLag)?.total == 2 }
+                let lag = try #require(stage.buckets(.deliveryLag))
+                #expect(lag.total == 2 && abs(lag.sum - 60.7) < 0.001, "\(lag)")
+            }
+        }
+    }
+
+    @Test func `from when a state may go out is told by the window that a claim saw`() {
+        let (window, set) = (Duration.seconds(300), Sample.now + .seconds(1000))
+        var activity = ActivityRecord(
+            number: 1, app: Sample.bundleID, id: Sample.activityID("a"), type: "order", at: Sample.now)
+        func mayLeave(_ claimed: Duration) -> Duration {
+            activity.mayLeaveAt(claimedAt: set + claimed, window: window) - set
+        }
+        (activity.changedAt, activity.lap, activity.begunLap) = (set, 3, 2)
+        // Nothing holds it; then a window does for two minutes more, but not an alert.
+        activity.holdUntil = set - .seconds(5)
+        #expect(mayLeave(.seconds(20)) == .zero)
+        activity.holdUntil = set + .seconds(120)
+        #expect(mayLeave(.seconds(130)) == .seconds(120) && mayLeave(.seconds(1)) == .zero)
+        // Once it goes out, the window is the next one; it went out late.
+        activity.begunLap = 3
+        activity.holdUntil = set + .seconds(130) + window
+        #expect(mayLeave(.seconds(131)) == .seconds(130))
+        activity.holdUntil = set + .seconds(3600) + window
+        #expect(mayLeave(.seconds(3601)) == window)
+        activity.holdUntil = set - .seconds(400) + window
+        #expect(mayLeave(.seconds(1)) == .zero)
+    }
 }
 
 extension Stage {

@@ -171,6 +171,17 @@ private let order = #"{"type":"Order","state":{"step":1,"eta":{"min":4,"max":9}}
             #expect(try await ids("user=ada&phase=active") == ["a1", "a2"])
             #expect(try await ids("phase=ended") == ["a3"])
             #expect(try await ids("user=nobody") == [])
+            #expect(try await ids("newest=true") == ["a7", "a6", "a5", "a4", "a3", "a2", "a1"])
+            #expect(try await ids("newest=true&type=Order&phase=active") == ["a7", "a5", "a1"])
+            #expect(try await ids("newest=true&user=ada") == ["a3", "a2", "a1"])
+            #expect(try await ids("newest=true&user=ada&phase=active") == ["a2", "a1"])
+            #expect(try await ids("newest=false&phase=ended") == ["a3"])
+            // From any place of the list it is read on either way.
+            let place = try await fixture.call(.get, "/v1/activities?limit=4")["/next"]?.string ?? ""
+            for (more, rest) in [("", ["a5", "a6"]), ("&newest=true", ["a3", "a2"])] {
+                let page = try await fixture.call(.get, "/v1/activities?limit=2&after=\(place)\(more)")
+                #expect(page["/activities"]?.array?.compactMap { $0.object?["activity"]?.string } == rest)
+            }
             let all = try await fixture.call(.get, "/v1/activities")
             #expect(all["/activities"]?.array?.count == 7 && all["/next"] == nil)
             #expect(all["/activities/0/phones"] == 1 && all["/activities/6/phones"] == 0)

@@ -191,7 +191,8 @@ extension Fixture {
         // What these repeat does no harm; that they refuse a key is tested with them.
         #expect(
             Route.all.filter { $0.method != .get && !$0.takesKey }.map(\.path.description) == [
-                "/v1/webhooks/{webhook}/replay", "/v1/webhooks/{webhook}/enable", "/v1/types/{type}/what-if",
+                "/v1/webhooks/{webhook}/replay", "/v1/webhooks/{webhook}/discard", "/v1/webhooks/{webhook}/enable",
+                "/v1/types/{type}/what-if",
             ])
         let replayed = try #require(Self.replayed)
         try await withServer { fixture in

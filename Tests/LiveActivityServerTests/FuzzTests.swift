@@ -107,6 +107,7 @@ struct BodyDice {
             "instances": [["localID": "card-1", "type": "Order", "activity": "order-1", "state": "active"]],
         ],
         "/v1/webhooks/{webhook}/replay": ["events": ["1", "2"]],
+        "/v1/webhooks/{webhook}/discard": ["events": ["1", "2"]],
     ]
     private static let ids: [String: [String]] = [
         "activity": ["order-1", "order-2", "%C3%A9", "a%00"], "device": ["phone-1", "phone-2"],

@@ -74,7 +74,7 @@ import Testing
             check(schema, name)
             count += 1
         }
-        #expect(count == 16)
+        #expect(count == 17)
     }
 
     @Test func `every example has the form that the description gives it`() throws {
@@ -109,7 +109,8 @@ import Testing
         "registerDevice", "reportPushToStartToken", "setActivity", "patchActivity", "changeAudience", "reportCard",
         "reportInventory", "viewActivity", "viewTimeline", "listActivities", "diagnoseDevice", "notifyUser",
         "askRefresh", "askRefreshes", "viewRefresh", "batch", "endActivity", "deleteActivity", "revokeCredentials",
-        "signOutDevice", "listWebhooks", "listDeadDeliveries", "replayDeliveries", "enableWebhook", "readEvents",
+        "signOutDevice", "listWebhooks", "listDeadDeliveries", "replayDeliveries", "discardDeliveries", "enableWebhook",
+        "readEvents",
         "listTypes", "tryPolicy",
         "listKeys", "overview", "listAlerts", "alive", "ready", "metrics", "describe",
     ]

@@ -58,6 +58,7 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     func check() async throws(StorageError) { throw error }
     func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool { throw error }
     func statistics() async throws(StorageError) -> StoreStatistics { throw error }
+    var failures: StoreFailures { StoreFailures() }
     func backlog(at now: UnixTime) async throws(StorageError) -> Backlog { throw error }
     func deviceCounts() async throws(StorageError) -> [BundleID: Int] { throw error }
     func webhook(_ key: WebhookKey) async throws(StorageError) -> WebhookState { throw error }
@@ -70,6 +71,7 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     func replay(
         _ what: WebhookReplay, to key: WebhookKey, at now: UnixTime
     ) async throws(StorageError) -> Int? { throw error }
+    func discard(_ dead: [EventNumber]?, of key: WebhookKey) async throws(StorageError) -> Int? { throw error }
     func enable(_ key: WebhookKey) async throws(StorageError) -> Bool? { throw error }
     func eventWakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     func eventSpan() async throws(StorageError) -> EventSpan { throw error }
@@ -165,6 +167,7 @@ private struct RecordingHandler: LogHandler {
         case "/v1/devices/{device}/push-to-start-tokens/{type}": #"{"token":"\#(token("a"))"}"#
         case "/v1/devices/{device}/instances/{localID}": #"{"type":"Order","activity":"a","state":"active"}"#
         case "/v1/devices/{device}/instances": #"{"sequence":1,"instances":[]}"#
+        case "/v1/webhooks/{webhook}/discard": #"{"all":true}"#
         case "/v1/types/{type}/what-if": #"{"policy":{}}"#
         default: nil
         }

@@ -28,7 +28,7 @@ import Testing
             let policy = try #require(order["policy"]?.object)
             #expect(policy["startGrace"] == "0s" && policy["startWindow"] == "5m" && policy["endAfter"] == "12h")
             #expect(policy["startAlert"] == ["title": "Your order"] && policy["start"] == "ifPossible")
-            #expect(policy["budgets"]?.object?["highPerHour"] == 20)
+            #expect(policy["budgets"]?.object?["highPerHour"] == 20 && policy["budgets"]?.object?["reserve"] == 10)
             let checked = try type("Checked")
             #expect(checked["contract"]?.object?["attributesType"] == "CheckedAttributes")
             #expect(try type("Named")["activityIDAttribute"] == "/orderID")
@@ -77,6 +77,13 @@ import Testing
         count("com.acme.pizza", "token_dead", "Unregistered", 2)
         count("com.acme.pizza", "connection", "none", 1)
         count("com.acme.bakery", "accepted", "none", 100)
+        for (metric, environment, seconds) in [
+            (Metric.deliveryLag, "sandbox", 1), (.deliveryFailedLag, "sandbox", 20),
+            (.deliveryFailedLag, "production", 40),
+        ] {
+            registry.makeTimer(label: metric.name, dimensions: [("environment", environment)])
+                .recordNanoseconds(Int64(seconds) * 1_000_000_000)
+        }
         try await withServer(configure: {
             $0.metrics = MetricsSources(registry: registry, version: "1", startedAt: UnixTime(seconds: 1))
         }) { fixture in
@@ -84,6 +91,9 @@ import Testing
             let reply = try await fixture.call(.get, "/v1/overview")
             #expect(reply["/samples/0/pushes"] == ["accepted": 5, "token_dead": 2, "connection": 1])
             #expect(reply["/samples/0/reasons"] == ["Unregistered": 2, "connection": 1])
+            // In an outage nothing is accepted: how late states are is told by the attempts that fail.
+            #expect(reply["/samples/0/lag/counts"] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+            #expect(reply["/samples/0/failedLag/counts"] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0])
         }
     }
 

@@ -45,6 +45,13 @@ class Server:
         with urllib.request.urlopen(request, timeout=LIMIT) as answer:
             return json.loads(answer.read() or b"{}")
 
+    def metrics(self):
+        """The samples of `/metrics`, by name and labels."""
+        with urllib.request.urlopen(self.address + "/metrics", timeout=LIMIT) as answer:
+            lines = answer.read().decode().splitlines()
+        return {name: float(value) for name, value in (
+            line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))}
+
     def put(self, activity, status, progress, eta, **more):
         state = {"status": status, "progress": progress}
         if eta is not None:

@@ -95,12 +95,14 @@ apps:
         return self.call("GET", "/v1/webhooks")["webhooks"][0]
 
     def make_events(self):
-        """A card that a phone reports came to be, and shows the newest state."""
+        """A card that a phone reports came to be, shows the newest state, and is swiped away."""
         self.call("PUT", "/v1/devices/phone-1", {"user": "ada", "osVersion": "18.1"})
         self.call("PUT", "/v1/activities/order-1", {
             "type": "Order", "state": {"step": 1}, "attributes": {}, "audience": {"users": ["ada"]}})
         self.call("PUT", "/v1/devices/phone-1/instances/card-1", {
             "type": "Order", "activity": "order-1", "state": "active", "contentState": {"step": 1}})
+        self.call("PUT", "/v1/devices/phone-1/instances/card-1", {
+            "type": "Order", "activity": "order-1", "state": "dismissed"})
 
     def give_up(self):
         """What waits is given up now, and not after a day of tries."""

@@ -1,4 +1,5 @@
-/// The answer of `GET /v1/activities`: an app's activities in the order in which they were made.
+/// The answer of `GET /v1/activities`: an app's activities in the order in which they were made, or the
+/// newest first.
 public struct ActivityList: Sendable, Hashable, Codable {
     /// One page of them. It may be empty although there is a next one.
     public var activities: [Row]

@@ -22,6 +22,9 @@ public struct Overview: Sendable, Hashable, Codable {
         public var reasons: [String: Int]
         /// From the commit of a state to APNs's acceptance, in seconds, of all apps.
         public var lag: Histogram
+        /// From the commit of a state to the end of an attempt that did not bring it to APNs and that another may
+        /// follow, in seconds, of all apps: what says in an outage how late states are.
+        public var failedLag: Histogram?
         /// Seconds that the earliest due work waits; absent: the database did not answer.
         public var queueAge: Double?
         /// Pushes handed to the client whose outcome is not known.

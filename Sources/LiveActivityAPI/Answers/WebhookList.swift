@@ -89,6 +89,16 @@ public struct ReplayedAnswer: Sendable, Hashable, Codable {
     }
 }
 
+/// The answer to `POST /v1/webhooks/{webhook}/discard`.
+public struct DiscardedAnswer: Sendable, Hashable, Codable {
+    /// How many that were given up are not on the list any more.
+    public var discarded: Int
+
+    package init(discarded: Int) {
+        self.discarded = discarded
+    }
+}
+
 /// The answer to `POST /v1/webhooks/{webhook}/enable`.
 public struct WebhookEnabledAnswer: Sendable, Hashable, Codable {
     /// Whether it was off before.

@@ -87,6 +87,15 @@ package struct Contract: Sendable, Equatable {
         return check.run(.object(object), .stored) != nil
     }
 
+    /// Why a phone with this contract would not decode what an activity holds in Swift's own form; none: it would.
+    package func obstacles(state: JSONObject, attributes given: JSONObject) -> [ContractProblem] {
+        [(state, contentState), (given, attributes)].flatMap { object, schema -> [ContractProblem] in
+            guard let schema else { return [] }
+            var check = ContractCheck(schema, isLenient: true)
+            return check.run(.object(object), .stored) == nil ? check.problems : []
+        }
+    }
+
     /// Whether the attributes' Swift type has a property of this name.
     package func declares(attribute name: String) -> Bool {
         attributes?.node(at: .root)?.properties[name] != nil

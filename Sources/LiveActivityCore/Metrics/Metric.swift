@@ -43,6 +43,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case storeBytesWritten = "islet_store_bytes_written_total"
     case storeErasedRows = "islet_store_erased_rows_total"
     case storeDamagedRows = "islet_store_damaged_rows_total"
+    case storeFailures = "islet_store_failures_total"
 
     case httpRequests = "islet_http_requests_total"
     case httpRequestSeconds = "islet_http_request_seconds"
@@ -71,7 +72,7 @@ package enum Metric: String, Sendable, CaseIterable {
         switch self {
         case .deliveries, .refreshes, .webhookCalls, .eventsSent, .storeCommits, .storeCommands, .storeStatements,
             .storeRowsWritten, .storeBytesWritten, .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds,
-            .retries, .tokensDead, .confirmations, .startsAbsent, .startsPutOff:
+            .retries, .tokensDead, .confirmations, .startsAbsent, .startsPutOff, .storeFailures:
             .counter
         case .deliveryLag, .deliveryFailedLag, .pushAnswer, .budgetLeft, .startConfirmation, .providerAnswer,
             .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
@@ -92,7 +93,7 @@ package enum Metric: String, Sendable, CaseIterable {
             .apnsQueued, .apnsClockSkew:
             ["environment"]
         case .apnsTrouble: ["app", "environment"]
-        case .queueDepth: ["work"]
+        case .queueDepth, .storeFailures: ["work"]
         case .retries: ["app", "reason"]
         case .tokensDead: ["app", "token", "reason"]
         case .budgetLeft: ["app", "budget"]
@@ -157,7 +158,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .webhookCalls: "Calls that told an endpoint of an event, by what came of them."
         case .webhookWaiting: "Events that an endpoint did not take yet, or that wait behind one of their activity."
         case .webhookBehind: "Events, of all apps, that are newer than all that an endpoint was told."
-        case .webhookDead: "Events that were given up and not replayed."
+        case .webhookDead: "Events that were given up, and neither replayed nor discarded."
         case .webhookOff: "1 where an endpoint is told nothing until somebody turns it on."
         case .eventStreams: "Streams of events that are open."
         case .eventsSent: "Events given to streams."
@@ -171,6 +172,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .storeBytesWritten: "Bytes that committed transactions wrote to the log of the database."
         case .storeErasedRows: "Rows that clean-up erased, by table."
         case .storeDamagedRows: "Rows of due work that could not be read: passed over, or put off for a minute."
+        case .storeFailures: "Reads and transactions (write) that the database did not do."
         case .httpRequests: "Requests answered, by route template. A request that matches no route is `none`."
         case .httpRequestSeconds: "From the head of a request to its answer."
         case .apnsConnections: "Connections to APNs that take pushes."

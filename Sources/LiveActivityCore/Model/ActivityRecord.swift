@@ -150,6 +150,19 @@ package struct ActivityRecord: Sendable, Equatable {
         lap > begunLap && now < holdUntil && plan.kind == .update && !plan.carriesAlert
     }
 
+    /// From when the newest state might go out: when it was set, or when the coalescing window before it was over.
+    ///
+    /// - Parameter claimedAt: When the claim was that saw the record like this.
+    package func mayLeaveAt(claimedAt: UnixTime, window: Duration) -> UnixTime {
+        guard begunLap < lap else {
+            // It began to go out a window before the present one's end, and what was set within the window before had
+            // to wait for no longer than a whole one.
+            return max(changedAt, min(holdUntil - window, changedAt + window))
+        }
+        // What goes out before the end of the window is what it does not hold.
+        return claimedAt < holdUntil ? changedAt : max(changedAt, holdUntil)
+    }
+
     /// Makes every lane go around once, as soon as the coalescing window of the last change is over.
     package mutating func beginLap(at now: UnixTime) {
         lap += 1

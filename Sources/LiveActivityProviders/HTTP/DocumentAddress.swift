@@ -100,19 +100,32 @@ struct HostPlace: Sendable {
         port = url.port ?? (url.scheme == "https" ? 443 : 80)
     }
 
-    /// Why nothing is sent there; `nil`: it may be.
-    ///
-    /// Every address of the host is looked at: a name that leads inside is refused, whichever is tried first.
-    func problem() async -> String? {
+    /// Where its name leads, in words where that is not the public Internet.
+    enum Standing {
+        case unknown(String)
+        case isPrivate(String)
+        case isPublic
+    }
+
+    /// Every address of the host is looked at: a name that leads inside is private, whichever is tried first.
+    func standing() async -> Standing {
         let addresses: [[UInt8]]
         do {
             let (host, port) = (host, port)
             addresses = try await NIOThreadPool.singleton.runIfActive { HostAddresses.find(host, port: port) }
         } catch {
-            return "its host cannot be looked up"
+            return .unknown("its host cannot be looked up")
         }
-        if addresses.isEmpty { return "the name of its host is not known" }
+        if addresses.isEmpty { return .unknown("the name of its host is not known") }
         return addresses.allSatisfy(PublicAddress.isPublic)
-            ? nil : "its address is private, and `allowPrivate` is not set"
+            ? .isPublic : .isPrivate("its address is private, and `allowPrivate` is not set")
+    }
+
+    /// Why nothing is sent there; `nil`: it may be.
+    func problem() async -> String? {
+        switch await standing() {
+        case .unknown(let problem), .isPrivate(let problem): problem
+        case .isPublic: nil
+        }
     }
 }

@@ -59,11 +59,7 @@ package struct HTTPProvider: Sendable {
         }
 
         /// Scheme, host and port of the URL: what follows them may be a secret, and is not shown.
-        package var origin: String {
-            guard let url = URL(string: url), let scheme = url.scheme, let host = url.host else { return "" }
-            return "\(scheme)://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)"
-                + (url.port.map { ":\($0)" } ?? "")
-        }
+        package var origin: String { HTTPProvider.origin(of: url) }
     }
 
     private let call: SignedCall
@@ -72,6 +68,13 @@ package struct HTTPProvider: Sendable {
     package init?(_ target: Target, _ connections: ProviderConnections) {
         guard let call = SignedCall(target, connections) else { return nil }
         self.call = call
+    }
+
+    /// Scheme, host and port of a URL.
+    package static func origin(of url: String) -> String {
+        guard let url = URL(string: url), let scheme = url.scheme, let host = url.host else { return "" }
+        return "\(scheme)://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)"
+            + (url.port.map { ":\($0)" } ?? "")
     }
 
     package static func isAllowed(_ text: String, allowPrivate: Bool) -> Bool {

@@ -6,7 +6,8 @@ extension AlertRule {
 
     /// Every rule there is; `docs/metrics.md` explains them in this order.
     static let all: [AlertRule] = [
-        errorRate, tokensDie, tooManyRequests, halted, late, routeDown, standsStill, contradicted, startsAbsent,
+        errorRate, tokensDie, tooManyRequests, halted, late, routeDown, standsStill, storeFails, contradicted,
+        startsAbsent,
         webhookOff, webhookGaveUp, clockWrong,
     ]
 
@@ -87,6 +88,14 @@ extension AlertRule {
         severity: .page, summary: "Work that is due is not taken up",
         meaning: "Delivery stands still, or the store cannot keep up: look at islet_store_commit_seconds and at the "
             + "log.")
+
+    private static let storeFails = AlertRule(
+        name: "IsletStoreFails",
+        expression: .above(.sum(by: ["work"], .increase(AlertSelector(.storeFailures), .seconds(300))), 3),
+        severity: .page, summary: "The database does not {{ $labels.work }}: it failed {{ $value }} times",
+        meaning: "Calls are answered 503 storage_unavailable, and nothing new is sent: a disk that is full or broken, "
+            + "or a file that is damaged or gone. The log has the words, islet doctor looks at the database, and "
+            + "islet restore takes a backup. What was accepted goes out once it answers.")
 
     private static let contradictions = AlertSelector(.confirmations).with("outcome", "contradicted")
     private static let contradicted = AlertRule(

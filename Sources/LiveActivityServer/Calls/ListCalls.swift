@@ -8,7 +8,8 @@ enum ListCalls {
     private static let standard = 100
     private static let maximum = 1000
 
-    /// `GET /v1/activities`: an app's activities in the order in which they were made, by type, phase and user.
+    /// `GET /v1/activities`: an app's activities in the order in which they were made, or the newest
+    /// first, by type, phase and user.
     @Sendable static func activities(_ call: Call) async throws(Problem) -> Answer {
         var filter = ActivityFilter(limit: try call.query.limit(default: standard, maximum: maximum))
         filter.type = try call.query["type"].map { (name) throws(Problem) in try call.type(name, pointer: nil).name }
@@ -24,6 +25,7 @@ enum ListCalls {
                 throw Problem(.invalidQuery, "`user`: \(error)", expected: "1 to 256 bytes without control characters")
             }
         }
+        filter.isNewestFirst = try call.query.flag("newest")
         if let text = call.query["after"] {
             guard let number = ActivityNumber(text, radix: 36), number >= 0 else {
                 throw Problem(.invalidQuery, "`after` is the `next` of an earlier answer")

@@ -38,6 +38,7 @@ extension Overview.Sample {
         self.init(
             at: Instant(sample.at), pushes: verdicts, reasons: reasons,
             lag: Overview.Histogram(bounds: sample.lag.bounds, counts: sample.lag.counts))
+        failedLag = Overview.Histogram(bounds: sample.failedLag.bounds, counts: sample.failedLag.counts)
         inFlight = sample.inFlight
         queued = sample.connections.reduce(0) { $0 + $1.queued }
         connections = sample.connections.reduce(0) { $0 + $1.connections }

@@ -93,6 +93,23 @@ enum WebhookCalls {
         return try Answer(ReplayedAnswer(replayed: request.since == nil ? count : nil))
     }
 
+    /// `POST /v1/webhooks/{webhook}/discard`: takes events off the list of those that were given up.
+    @Sendable static func discard(_ call: Call) async throws(Problem) -> Answer {
+        let key = key(call)
+        let request = try call.decode(DiscardRequest.self)
+        guard (request.events != nil) != (request.all == true) else {
+            throw .invalid("", "neither or both", expected: "`events`, or `all` with `true`")
+        }
+        let dead = try request.events.map { (texts) throws(Problem) in
+            try numbers(texts, fix: "`all` discards all that were given up")
+        }
+        let count = try await call.ask { () async throws(StorageError) in
+            try await call.services.store.discard(dead, of: key)
+        }
+        guard let count else { throw unknown(key) }
+        return try Answer(DiscardedAnswer(discarded: count))
+    }
+
     /// `POST /v1/webhooks/{webhook}/enable`: turns an endpoint on again.
     @Sendable static func enable(_ call: Call) async throws(Problem) -> Answer {
         let key = key(call)
@@ -114,10 +131,13 @@ enum WebhookCalls {
             return .everything(after: number)
         }
         guard let texts = request.events else { return .dead(nil) }
+        return .dead(try numbers(texts, fix: "leave `events` out to have all told again that were given up"))
+    }
+
+    private static func numbers(_ texts: [String], fix: String) throws(Problem) -> [EventNumber] {
         guard 1...maximum ~= texts.count else {
             throw .invalid(
-                "/events", "too few or too many", expected: "1 to \(maximum) ids", given: "\(texts.count)",
-                fix: "leave `events` out to have all told again that were given up")
+                "/events", "too few or too many", expected: "1 to \(maximum) ids", given: "\(texts.count)", fix: fix)
         }
         var numbers: [EventNumber] = []
         for (index, text) in texts.enumerated() {
@@ -126,7 +146,7 @@ enum WebhookCalls {
             }
             numbers.append(number)
         }
-        return .dead(numbers)
+        return numbers
     }
 
     private static func number(_ text: String) -> EventNumber? {

@@ -11,6 +11,7 @@ struct FigureSample: Sendable, Equatable {
     /// Pushes whose outcome is known: by app, verdict and reason.
     var pushes: [Outcome: Int] = [:]
     var lag = BucketCounts(bounds: Metric.deliveryLag.bounds)
+    var failedLag = BucketCounts(bounds: Metric.deliveryFailedLag.bounds)
     var inFlight = 0
     var queueAge: Duration?
     var waiting: Int?
@@ -124,6 +125,7 @@ extension FigureSample {
                 let outcome = Outcome(app: series.labels[0], verdict: series.labels[3], reason: series.labels[4])
                 pushes[outcome, default: 0] += Int(count)
             case (.deliveryLag, .buckets(let buckets)): lag.add(buckets)
+            case (.deliveryFailedLag, .buckets(let buckets)): failedLag.add(buckets)
             case (.pushesInFlight, .number(let count)): inFlight += Int(count)
             default: break
             }

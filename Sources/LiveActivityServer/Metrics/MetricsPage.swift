@@ -74,7 +74,7 @@ struct MetricsPage {
     /// Some of them; what none of those wanted is among is not asked for. Without the store's when it does not answer:
     /// the others are needed most just then.
     func families(_ wanted: Set<Metric>) async -> [MetricFamily] {
-        var read = sources.registry.families + process() + connections() + streams() + alerts()
+        var read = sources.registry.families + process() + connections() + streams() + alerts() + [failures()]
         do throws(StorageError) {
             let statistics = try await services.store.statistics()
             read += store(statistics) + TallyFamilies(statistics.tally, services.apps).all
@@ -91,6 +91,15 @@ struct MetricsPage {
             }
         }
         return read.filter { wanted.contains($0.metric) }.map(\.bounded)
+    }
+
+    private func failures() -> MetricFamily {
+        let failures = services.store.failures
+        return MetricFamily(
+            .storeFailures,
+            [("read", failures.reads), ("write", failures.writes)].map { work, count in
+                MetricFamily.Series([work], .number(Double(count)))
+            })
     }
 
     private func backlog(_ backlog: Backlog) -> [MetricFamily] {

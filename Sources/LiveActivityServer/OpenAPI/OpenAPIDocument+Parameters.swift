@@ -49,6 +49,8 @@ extension OpenAPIDocument {
         case "kinds": (.text(pattern: "^(\(kinds))(,(\(kinds)))*$"), "Only those of these kinds, with commas between.")
         case "limit": (.integer(1...1000), "How many to answer; default: 100.")
         case "after": (.text(), "The `next` of an earlier answer.")
+        case "newest" where route.path.parameters.isEmpty:
+            (.flag, "Answers those that were made last first; `after` leads on to older ones.")
         case "newest": (.flag, "Answers the last entries instead of the first; not with `after`.")
         case "payloads": (.flag, "Answers with each push what it carried, made anew.")
         case "dryRun": (.flag, "Decides on what stands now, and changes nothing.")

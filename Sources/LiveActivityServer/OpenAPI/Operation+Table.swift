@@ -228,6 +228,10 @@ extension Operation {
             "replayDeliveries", .server, "Has it told again", path: webhook,
             request: Body(.replayRequest, #"{"events": ["42"]}"#, isRequired: false),
             answer: Body(.replayed, #"{"replayed": 1}"#), problems: [.unknownWebhook]),
+        "POST /v1/webhooks/{webhook}/discard": Operation(
+            "discardDeliveries", .server, "Takes events off the list of those that were given up", path: webhook,
+            request: Body(.discardRequest, #"{"events": ["42"]}"#),
+            answer: Body(.discarded, #"{"discarded": 1}"#), problems: [.unknownWebhook]),
         "POST /v1/webhooks/{webhook}/enable": Operation(
             "enableWebhook", .server, "Turns it on again", path: webhook,
             answer: Body(.webhookEnabled, #"{"changed": true}"#), problems: [.unknownWebhook]),
@@ -279,7 +283,8 @@ extension Operation {
                 #"""
                 {"startedAt": "2026-11-21T14:40:00Z", "version": "0.1.0", "interval": 2, "samples": [
                   {"at": "2026-11-21T14:45:00Z", "pushes": {"accepted": 12}, "reasons": {},
-                   "lag": {"bounds": [0.05, 0.1], "counts": [9, 2, 1]}, "queueAge": 0, "inFlight": 1, "queued": 0,
+                   "lag": {"bounds": [0.05, 0.1], "counts": [9, 2, 1]},
+                   "failedLag": {"bounds": [0.05, 0.1], "counts": [0, 0, 1]}, "queueAge": 0, "inFlight": 1, "queued": 0,
                    "waiting": 0, "connections": 1, "streams": 1, "streamLimit": 1000,
                    "budgets": {"high": {"bounds": [0.1, 1], "counts": [0, 9, 0]}, "startsPutOff": 0}}], "routes": []}
                 """#)),

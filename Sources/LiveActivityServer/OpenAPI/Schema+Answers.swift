@@ -92,7 +92,7 @@ extension Schema.Name {
     }
 
     private static let list = Schema.answer(
-        "An app's activities in the order in which they were made.",
+        "An app's activities in the order in which they were made, or the newest first.",
         [
             Schema.needed(
                 "activities",

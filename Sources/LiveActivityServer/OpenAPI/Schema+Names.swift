@@ -45,6 +45,8 @@ extension Schema {
         case deadDeliveryList = "DeadDeliveryList"
         case replayRequest = "ReplayRequest"
         case replayed = "Replayed"
+        case discardRequest = "DiscardRequest"
+        case discarded = "Discarded"
         case webhookEnabled = "WebhookEnabled"
         case desiredStates = "DesiredStates"
         case credentialsRevoked = "CredentialsRevoked"
@@ -73,7 +75,9 @@ extension Schema {
                 viewSchema
             case .whatIfRequest, .whatIf: whatIfSchema
             case .typeList, .keyList, .overview, .alertList, .event: settingsSchema
-            case .webhookList, .deadDeliveryList, .replayRequest, .replayed, .webhookEnabled: webhookSchema
+            case .webhookList, .deadDeliveryList, .replayRequest, .replayed, .discardRequest, .discarded,
+                .webhookEnabled:
+                webhookSchema
             }
         }
     }

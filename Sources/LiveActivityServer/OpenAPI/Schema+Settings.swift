@@ -115,6 +115,13 @@ extension Schema.Name {
                         Schema.needed("bounds", .list(number)), Schema.needed("counts", .list(.count)),
                     ])),
             Schema.field(
+                "failedLag",
+                .answer(
+                    "Seconds from the commit of a state to the end of an attempt that another may follow.",
+                    [
+                        Schema.needed("bounds", .list(number)), Schema.needed("counts", .list(.count)),
+                    ])),
+            Schema.field(
                 "budgets",
                 .answer(
                     "What pushes left of phones' budgets, of what a phone may get at once.",

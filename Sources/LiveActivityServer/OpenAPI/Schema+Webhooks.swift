@@ -17,6 +17,15 @@ extension Schema.Name {
             .answer(
                 "What is told again.",
                 [Schema.field("replayed", .count, "How many that were given up; absent with `since`.")])
+        case .discardRequest:
+            .request(
+                "Which of those that were given up: `events`, or `all`.",
+                [
+                    Schema.field("events", .list(Self.eventID, 1...1000), "These."),
+                    Schema.field("all", .flag, "`true`: all of them."),
+                ])
+        case .discarded:
+            .answer("What is not on the list any more.", [Schema.needed("discarded", .count)])
         default:
             .answer("Whether something was changed.", [Schema.needed("changed", .flag, "It was off before.")])
         }

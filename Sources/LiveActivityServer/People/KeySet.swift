@@ -101,6 +101,12 @@ package final class KeySet: Sendable {
         return (keys, list.count - keys.count)
     }
 
+    /// How many keys of a document can verify tokens, and how many are passed over.
+    package static func count(in bytes: [UInt8]) throws(FetchFailure) -> (keys: Int, passedOver: Int) {
+        let (keys, passedOver) = try keys(bytes)
+        return (keys.count, passedOver)
+    }
+
     /// `max-age` of a `Cache-Control` (RFC 9111 section 5.2.2); none to be kept is fresh for no time.
     package static func freshness(_ header: String?) -> Duration? {
         guard let header else { return nil }

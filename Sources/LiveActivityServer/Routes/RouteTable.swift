@@ -23,7 +23,7 @@ extension Route {
             .post, "/v1/activities/{activity}/audience", body: .large, query: dry, takesIfMatch: true,
             takesPages: true, .key([.backend], AudienceCalls.change)),
         Route(
-            .get, "/v1/activities", query: ["after", "limit", "phase", "type", "user"],
+            .get, "/v1/activities", query: ["after", "limit", "newest", "phase", "type", "user"],
             .key([.read], ListCalls.activities)),
         Route(
             .get, "/v1/activities/{activity}", query: ["after", "limit"], takesIfMatch: true,
@@ -53,6 +53,9 @@ extension Route {
         Route(
             .post, "/v1/webhooks/{webhook}/replay", body: .standard, takesKey: false,
             .key([.backend], WebhookCalls.replay)),
+        Route(
+            .post, "/v1/webhooks/{webhook}/discard", body: .standard, takesKey: false,
+            .key([.backend], WebhookCalls.discard)),
         Route(
             .post, "/v1/webhooks/{webhook}/enable", takesKey: false, .key([.backend], WebhookCalls.enable)),
         Route(.get, "/v1/types", .key([.read], SettingsCalls.types)),

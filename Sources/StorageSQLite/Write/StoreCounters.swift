@@ -21,6 +21,7 @@ final class StoreCounters: Sendable {
     private let statements = Atomic<Int>(0)
     private let pageBytes = Atomic<Int>(4096)
     private let totals = Mutex(StoreStatistics())
+    private let failed = Mutex(StoreFailures())
 
     /// Counts the statements of a connection, from its begin on.
     ///
@@ -74,6 +75,17 @@ final class StoreCounters: Sendable {
 
     /// Rows that could not be read.
     func met(damagedRows count: Int) { totals.withLock { $0.damagedRows += count } }
+
+    /// A transaction that failed for no reason of its commands.
+    func failedToWrite() { failed.withLock { $0.writes += 1 } }
+
+    /// A read that failed, unless nobody wants it any more.
+    func failedToRead(_ error: any Error) {
+        guard let error = error as? DatabaseError, error.resultCode != .SQLITE_INTERRUPT else { return }
+        failed.withLock { $0.reads += 1 }
+    }
+
+    var failures: StoreFailures { failed.withLock(\.self) }
 
     /// What was counted; what waits is not known here.
     var statistics: StoreStatistics {

@@ -177,6 +177,7 @@ final class WriterQueue: Sendable {
         } catch  where error.isDamage && (group.first?.rank == .claim || group.first?.rank == .prune) {
             pass(group)
         } catch {
+            if !error.isOneJobs { counters.failedToWrite() }
             for job in group { job.fail(error.storageError) }
             // What may stand is to be found, though whoever repeats it changes nothing.
             if case .commitUnknown = error {

@@ -8,7 +8,7 @@ struct Activities: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the activities of a running server.",
         discussion: """
-            In the order in which they were made. `islet watch ACTIVITY` looks at one of them as it moves. The key \
+            Those that were made last come first. `islet watch ACTIVITY` looks at one of them as it moves. The key \
             says which app's.
             """)
 
@@ -19,6 +19,7 @@ struct Activities: AsyncParsableCommand {
     @Option(help: "Only those of this phase: announced, active or ended.") var phase: ActivityRecord.Phase?
     @Option(help: "Only those with this person in the audience.") var user: String?
     @Option(help: "How many at most, up to 100000.") var limit = 100
+    @Flag(help: "Those that were made first come first.") var oldest = false
     @Flag(help: "Prints JSON.") var json = false
 
     func validate() throws {
@@ -43,7 +44,8 @@ struct Activities: AsyncParsableCommand {
 
     private func path(after: String?, limit: Int) -> String {
         let query = [
-            ("limit", String(limit)), ("after", after), ("type", type), ("phase", phase?.rawValue), ("user", user),
+            ("limit", String(limit)), ("after", after), ("newest", oldest ? nil : "true"), ("type", type),
+            ("phase", phase?.rawValue), ("user", user),
         ]
         return "/v1/activities?"
             + query.compactMap { name, value in value.map { "\(name)=\(JSONCaller.segment($0))" } }

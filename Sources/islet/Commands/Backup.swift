@@ -1,6 +1,8 @@
 import APNSClient
 import APNSModel
 import ArgumentParser
+import JSONText
+import LiveActivityStorage
 import StorageSQLite
 
 /// `islet backup`: a copy of the database.
@@ -16,6 +18,7 @@ struct Backup: ParsableCommand {
     @OptionGroup var file: ConfigurationOption
     @Argument(help: "Where the copy goes.", completion: .file()) var target: String
     @Flag(help: "Replaces a file that is there.") var overwrite = false
+    @Flag(help: "Prints JSON.") var json = false
 
     func run() throws {
         let settings = try file.settings()
@@ -24,6 +27,13 @@ struct Backup: ParsableCommand {
         let summary = try BackupCopy(of: settings.databasePath, to: target)
             .make(overwrites: overwrite, at: time.wall())
         let tenths = ((time.monotonic() - start) / .milliseconds(100)).rounded(.up)
+        if json {
+            return Output.json([
+                "file": .string(target), "bytes": .number(JSONNumber(Int(summary.bytes))),
+                "pages": .number(JSONNumber(summary.pages)), "activities": .number(JSONNumber(summary.activities)),
+                "devices": .number(JSONNumber(summary.devices)),
+            ])
+        }
         Output.line(
             "\(target): \(Wording.bytes(summary.bytes)), \(Wording.count(summary.pages, "page")), in \(tenths / 10) s")
         Output.line(
@@ -49,11 +59,13 @@ struct Restore: ParsableCommand {
     var source: String
     @Flag(help: "No card was started since the backup was made: phones without one may get it at once.")
     var startsAreKnown = false
+    @Flag(help: "Prints JSON.") var json = false
 
     func run() throws {
         let settings = try file.settings()
         let summary = try BackupRestore(from: source, to: settings.databasePath)
             .run(startsAreKnown: startsAreKnown, at: APNSClient.liveTime.wall())
+        if json { return Output.json(Self.json(summary, settings, startsAreKnown: startsAreKnown)) }
         Output.line(
             "\(settings.databasePath) is the backup of \(summary.madeAt): "
                 + "\(Wording.count(summary.activities, "activity", "activities")), "
@@ -80,5 +92,19 @@ struct Restore: ParsableCommand {
         }
         Output.line(
             "start the server, and have your backend set its activities again: what changed since is not in here")
+    }
+    private static func json(
+        _ summary: BackupRestore.Summary, _ settings: Settings, startsAreKnown: Bool
+    ) -> JSONObject {
+        var object: JSONObject = [
+            "database": .string(settings.databasePath), "madeAt": .string(summary.madeAt.description),
+            "activities": .number(JSONNumber(summary.activities)), "devices": .number(JSONNumber(summary.devices)),
+            "startsAreKnown": .bool(startsAreKnown), "heldStarts": .number(JSONNumber(summary.heldStarts)),
+            "spentAlerts": .number(JSONNumber(summary.spentAlerts)),
+        ]
+        object["kept"] = summary.kept.map(JSONValue.string)
+        let look = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys)
+        object["tokenKeys"] = look.tokenKeys.map { .string($0.description) }
+        return object
     }
 }

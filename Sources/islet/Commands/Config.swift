@@ -14,13 +14,16 @@ struct Config: ParsableCommand {
             discussion: """
                 Prints what the server will do, on standard output, and every problem and warning, on standard error, \
                 with its place and what to do. Says which variables of the environment are in force, never a secret. \
+                With --json all of it is one document on standard output. \
                 Exits with 0 when the server could start with it, warnings or not, else with 1.
                 """)
 
         @OptionGroup var file: ConfigurationOption
+        @Flag(help: "Prints JSON.") var json = false
 
         func run() throws {
             let examination = ConfigurationLoader.examine(file.config)
+            if json { return try printJSON(examination) }
             var problems = examination.problems
             if let settings = examination.settings {
                 problems = ConfigurationCheck.trustRoots(settings, file: file.config)
@@ -39,6 +42,29 @@ struct Config: ParsableCommand {
             Output.error("\(file.config) has \(Wording.count(problems.count, "problem")): the server would not start")
             throw ExitCode.failure
         }
+
+        private func printJSON(_ examination: ConfigurationLoader.Examination) throws {
+            var problems = examination.problems
+            var report: ConfigurationReport?
+            if let settings = examination.settings {
+                problems = ConfigurationCheck.trustRoots(settings, file: file.config)
+                report = ConfigurationReport(settings: settings, variables: examination.variables, files: .machine)
+            }
+            Output.json([
+                "file": .string(file.config), "isGood": .bool(problems.isEmpty),
+                "problems": .array(
+                    problems.map { problem in
+                        var object: JSONObject = [
+                            "pointer": .string(problem.pointer), "problem": .string(problem.problem),
+                        ]
+                        let line = ConfigurationCheck.line(problem, text: examination.text, file: file.config)
+                        object["line"] = line.map { .number(JSONNumber($0)) }
+                        return .object(object)
+                    }), "warnings": .array((report?.warnings ?? []).map(JSONValue.string)),
+                "means": .array((report?.lines ?? []).map(JSONValue.string)),
+            ])
+            if !problems.isEmpty { throw ExitCode.failure }
+        }
     }
 
     struct Reference: ParsableCommand {
@@ -56,11 +82,16 @@ struct Config: ParsableCommand {
 enum ConfigurationCheck {
     /// A file, a line if the file has one for it, a pointer, and what is wrong.
     static func words(_ problem: ConfigurationError, text: String?, file: String) -> String {
-        // What a variable set stands in no line.
-        guard problem.file == file, let text, let pointer = try? JSONPointer(problem.pointer), pointer != .root,
-            let line = YAMLText.line(of: pointer, in: text)
-        else { return problem.description }
+        guard let line = line(problem, text: text, file: file) else { return problem.description }
         return "\(file):\(line): \(problem.pointer): \(problem.problem)"
+    }
+
+    /// The line of the file that has it; what a variable set stands in none.
+    static func line(_ problem: ConfigurationError, text: String?, file: String) -> Int? {
+        guard problem.file == file, let text, let pointer = try? JSONPointer(problem.pointer), pointer != .root else {
+            return nil
+        }
+        return YAMLText.line(of: pointer, in: text)
     }
 
     /// What the server would meet when it makes its connections.

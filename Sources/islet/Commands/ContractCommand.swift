@@ -14,49 +14,95 @@ struct ContractCommand: ParsableCommand {
             discussion: """
                 Prints what the phones would be sent, with dates as Swift decodes them, on standard output; what does \
                 not fit, on standard error, with its place, what is expected and what to do. Exits with 1 when the \
-                contract cannot be used or something does not fit. docs/contracts.md describes the document.
+                contract cannot be used or something does not fit. With --json all of that is one document on \
+                standard output. docs/contracts.md describes the document.
                 """)
 
         @Argument(help: "The contract.") var contract: String
         @Option(help: "A file with a content state, as `state` of PUT /v1/activities/{activity}.") var state: String?
         @Option(help: "A file with attributes.") var attributes: String?
 
+        @Flag(help: "Prints JSON.") var json = false
+
+        /// What was found of one file.
+        private struct Fit {
+            let name: String
+            let path: String
+            let result: Result<JSONObject, ContractViolation>
+        }
+
         func run() throws {
+            let fits: [Fit]
+            let attributesType: String
             do throws(ContractFileError) {
                 let contract = try ContractFile.read(self.contract)
-                guard state != nil || attributes != nil else {
-                    Output.line("\(self.contract) is good: a contract of \(contract.attributesType)")
-                    return
+                attributesType = contract.attributesType
+                let attributes = try attributes.map { path throws(ContractFileError) in
+                    try check("attributes", path) { object throws(ContractViolation) in
+                        try contract.encodedAttributes(object)
+                    }
                 }
-                let fits = [
-                    try attributes.map { path throws(ContractFileError) in
-                        try check(path) { object throws(ContractViolation) in try contract.encodedAttributes(object) }
-                    },
-                    try state.map { path throws(ContractFileError) in
-                        try check(path) { object throws(ContractViolation) in
-                            try contract.encodedState(object, from: .given)
-                        }
-                    },
-                ]
-                guard fits.contains(false) else { return }
+                let state = try state.map { path throws(ContractFileError) in
+                    try check("state", path) { object throws(ContractViolation) in
+                        try contract.encodedState(object, from: .given)
+                    }
+                }
+                fits = [attributes, state].compactMap(\.self)
             } catch {
                 throw CommandError(error.description)
             }
-            throw ExitCode.failure
+            if json {
+                printJSON(fits, attributesType)
+            } else if fits.isEmpty {
+                Output.line("\(contract) is good: a contract of \(attributesType)")
+            } else {
+                printText(fits)
+            }
+            if fits.contains(where: { if case .failure = $0.result { true } else { false } }) { throw ExitCode.failure }
+        }
+
+        private func printText(_ fits: [Fit]) {
+            for fit in fits {
+                switch fit.result {
+                case .success(let encoded): Output.line(JSONValue.object(encoded).text)
+                case .failure(let violation):
+                    for problem in violation.problems { Output.error("\(fit.path): \(Self.words(problem))") }
+                }
+            }
+        }
+
+        private func printJSON(_ fits: [Fit], _ attributesType: String) {
+            var object: JSONObject = ["contract": .string(contract), "attributesType": .string(attributesType)]
+            for fit in fits {
+                var found: JSONObject = ["file": .string(fit.path)]
+                switch fit.result {
+                case .success(let encoded): found["encoded"] = .object(encoded)
+                case .failure(let violation):
+                    found["problems"] = .array(
+                        violation.problems.map { problem in
+                            var object: JSONObject = [
+                                "pointer": .string(problem.pointer.description), "expected": .string(problem.expected),
+                            ]
+                            object["given"] = problem.given.map(JSONValue.string)
+                            object["fix"] = problem.fix.map(JSONValue.string)
+                            return .object(object)
+                        })
+                }
+                object[fit.name] = .object(found)
+            }
+            Output.json(object)
         }
 
         private func check(
-            _ path: String, _ encode: (JSONObject) throws(ContractViolation) -> JSONObject
-        ) throws(ContractFileError) -> Bool {
+            _ name: String, _ path: String, _ encode: (JSONObject) throws(ContractViolation) -> JSONObject
+        ) throws(ContractFileError) -> Fit {
             guard let object = try ContractFile.json(path, upTo: ContractFile.maximumBytes).object else {
                 throw ContractFileError(description: "\(path): an object is expected")
             }
             do throws(ContractViolation) {
-                Output.line(JSONValue.object(try encode(object)).text)
-                return true
+                return Fit(name: name, path: path, result: .success(try encode(object)))
             } catch {
-                for problem in error.problems { Output.error("\(path): \(Self.words(problem))") }
-                return false
+                return Fit(name: name, path: path, result: .failure(error))
             }
         }
 

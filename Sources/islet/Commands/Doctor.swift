@@ -6,11 +6,13 @@ import JSONText
 /// `islet doctor`: does everything work that pushes depend on?
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Checks what pushes depend on: configuration, database, keys, clock, and the way to APNs.",
+        abstract: "Checks what pushes depend on: configuration, database, contracts, keys, clock, the way to APNs.",
         discussion: """
             One line for each check: ok, warning, failed or skipped, and below it what to do. May run beside the \
             server. For each key it sends one push to a token that nobody has: its refusal proves that APNs can be \
-            reached and takes key, team and app. Nothing is changed and no phone is touched.
+            reached and takes key, team and app. Backends, endpoints of webhooks and key sets are connected to, and \
+            only the last are read. Nothing is changed and no phone is touched. Each finding has an id that stays, in \
+            --json and in docs/operating.md.
             Exits with 0 when nothing failed, else with 1.
 
             With --device it asks the running server instead why something did not arrive on that phone, finding by \
@@ -87,7 +89,7 @@ enum FindingReport {
     static func text(_ findings: [Finding]) -> String {
         findings.map { finding in
             let head = padded(finding.outcome.rawValue, 9) + padded(finding.check.rawValue, 15)
-            return "\(head)\(finding.detail)\n" + (finding.advice.map { "         -> \($0)\n" } ?? "")
+            return "\(head)\(finding.detail)\n" + (finding.fix.map { "         -> \($0)\n" } ?? "")
         }.joined()
     }
 
@@ -100,10 +102,10 @@ enum FindingReport {
             }) { .warning } else { .ok }
         let list = findings.map { finding in
             var object: JSONObject = [
-                "check": .string(finding.check.rawValue), "outcome": .string(finding.outcome.rawValue),
-                "detail": .string(finding.detail),
+                "id": .string(finding.id.rawValue), "check": .string(finding.check.rawValue),
+                "outcome": .string(finding.outcome.rawValue), "detail": .string(finding.detail),
             ]
-            object["advice"] = finding.advice.map(JSONValue.string)
+            object["fix"] = finding.fix.map(JSONValue.string)
             return JSONValue.object(object)
         }
         return JSONValue.object(["outcome": .string(worst.rawValue), "findings": .array(list)]).text + "\n"

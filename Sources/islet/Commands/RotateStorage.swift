@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONText
 import LiveActivityStorage
 import StorageSQLite
 
@@ -18,6 +19,7 @@ extension Keys {
         @Flag(help: "Says what each key is still needed for, and changes nothing.") var status = false
         @Flag(help: "Takes the keys that no row of the database needs out of the ring. Its backups may need them!")
         var retire = false
+        @Flag(help: "Prints JSON.") var json = false
 
         func validate() throws {
             if status, retire { throw ValidationError("--status or --retire, not both") }
@@ -44,6 +46,13 @@ extension Keys {
             let summary = try await rotation.rotate { spent in
                 try await Task.sleep(for: max(spent, .milliseconds(2)))
             }
+            if json {
+                return Output.json([
+                    "isResumed": .bool(summary.isResumed), "inUse": .array(summary.inUse.map(JSONValue.string)),
+                    "resealed": .object(Self.counts(summary.resealed)),
+                    "damaged": .object(Self.counts(summary.damaged)),
+                ])
+            }
             if summary.isResumed { Output.line("went on with a rotation that had not come to its end") }
             Output.line("in use: \(summary.inUse.joined(separator: ", "))")
             for (table, rows) in summary.resealed.sorted(by: { $0.key < $1.key }) {
@@ -55,8 +64,23 @@ extension Keys {
             Output.line("keep a copy of the ring as it is now; the earlier keys stay in it until --retire")
         }
 
+        /// Rows by table.
+        private static func counts(_ rows: [String: Int]) -> JSONObject {
+            rows.sorted { $0.key < $1.key }.reduce(into: [:]) { $0[$1.key] = .number(JSONNumber($1.value)) }
+        }
+
         private func printStatus(_ rotation: TokenRotation) async throws {
-            for key in try await rotation.uses() {
+            let uses = try await rotation.uses()
+            if json {
+                let keys = uses.map { key -> JSONValue in
+                    [
+                        "id": .string(key.id), "use": .string(key.isSealing ? "seals" : "looks-up"),
+                        "isInUse": .bool(key.isInUse), "rows": .number(JSONNumber(key.rows)),
+                    ]
+                }
+                return Output.json(["keys": .array(keys)])
+            }
+            for key in uses {
                 let use = key.isSealing ? "seals" : "looks up"
                 Output.line(
                     "\(key.id)  \(use)  \(key.isInUse ? "in use" : "earlier")  \(Wording.count(key.rows, "row"))")
@@ -65,6 +89,16 @@ extension Keys {
 
         private func retire(_ rotation: TokenRotation, _ settings: Settings) async throws {
             let retirement = try await rotation.retire()
+            if json {
+                let kept = retirement.kept.map { key -> JSONValue in
+                    ["id": .string(key.id), "rows": .number(JSONNumber(key.rows))]
+                }
+                Output.json([
+                    "retired": .array(retirement.retired.map(JSONValue.string)), "kept": .array(kept),
+                ])
+                if !kept.isEmpty { throw ExitCode.failure }
+                return
+            }
             for key in retirement.retired { Output.line("retired \(key): no row of the database needs it") }
             if retirement.retired.isEmpty {
                 Output.line("no key is there that no row needs")

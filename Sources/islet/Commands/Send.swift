@@ -30,6 +30,7 @@ struct Send: AsyncParsableCommand {
     @Option(help: "5 or 10.") var priority = 10
     @Flag(help: "Removes the card at once (end).") var dismiss = false
     @Option(help: "Seconds that APNs keeps it for a phone that is off.") var keep = 300
+    @Flag(help: "Prints JSON.") var json = false
 
     private static let timeLimit = Duration.seconds(15)
 
@@ -46,13 +47,33 @@ struct Send: AsyncParsableCommand {
             outcome = .failure(error)
         }
         await client.shutdown(within: .seconds(1))
+        if json { Output.json(Self.json(outcome, request.id)) }
         switch outcome {
         case .success(let answer):
-            print("\(answer.status) \(answer.reason?.text ?? "accepted")  apns-id \(answer.id ?? request.id)")
+            if !json {
+                Output.line("\(answer.status) \(answer.reason?.text ?? "accepted")  apns-id \(answer.id ?? request.id)")
+            }
             if answer.status != 200 { throw ExitCode.failure }
         case .failure(let failure):
-            print("no answer: \(failure)")
+            if !json { Output.line("no answer: \(failure)") }
             throw ExitCode.failure
+        }
+    }
+
+    static func json(_ outcome: Result<PushAnswer, PushFailure>, _ id: PushID) -> JSONObject {
+        switch outcome {
+        case .success(let answer):
+            var object: JSONObject = [
+                "isAccepted": .bool(answer.status == 200), "status": .number(JSONNumber(answer.status)),
+                "apnsID": .string((answer.id ?? id).description),
+            ]
+            object["reason"] = answer.reason.map { .string($0.text) }
+            return object
+        case .failure(let failure):
+            return [
+                "isAccepted": false, "apnsID": .string(id.description), "failure": .string(failure.code.rawValue),
+                "detail": .string(failure.description),
+            ]
         }
     }
 

@@ -1,6 +1,7 @@
 import APNSClient
 import APNSModel
 import ArgumentParser
+import JSONText
 
 /// Which key of the configuration is meant.
 struct KeyChoice: ParsableArguments {
@@ -31,9 +32,17 @@ struct Token: AsyncParsableCommand {
 
     @OptionGroup var file: ConfigurationOption
     @OptionGroup var choice: KeyChoice
+    @Flag(help: "Prints JSON: the token, whose it is, and when it was issued.") var json = false
 
     func run() async throws {
-        let key = try choice.key(of: file.settings()).key
-        print(try key.makeToken(issuedAt: APNSClient.liveTime.wall()).text)
+        let chosen = try choice.key(of: file.settings())
+        let now = APNSClient.liveTime.wall()
+        let text = try chosen.key.makeToken(issuedAt: now).text
+        guard json else { return Output.line(text) }
+        Output.json([
+            "token": .string(text), "app": .string(chosen.app.text),
+            "environment": .string(chosen.environment.rawValue),
+            "issuedAt": .string(UnixTime(seconds: now.seconds).description),
+        ])
     }
 }

@@ -10,9 +10,9 @@ import StorageSQLite
 /// `islet webhooks`: how the endpoints do that events are told to.
 struct Webhooks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows how webhooks do, has events told again, and turns webhooks on.",
+        abstract: "Shows how webhooks do, has events told again or discards them, and turns webhooks on.",
         discussion: "Each may be run while the server runs, which heeds it within 10 seconds.",
-        subcommands: [List.self, Dead.self, Replay.self, Enable.self])
+        subcommands: [List.self, Dead.self, Replay.self, Discard.self, Enable.self])
 
     /// Which endpoint is meant.
     struct Place: ParsableArguments {
@@ -108,6 +108,26 @@ struct Webhooks: AsyncParsableCommand {
             Output.line(
                 since.map { "everything after \($0) is told again" }
                     ?? "\(count) \(count == 1 ? "event is" : "events are") told again")
+        }
+    }
+
+    struct Discard: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Takes events off the list of those that were given up.",
+            discussion: "They are not told any more, and nothing counts them; `replay --since` still finds them.")
+
+        @OptionGroup var place: Place
+        @Option(help: "This one; may be repeated.") var event: [EventNumber] = []
+        @Flag(help: "All of them.") var all = false
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            guard event.isEmpty == all else { throw CommandError("give --event or --all") }
+            let (key, store) = try place.open()
+            defer { store.close() }
+            guard let count = try await store.discard(all ? nil : event, of: key) else { throw place.unknown(key) }
+            Output.line(
+                json ? #"{"discarded":\#(count)}"# : "\(count) \(count == 1 ? "event" : "events") discarded")
         }
     }
 

@@ -5,59 +5,39 @@ extension Diagnosis {
     static func database(_ facts: DoctorFacts.DatabaseFacts) -> [Finding] {
         let (path, look) = (facts.path, facts.inspection)
         var findings: [Finding] = []
-        func add(_ outcome: Finding.Outcome, _ detail: String, _ advice: String) {
-            findings.append(Finding(.database, outcome, "\(path): \(detail)", advice: advice))
-        }
+        func add(_ id: Finding.ID, _ detail: String) { findings.append(Finding(id, "\(path): \(detail)")) }
         if !look.folderIsWritable {
-            add(
-                .failed, "its folder is missing or cannot be written by this user",
-                "make the folder, or run as the server's user: SQLite keeps its log beside the database")
+            add(.databaseFolder, "its folder is missing or cannot be written by this user")
         }
-        space(look, add)
+        if let free = look.freeBytes, free < max(lowSpace, look.bytes) {
+            add(
+                free < noSpace ? .databaseDiskFull : .databaseDiskLow, "its disk has \(Wording.bytes(free)) left")
+        }
         guard look.exists else {
             if findings.isEmpty {
-                findings.append(Finding(.database, .ok, "\(path) is made at the first start of the server"))
+                findings.append(Finding(.databaseAbsent, "\(path) is made at the first start of the server"))
             }
             return findings
         }
         trouble(look, add)
-        if let problem = look.tokenKeys {
-            add(.failed, problem.description, "the server does not start like this: docs/operating.md, \"Token keys\"")
-        }
+        if let problem = look.tokenKeys { add(.databaseTokenKeys, problem.description) }
         if let mode = look.mode, mode & 0o077 != 0 {
-            add(
-                .warning, "others may read or write it (mode \(Wording.mode(mode)))",
-                "chmod 600: it holds what people are shown")
+            add(.databaseMode, "others may read or write it (mode \(Wording.mode(mode)))")
         }
-        if look.logBytes > largeLog {
-            add(
-                .warning, "its log (-wal) has \(Wording.bytes(look.logBytes))",
-                "some process reads for long and keeps it from shrinking: end it, or restart the server")
-        }
-        if findings.isEmpty { findings.append(Finding(.database, .ok, "\(path): \(words(look))")) }
+        if look.logBytes > largeLog { add(.databaseLog, "its log (-wal) has \(Wording.bytes(look.logBytes))") }
+        if findings.isEmpty { findings.append(Finding(.databaseGood, "\(path): \(words(look))")) }
         return findings
     }
 
-    private static func space(_ look: DatabaseInspection, _ add: (Finding.Outcome, String, String) -> Void) {
-        guard let free = look.freeBytes, free < max(lowSpace, look.bytes) else { return }
-        add(
-            free < noSpace ? .failed : .warning, "its disk has \(Wording.bytes(free)) left",
-            "make room: without it no change is taken, and a backup needs as much as the database")
-    }
-
-    private static func trouble(_ look: DatabaseInspection, _ add: (Finding.Outcome, String, String) -> Void) {
-        let restore = "stop the server and put a backup in its place: `islet restore FILE`"
-        if let problem = look.problem {
-            add(.failed, problem, "check its owner and mode; if it is damaged, " + restore)
-            return
-        }
+    private static func trouble(_ look: DatabaseInspection, _ add: (Finding.ID, String) -> Void) {
+        if let problem = look.problem { return add(.databaseUnreadable, problem) }
         switch look.schema {
         case .current: break
-        case .older: add(.warning, "it is of an older version", "the next start of the server brings it up to date")
-        case .newer: add(.failed, "a newer version of islet wrote it", "run that version, or restore an older backup")
-        case .foreign: add(.failed, "it is not a database of islet", "name another file as `storage`")
+        case .older: add(.databaseOlder, "it is of an older version")
+        case .newer: add(.databaseNewer, "a newer version of islet wrote it")
+        case .foreign: add(.databaseForeign, "it is not a database of islet")
         }
-        if case .damaged(let detail) = look.integrity { add(.failed, "it is damaged (\(detail))", restore) }
+        if case .damaged(let detail) = look.integrity { add(.databaseDamaged, "it is damaged (\(detail))") }
     }
 
     private static func words(_ look: DatabaseInspection) -> String {

@@ -1,6 +1,5 @@
 import APNSClient
 import APNSModel
-import StorageSQLite
 
 /// What a doctor finds, from what was looked at, in the order in which one thing needs the other.
 enum Diagnosis {
@@ -17,58 +16,91 @@ enum Diagnosis {
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         var findings = configuration(facts.configuration)
         if let database = facts.database { findings += self.database(database) }
+        findings += contracts(facts.contracts)
         findings += facts.routes.map(key)
+        if let end = facts.certificateEndsAt { findings.append(certificate(end, now: facts.clock.wall)) }
         findings += clock(facts)
-        guard !facts.isOffline else {
-            return findings + [Finding.Check.name, .connection, .push].map { Finding($0, .skipped, "offline") }
+        if facts.isOffline {
+            let ids: [Finding.ID] = [.nameNotChecked, .connectionNotChecked, .pushNotChecked]
+            findings += ids.map { Finding($0, "offline") }
+        } else {
+            var seen: Set<String> = []
+            for route in facts.routes where seen.insert(route.endpoint).inserted {
+                findings += endpoint(route, now: facts.clock.wall)
+            }
+            findings += facts.routes.map(push)
         }
-        var seen: Set<String> = []
-        for route in facts.routes where seen.insert(route.endpoint).inserted {
-            findings += endpoint(route, now: facts.clock.wall)
-        }
-        findings += facts.routes.map(push)
-        return findings
+        return findings + facts.addresses.map(address)
     }
 
     private static func configuration(_ facts: DoctorFacts.ConfigurationFacts) -> [Finding] {
-        if !facts.problems.isEmpty {
-            return facts.problems.map {
-                Finding(.configuration, .failed, $0, advice: "mend it; `islet config reference` prints every key")
+        if !facts.problems.isEmpty { return facts.problems.map { Finding(.configurationWrong, $0) } }
+        return [Finding(.configurationGood, facts.file)]
+            + facts.warnings.map { Finding(.configurationDoubtful, $0) }
+    }
+
+    private static func contracts(_ facts: [DoctorFacts.ContractFacts]?) -> [Finding] {
+        guard let facts else { return [Finding(.contractNotChecked, "the database cannot be looked into")] }
+        return facts.map { fact in
+            let whose = "\(fact.app) \(fact.type)"
+            guard fact.unfit > 0 else {
+                return Finding(.contractGood, "\(whose): what runs fits, of \(fact.looked) that were looked at")
             }
+            return Finding(
+                .contractDrift,
+                "\(whose): \(fact.unfit) of \(fact.looked) that run do not fit any more"
+                    + (fact.example.map { ", such as \($0)" } ?? ""))
         }
-        return [Finding(.configuration, .ok, facts.file)]
-            + facts.warnings.map { Finding(.configuration, .warning, $0) }
     }
 
     private static func key(_ route: DoctorFacts.RouteFacts) -> Finding {
         guard let problem = route.signingProblem else {
-            return Finding(.key, .ok, "\(route.subject): \(route.key) signs")
+            return Finding(.keyGood, "\(route.subject): \(route.key) signs")
         }
-        return Finding(
-            .key, .failed, "\(route.subject): \(problem)", advice: "give the .p8 file of the developer portal again")
+        return Finding(.keyUnusable, "\(route.subject): \(problem)")
+    }
+
+    private static func certificate(_ end: UnixTime, now: UnixTime) -> Finding {
+        if end <= now { return Finding(.certificateEnded, "the server's own has ended (\(end))") }
+        let words = "the server's own fits its key, and is good for \((end - now).components.seconds / 86_400) days"
+        return Finding(end - now < certificateWarning ? .certificateEnds : .certificateGood, "\(words) (until \(end))")
+    }
+
+    private static func address(_ facts: DoctorFacts.AddressFacts) -> Finding {
+        let ids: (good: Finding.ID, place: Finding.ID, unreachable: Finding.ID, skipped: Finding.ID) =
+            switch facts.kind {
+            case .people: (.peopleGood, .peopleUnusable, .peopleUnusable, .peopleNotChecked)
+            case .provider: (.providerGood, .providerAddress, .providerUnreachable, .providerNotChecked)
+            case .webhook: (.webhookGood, .webhookAddress, .webhookUnreachable, .webhookNotChecked)
+            }
+        let whose = "\(facts.subject): \(facts.origin)"
+        return switch facts.outcome {
+        case nil: Finding(ids.skipped, "\(facts.subject): offline")
+        case .good(let words)?: Finding(ids.good, "\(whose) \(words ?? "can be reached")")
+        case .place(let problem)?: Finding(ids.place, "\(whose): \(problem)")
+        case .unreachable(let problem)?: Finding(ids.unreachable, "\(whose): \(problem)")
+        }
     }
 
     // MARK: - Clock
 
     private static func clock(_ facts: DoctorFacts) -> [Finding] {
         guard facts.clock.monotonicAdvances else {
-            return [
-                Finding(
-                    .clock, .failed, "the machine's monotonic clock does not advance",
-                    advice: "restart the machine; a virtual machine's host may be at fault")
-            ]
+            return [Finding(.clockStands, "the machine's monotonic clock does not advance")]
         }
         // The largest either way: one of them may be a proxy's.
         guard let skew = facts.routes.compactMap(\.skew).max(by: { magnitude($0) < magnitude($1) }) else {
-            return [Finding(.clock, facts.isOffline ? .skipped : .warning, "\(facts.clock.wall); APNs told no time")]
+            return [
+                Finding(
+                    facts.isOffline ? .clockNotChecked : .clockUnknown, "\(facts.clock.wall); APNs told no time")
+            ]
         }
         let (seconds, _) = skew.components
         let side = seconds < 0 ? "behind" : "ahead of"
         let words = "APNs's clock is \(Wording.duration(magnitude(.seconds(seconds)))) \(side) ours"
-        let advice = "let NTP set the clock (`timedatectl`): timestamps, stale dates and provider tokens follow it"
-        if magnitude(skew) > unbearableSkew { return [Finding(.clock, .failed, words, advice: advice)] }
-        if magnitude(skew) > noticeableSkew { return [Finding(.clock, .warning, words, advice: advice)] }
-        return [Finding(.clock, .ok, "within \(Wording.duration(noticeableSkew)) of APNs's")]
+        if magnitude(skew) > unbearableSkew { return [Finding(.clockFarOff, words)] }
+        if magnitude(skew) > noticeableSkew { return [Finding(.clockOff, words)] }
+        return [Finding(.clockGood, "within \(Wording.duration(noticeableSkew)) of APNs's")]
     }
 
     private static func magnitude(_ duration: Duration) -> Duration { duration < .zero ? .zero - duration : duration }
@@ -76,29 +108,17 @@ enum Diagnosis {
     // MARK: - The way to APNs
 
     private static func endpoint(_ route: DoctorFacts.RouteFacts, now: UnixTime) -> [Finding] {
-        guard let probe = route.probe else { return [Finding(.name, .skipped, route.endpoint)] }
-        let name = Finding(.name, .ok, "\(route.endpoint) is \(probe.address ?? "reached by its address")")
+        guard let probe = route.probe else { return [Finding(.nameNotChecked, route.endpoint)] }
+        let name = Finding(.nameGood, "\(route.endpoint) is \(probe.address ?? "reached by its address")")
         switch probe.failure {
         case .some(let failure) where failure.step == .name:
             return [
-                Finding(
-                    .name, .failed, failure.detail,
-                    advice: "check the spelling of `endpoint`, and the machine's DNS (`getent hosts NAME`)"),
-                Finding(.connection, .skipped, "\(route.endpoint): its name has no address"),
+                Finding(.nameUnknown, failure.detail),
+                Finding(.connectionNotChecked, "\(route.endpoint): its name has no address"),
             ]
         case .some(let failure) where failure.step == .connection:
-            let advice =
-                "let the firewall pass TCP to port 443 (or 2197) of api.push.apple.com and "
-                + "api.sandbox.push.apple.com; a proxy that ends TLS will not do"
-            return [name, Finding(.connection, .failed, failure.detail, advice: advice)]
-        case .some(let failure):
-            return [
-                name,
-                Finding(
-                    .connection, .failed, failure.detail,
-                    advice: "against Apple leave `trustRoots` out and keep the system's certificates up to date "
-                        + "(ca-certificates); for another endpoint give its authority as `trustRoots`"),
-            ]
+            return [name, Finding(.connectionClosed, failure.detail)]
+        case .some(let failure): return [name, Finding(.connectionNotTrusted, failure.detail)]
         case nil: return [name, connection(route, probe, now)]
         }
     }
@@ -107,19 +127,15 @@ enum Diagnosis {
         _ route: DoctorFacts.RouteFacts, _ probe: EndpointProbe.Report, _ now: UnixTime
     ) -> Finding {
         guard probe.applicationProtocol == "h2" else {
-            return Finding(
-                .connection, .failed, "\(route.endpoint) does not speak HTTP/2 (ALPN chose no h2)",
-                advice: "APNs does: something else answers there, such as a proxy that inspects TLS")
+            return Finding(.connectionNotHTTP2, "\(route.endpoint) does not speak HTTP/2 (ALPN chose no h2)")
         }
         guard let end = probe.certificateEndsAt else {
-            return Finding(.connection, .ok, "\(route.endpoint): TLS, HTTP/2")
+            return Finding(.connectionGood, "\(route.endpoint): TLS, HTTP/2")
         }
         let left = end - now
         let days = left.components.seconds / 86_400
-        let words = "\(route.endpoint): TLS, HTTP/2, its certificate is good for \(days) days (until \(end))"
-        guard left < certificateWarning else { return Finding(.connection, .ok, words) }
         return Finding(
-            .connection, .warning, words,
-            advice: "renew it if it is yours; if it is Apple's, a proxy or the clock is at fault")
+            left < certificateWarning ? .connectionCertificateEnds : .connectionGood,
+            "\(route.endpoint): TLS, HTTP/2, its certificate is good for \(days) days (until \(end))")
     }
 }

@@ -7,8 +7,14 @@ struct DoctorFacts {
     var configuration = ConfigurationFacts(file: "")
     /// `nil` when the configuration does not say where it is.
     var database: DatabaseFacts?
+    /// One for each type that has a contract; `nil`: the database could not be looked into.
+    var contracts: [ContractFacts]? = []
+    /// When the server's own certificate ends; `nil`: it has none.
+    var certificateEndsAt: UnixTime?
     /// One for each key.
     var routes: [RouteFacts] = []
+    /// What the server calls beside APNs.
+    var addresses: [AddressFacts] = []
     var clock: ClockFacts
     var isOffline = false
 
@@ -21,6 +27,37 @@ struct DoctorFacts {
     struct DatabaseFacts {
         var path: String
         var inspection: DatabaseInspection
+    }
+
+    struct ContractFacts: Sendable {
+        var app: BundleID
+        var type: String
+        /// The newest activities that run, no more than `DriftLook.most`.
+        var looked = 0
+        /// Those that phones of the newest build could not decode.
+        var unfit = 0
+        /// One of them, and why.
+        var example: String?
+    }
+
+    struct AddressFacts: Sendable {
+        enum Kind { case people, provider, webhook }
+
+        var kind: Kind
+        /// Whose it is, in words.
+        var subject: String
+        /// Scheme, host and port: what follows them may be a secret.
+        var origin: String
+        /// What came of it; `nil`: nobody looked.
+        var outcome: Outcome?
+
+        enum Outcome: Equatable {
+            /// It can be reached; with words on what was found.
+            case good(String?)
+            /// The name leads nowhere, or where it may not.
+            case place(String)
+            case unreachable(String)
+        }
     }
 
     struct ClockFacts {
@@ -45,30 +82,5 @@ struct DoctorFacts {
         var skew: Duration?
 
         var subject: String { "\(app) \(environment.rawValue)" }
-    }
-}
-
-/// One thing that was checked.
-struct Finding: Equatable {
-    enum Check: String, CaseIterable {
-        case configuration, database, key, clock, name, connection, push
-    }
-
-    enum Outcome: String, CaseIterable {
-        case ok, warning, failed, skipped
-    }
-
-    let check: Check
-    let outcome: Outcome
-    /// In a line.
-    let detail: String
-    /// What to do; `nil` when there is nothing to do.
-    let advice: String?
-
-    init(_ check: Check, _ outcome: Outcome, _ detail: String, advice: String? = nil) {
-        self.check = check
-        self.outcome = outcome
-        self.detail = detail
-        self.advice = advice
     }
 }

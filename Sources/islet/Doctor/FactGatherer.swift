@@ -1,6 +1,7 @@
 import APNSClient
 import APNSModel
 import JSONText
+import LiveActivityServer
 import StorageSQLite
 
 /// Looks at everything a doctor wants to know, and changes nothing.
@@ -36,7 +37,14 @@ struct FactGatherer {
             let report = ConfigurationReport(settings: settings, variables: examination.variables, files: .machine)
             // What is said of the database is said there.
             facts.configuration.warnings = report.warnings.filter { !$0.hasPrefix("/storage") }
+            if let look = facts.database?.inspection { facts.contracts = await DriftLook.facts(settings, look) }
+            facts.certificateEndsAt = settings.certificates?.expiresAt
             for key in settings.keys where scope.covers(key) { facts.routes.append(await route(key, scope)) }
+        }
+        if let settings = examination.settings {
+            facts.addresses = await AddressLook(
+                settings: settings, app: scope.app, isOffline: scope.isOffline, limit: Self.timeLimit
+            ).facts()
         }
         facts.configuration.problems = problems.map {
             ConfigurationCheck.words($0, text: examination.text, file: file)

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Logging
 
 /// Where the commands write: results on standard output, messages on standard error.
@@ -6,6 +7,9 @@ enum Output {
     static func line(_ text: String) {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
+
+    /// One JSON document on a line.
+    static func json(_ object: JSONObject) { line(JSONValue.object(object).text) }
 
     /// Text of more than a line, as it is.
     static func text(_ text: String) {

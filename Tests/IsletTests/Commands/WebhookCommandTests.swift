@@ -88,13 +88,24 @@ import Testing
         #expect(try await run(folder, "list").output.contains("  6       3        0     "))
     }
 
+    @Test func `the dead are discarded, and only where it is said which`() async throws {
+        let folder = try await folder()
+        for odd in [["discard", "backend"], ["discard", "backend", "--all", "--event", "1"]] {
+            let run = try await Execution.of(["webhooks"] + odd, in: folder)
+            #expect(run.code == 1 && run.errors.contains("give --event or --all"), "\(run)")
+        }
+        #expect(try await run(folder, "discard", "backend", "--event", "2").output == "1 event discarded\n")
+        #expect(try await run(folder, "discard", "backend", "--all", "--json").output == "{\"discarded\":1}\n")
+        #expect(try await run(folder, "dead", "backend").output == "nothing was given up\n")
+    }
+
     @Test func `one is turned on once, and one that nobody knows is an error`() async throws {
         let folder = try await folder()
         #expect(try await run(folder, "enable", "backend").output == "backend is told again\n")
         #expect(try await run(folder, "enable", "backend", "--json").output == "{\"enabled\":false}\n")
         #expect(try await run(folder, "list").output.contains("  on\n"))
-        for command in ["enable", "replay"] {
-            let unknown = try await run(folder, command, "nobody")
+        for command in [["enable"], ["replay"], ["discard", "--all"]] {
+            let unknown = try await Execution.of(["webhooks"] + command + ["nobody"], in: folder)
             #expect(unknown.code == 1 && unknown.errors.contains("has no webhook `nobody` yet"), "\(unknown)")
         }
         let both = try await run(folder, "replay", "backend", "--since", "1", "--event", "2")

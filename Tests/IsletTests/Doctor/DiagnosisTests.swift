@@ -1,5 +1,6 @@
 import APNSClient
 import APNSModel
+import Foundation
 import JSONText
 import LiveActivityStorage
 import StorageSQLite
@@ -35,14 +36,38 @@ struct DiagnosisTests {
         look.freeBytes = 10 << 30
         facts.database = .init(path: "islet.db", inspection: look)
         facts.routes = [route()]
+        facts.contracts = [.init(app: facts.routes[0].app, type: "Order", looked: 7)]
+        facts.certificateEndsAt = now + .seconds(100 * 86_400)
+        facts.addresses = [address(.people), address(.provider), address(.webhook)]
         change(&facts)
         return facts
+    }
+
+    private static func address(
+        _ kind: DoctorFacts.AddressFacts.Kind, _ outcome: DoctorFacts.AddressFacts.Outcome? = .good(nil)
+    ) -> DoctorFacts.AddressFacts {
+        DoctorFacts.AddressFacts(
+            kind: kind, subject: "com.acme.pizza backend", origin: "https://acme.example", outcome: outcome)
+    }
+
+    /// Those that are given belong to cases of the table below, so that none is told that nobody has seen.
+    @Test func `every finding has a row in docs operating md, in order, and what failed a fix`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(contentsOf: root.appending(path: "docs/operating.md"), encoding: .utf8)
+        #expect(text.contains("\n\n" + Finding.ID.table + "\n"), "docs/operating.md is to have:\n\(Finding.ID.table)")
+        #expect(Set(Finding.ID.entries.keys) == Set(Finding.ID.allCases))
+        for id in Finding.ID.allCases {
+            #expect(id.rawValue.hasPrefix(id.entry.check.rawValue + "-"), "\(id)")
+            #expect(id.rawValue.wholeMatch(of: /[a-z0-9]+(-[a-z0-9]+)*/) != nil, "\(id)")
+            #expect([.warning, .failed].contains(id.entry.outcome) == (id.entry.fix != nil), "\(id)")
+        }
     }
 
     @Test func `where nothing is wrong every check is ok, in order`() {
         let findings = Diagnosis.findings(Self.facts())
         #expect(findings.map(\.check) == Finding.Check.allCases)
-        #expect(findings.allSatisfy { $0.outcome == .ok && $0.advice == nil })
+        #expect(findings.allSatisfy { $0.outcome == .ok && $0.fix == nil })
     }
 
     @Test func `offline, what needs the network is skipped, and nothing else`() {
@@ -50,9 +75,13 @@ struct DiagnosisTests {
             Self.facts {
                 $0.isOffline = true
                 $0.routes = [Self.route { $0.skew = nil }]
+                for index in $0.addresses.indices { $0.addresses[index].outcome = nil }
             })
         #expect(findings.map(\.check) == Finding.Check.allCases)
-        #expect(findings.filter { $0.outcome == .skipped }.map(\.check) == [.clock, .name, .connection, .push])
+        #expect(
+            findings.filter { $0.outcome == .skipped }.map(\.check) == [
+                .clock, .name, .connection, .push, .people, .provider, .webhook,
+            ])
     }
 
     struct Case: Sendable, CustomTestStringConvertible {
@@ -98,6 +127,25 @@ struct DiagnosisTests {
         Case(.database, .warning, "older version") { $0.database?.inspection.schema = .older },
         Case(.database, .warning, "mode 0644") { $0.database?.inspection.mode = 0o644 },
         Case(.database, .warning, "its log (-wal)") { $0.database?.inspection.logBytes = 1 << 30 },
+        Case(.contract, .warning, "2 of 9 that run do not fit any more, such as `a`: /eta: an integer expected") {
+            $0.contracts = [
+                .init(
+                    app: $0.routes[0].app, type: "Order", looked: 9, unfit: 2,
+                    example: "`a`: /eta: an integer expected")
+            ]
+        },
+        Case(.contract, .skipped, "cannot be looked into") { $0.contracts = nil },
+        Case(.certificate, .warning, "good for 3 days") {
+            $0.certificateEndsAt = now + .seconds(3 * 86_400 + 60)
+        },
+        Case(.certificate, .failed, "has ended") { $0.certificateEndsAt = now },
+        Case(.people, .failed, "no JSON object") { $0.addresses = [address(.people, .unreachable("no JSON object"))] },
+        Case(.provider, .failed, "is private") { $0.addresses = [address(.provider, .place("is private"))] },
+        Case(.provider, .failed, "no connection") {
+            $0.addresses = [address(.provider, .unreachable("no connection"))]
+        },
+        Case(.webhook, .failed, "is private") { $0.addresses = [address(.webhook, .place("is private"))] },
+        Case(.webhook, .failed, "no connection") { $0.addresses = [address(.webhook, .unreachable("no connection"))] },
         Case(.key, .failed, "no key") { $0.routes = [route { $0.signingProblem = "no key" }] },
         Case(.clock, .failed, "monotonic") { $0.clock.monotonicAdvances = false },
         Case(.clock, .warning, "told no time") { $0.routes = [route { $0.skew = nil }] },
@@ -138,8 +186,8 @@ struct DiagnosisTests {
     func `each thing that is broken gives its finding`(_ row: Case) throws {
         let findings = Diagnosis.findings(row.facts).filter { $0.check == row.check && $0.outcome == row.outcome }
         let finding = try #require(findings.first, "\(Diagnosis.findings(row.facts))")
-        #expect((finding.detail + (finding.advice ?? "")).contains(row.words), "\(finding)")
-        if row.outcome == .failed { #expect(finding.advice != nil) }
+        #expect((finding.detail + (finding.fix ?? "")).contains(row.words), "\(finding)")
+        if row.outcome == .failed { #expect(finding.fix != nil) }
     }
 
     @Test func `one endpoint of several keys is looked at once`() {
@@ -149,8 +197,8 @@ struct DiagnosisTests {
 
     @Test func `text has a line for each finding and its advice below, JSON says the same`() throws {
         let findings = [
-            Finding(.configuration, .ok, "islet.yaml"), Finding(.clock, .warning, "late", advice: "NTP"),
-            Finding(.push, .failed, "no", advice: "yes"),
+            Finding(.configurationGood, "islet.yaml"), Finding(.clockUnknown, "late", fix: "NTP"),
+            Finding(.pushRefused, "no", fix: "yes"),
         ]
         #expect(
             FindingReport.text(findings)
@@ -159,8 +207,11 @@ struct DiagnosisTests {
         let json = try JSONValue(parsing: FindingReport.json(findings)).object
         #expect(json?["outcome"] == "failed")
         let list = try #require(json?["findings"]?.array)
-        #expect(list.count == 3 && list[0].object?["advice"] == nil)
-        #expect(list[1] == ["check": "clock", "outcome": "warning", "detail": "late", "advice": "NTP"])
+        #expect(list.count == 3 && list[0].object?["fix"] == nil)
+        #expect(
+            list[1] == [
+                "id": "clock-unknown", "check": "clock", "outcome": "warning", "detail": "late", "fix": "NTP",
+            ])
         for (index, worst) in ["ok", "warning"].enumerated() {
             let part = try JSONValue(parsing: FindingReport.json(Array(findings.prefix(index + 1)))).object
             #expect(part?["outcome"] == .string(worst))

@@ -1,7 +1,9 @@
 import APNSModel
 import APNSSimulator
 import Foundation
+import HTTPTypes
 import JSONText
+import LoopbackServer
 import NIOCore
 import StorageSQLite
 import Testing
@@ -87,7 +89,7 @@ import Testing
                 let (code, bad) = try await scene.findings(options)
                 #expect(code == 1 && bad[check]?["outcome"] == "failed", "\(bad)")
                 #expect(bad[check]?["detail"]?.string?.contains(words) == true, "\(bad)")
-                #expect(bad[check]?["advice"]?.string?.isEmpty == false)
+                #expect(bad[check]?["fix"]?.string?.isEmpty == false)
             }
             try scene.write(keyFile: "key.p8")
             try await expect("push", "does not accept the signature")
@@ -130,6 +132,73 @@ import Testing
                 try scene.write(endpoint: server.address.replacing("http://", with: "https://"))
                 let (code, bad) = try await scene.findings()
                 #expect(code == 1 && bad["connection"]?["detail"]?.string?.hasPrefix("TLS: ") == true, "\(bad)")
+            }
+        }
+    }
+
+    @Test func `what runs and does not fit a changed contract is told, beside a server too`() async throws {
+        let folder = try Folder()
+        func configure(_ state: String) throws {
+            try folder.write(#"{"attributesType": "OrderAttributes", "contentState": \#(state)}"#, to: "order.json")
+            let types = "[\(Sample.type(more: ", contract: order.json"))]"
+            try folder.write(
+                Sample.file("listen: 127.0.0.1:0", apps: "[\(Sample.app(types: types))]"), to: "islet.yaml")
+        }
+        func contract() async throws -> JSONObject {
+            let run = try await Execution.of(["doctor", "--offline", "--json"], in: folder)
+            let list = try JSONValue(parsing: run.output).object?["findings"]?.array?.compactMap(\.object) ?? []
+            return try #require(list.first { $0["check"] == "contract" }, "\(run)")
+        }
+        try configure(#"{"type": "object", "properties": {"eta": {"type": "integer"}}}"#)
+        let key = try await Execution.of(["keys", "create", "--app", "com.acme.pizza"], in: folder)
+        try await RunningServer.with(folder) { server in
+            for (name, state) in [("a", #"{"eta": 5}"#), ("b", "{}")] {
+                let caller = JSONCaller(
+                    server.address, key: { key.output.trimmingCharacters(in: .newlines) })
+                let body = try JSONValue(parsing: #"{"type":"Order","state":\#(state)}"#)
+                _ = try await caller.call(.PUT, "/v1/activities/\(name)", body)
+            }
+            #expect(try await contract()["id"] == "contract-good")
+        }
+        try configure(#"{"type": "object", "required": ["eta"], "properties": {"eta": {"type": "integer"}}}"#)
+        let drift = try await contract()
+        #expect(drift["id"] == "contract-drift" && drift["outcome"] == "warning" && drift["fix"] != nil)
+        #expect(drift["detail"]?.string?.contains("1 of 2 that run do not fit any more, such as `b`: /eta: ") == true)
+    }
+
+    @Test func `what the server calls beside APNs is reached, and not called`() async throws {
+        let keys = #"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"9T46rx0OMQ_ni-_a8N0S4sT3IoVXiMvGDlQXYsnX8bg"}]}"#
+        try await withScene { scene in
+            try await withLoopbackServer({ asked in
+                httpAnswer(asked.path == "/jwks" ? .ok : .notFound, asked.path == "/jwks" ? keys : "")
+            }) { address, asked in
+                func found(_ webhook: String, _ set: String, allowPrivate: Bool) async throws -> [String: JSONObject] {
+                    let more = allowPrivate ? ", allowPrivate: true" : ""
+                    let key =
+                        "{keyFile: simulator.p8, keyID: \(scene.keyID), teamID: \(scene.teamID), "
+                        + "endpoint: \(scene.endpoint), trustRoots: ca.pem}"
+                    let people = "{issuers: [a], audience: b, jwks: {url: '\(set)'\(more)}}"
+                    let app =
+                        Sample.app(apns: "{sandbox: \(key)}").dropLast()
+                        + ", people: \(people), webhooks: [{name: w, url: '\(webhook)', secretFile: secret\(more)}]}"
+                    try scene.folder.write("whsec_" + String(repeating: "A", count: 32), to: "secret")
+                    try scene.folder.write(Sample.file("listen: 127.0.0.1:0", apps: "[\(app)]"), to: "islet.yaml")
+                    let run = try await Execution.of(["doctor", "--json"], in: scene.folder)
+                    let list = try JSONValue(parsing: run.output).object?["findings"]?.array ?? []
+                    return Dictionary(
+                        list.compactMap(\.object).map { ($0["check"]?.string ?? "", $0) }, uniquingKeysWith: { $1 })
+                }
+                let good = try await found(address + "/hook?token=secret", address + "/jwks", allowPrivate: true)
+                #expect(good["webhook"]?["id"] == "webhook-good" && good["people"]?["id"] == "people-good", "\(good)")
+                #expect(good["people"]?["detail"]?.string?.hasSuffix("has 1 key") == true)
+                #expect(good["webhook"]?["detail"]?.string?.contains("secret") == false)
+                #expect(
+                    asked().map(\.line) == ["HEAD /", "GET /jwks"] || asked().map(\.line) == ["GET /jwks", "HEAD /"])
+                let odd = try await found("http://127.0.0.1:1/x", address + "/other", allowPrivate: true)
+                #expect(odd["webhook"]?["id"] == "webhook-unreachable" && odd["people"]?["id"] == "people-unusable")
+                let inside = try await found("https://127.0.0.1:1/x", "https://no-such.invalid/k", allowPrivate: false)
+                #expect(inside["webhook"]?["id"] == "webhook-address" && inside["people"]?["id"] == "people-unusable")
+                #expect(inside["webhook"]?["detail"]?.string?.contains("is private") == true)
             }
         }
     }

@@ -26,14 +26,16 @@ struct WatchCommandTests {
             let query = "type=Order&phase=active&user=ada%2B1"
             #expect(
                 asked().map(\.line) == [
-                    "GET /v1/activities?limit=100&\(query)", "GET /v1/activities?limit=98&after=3f&\(query)",
+                    "GET /v1/activities?limit=100&newest=true&\(query)",
+                    "GET /v1/activities?limit=98&after=3f&newest=true&\(query)",
                 ])
             #expect(asked().allSatisfy { $0.authorization == "Bearer islet_key" })
             let lines = run.output.split(separator: "\n")
             #expect(lines.count == 4 && lines[0].hasPrefix("ACTIVITY  TYPE   PHASE   RUN  REVISION  PHONES  CHANGED"))
             #expect(lines[1].hasPrefix("a b       Order  active  1    3         1,200   "))
             let some = try await Execution.of(
-                ["activities", "--server", address, "--key", "k", "--limit", "2", "--json"], in: folder)
+                ["activities", "--server", address, "--key", "k", "--limit", "2", "--oldest", "--json"], in: folder)
+            #expect(asked().last?.line == "GET /v1/activities?limit=2")
             let answer = try JSONValue(parsing: some.output)
             #expect(answer.object?["more"] == true && answer.object?["activities"]?.array?.count == 2)
         }

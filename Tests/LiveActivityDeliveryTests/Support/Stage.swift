@@ -19,7 +19,7 @@ final class Stage: Sendable {
     let sender: ScriptedSender
     let logs = LogRecorder()
     let metrics = MetricsRegistry()
-    private let app = Sample.app(Sample.type { $0.start = .appOnly })
+    private let app: AppSettings
     private let limits: Dispatcher.Limits
     private let faultPoints: FaultPoints
     private let node: Int64
@@ -29,8 +29,13 @@ final class Stage: Sendable {
     init(
         path: String, _ sender: ScriptedSender = ScriptedSender(), clock: SteppedClock = SteppedClock(),
         node: Int64 = 1, faultPoints: FaultPoints = FaultPoints(), traces: Traces? = nil,
-        _ change: (inout Dispatcher.Limits) -> Void = { _ in }
+        window: Duration = .seconds(1), _ change: (inout Dispatcher.Limits) -> Void = { _ in }
     ) throws {
+        app = Sample.app(
+            Sample.type { policy in
+                policy.start = .appOnly
+                policy.coalescingWindow = window
+            })
         store = WatchedStore(try SQLiteStore(path: path, faultPoints: faultPoints))
         self.faultPoints = faultPoints
         self.sender = sender
@@ -151,11 +156,11 @@ extension JSONValue {
 }
 
 func withStage(
-    _ sender: ScriptedSender = ScriptedSender(), _ change: (inout Dispatcher.Limits) -> Void = { _ in },
-    _ body: (Stage) async throws -> Void
+    _ sender: ScriptedSender = ScriptedSender(), window: Duration = .seconds(1),
+    _ change: (inout Dispatcher.Limits) -> Void = { _ in }, _ body: (Stage) async throws -> Void
 ) async throws {
     try await withDatabasePath { path in
-        let stage = try Stage(path: path, sender, change)
+        let stage = try Stage(path: path, sender, window: window, change)
         defer { stage.store.inner.close() }
         try await body(stage)
     }

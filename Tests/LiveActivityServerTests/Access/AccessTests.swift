@@ -57,6 +57,7 @@ private struct Access {
         "GET /v1/webhooks": .read(.status(200)),
         "GET /v1/webhooks/{webhook}/dead": .read(unknownWebhook),
         "POST /v1/webhooks/{webhook}/replay": .backend(unknownWebhook),
+        "POST /v1/webhooks/{webhook}/discard": .backend(unknownWebhook),
         "POST /v1/webhooks/{webhook}/enable": .backend(unknownWebhook),
         "GET /v1/types": .read(.status(200)),
         "POST /v1/types/{type}/what-if": .read(.status(200)),

@@ -113,6 +113,7 @@ struct AccessScene: Sendable {
         case "/v1/devices/{device}/push-to-start-tokens/{type}": #"{"token":"\#(token("start"))"}"#
         case "/v1/devices/{device}/instances/{localID}": #"{"type":"Order","activity":"order-1","state":"ended"}"#
         case "/v1/devices/{device}/instances": #"{"sequence":1,"instances":[]}"#
+        case "/v1/webhooks/{webhook}/discard": #"{"all":true}"#
         case "/v1/types/{type}/what-if": #"{"policy":{}}"#
         default: nil
         }

@@ -2,12 +2,33 @@ import APNSModel
 import HTTPTypes
 import JSONText
 import LiveActivityStorage
+import StorageSQLite
 import Testing
 
 @testable import LiveActivityCore
 @testable import LiveActivityServer
 
 @Suite struct AlertCallTests {
+    @Test func `a database that does not answer has an alert fire, and is counted`() async throws {
+        let sources = MetricsSources(registry: MetricsRegistry(), version: "1", startedAt: TestClock().now)
+        try await withServer(configure: { $0.metrics = sources }) { fixture in
+            let watch = fixture.server.alertWatch
+            func firing() -> [String] { watch.services.alerts.book.firing(in: AlertRule.all).map(\.rule) }
+            await watch.step()
+            fixture.store.close()
+            var looks = 0
+            while firing().isEmpty, looks < 20 {
+                fixture.clock.advance(AlertRule.interval)
+                await watch.step()
+                looks += 1
+            }
+            #expect(firing() == ["IsletStoreFails"] && looks <= 6, "after \(looks)")
+            let page = await MetricsPage(sources: sources, services: watch.services).text()
+            #expect(page.contains(#"islet_store_failures_total{work="write"} 0"#))
+            #expect(!page.contains(#"islet_store_failures_total{work="read"} 0"#))
+        }
+    }
+
     private static let put =
         #"{"type":"Order","state":{"step":1},"attributes":{},"audience":{"users":["ada"],"devices":"all"}}"#
 

@@ -70,6 +70,9 @@ struct AlertScenario {
             lag(.deliveryFailedLag, 1, [912..<1200], 12, at: second),
             MetricFamily(.apnsTrouble, [.init([Self.app, "production"], .number(trouble))]),
             MetricFamily(.queueAge, [.init([], .number((1300..<1600).contains(second) ? 40 : 0))]),
+            MetricFamily(
+                .storeFailures,
+                [.init(["read"], .number(1)), .init(["write"], .number(grown(1, 1000..<1010, at: second)))]),
             MetricFamily(.webhookOff, [.init([Self.app, "backend"], .number(isOff ? 1 : 0))]),
             MetricFamily(.webhookDead, [.init([Self.app, "backend"], .number(isOff ? 7 : 0))]),
             MetricFamily(.apnsClockSkew, [.init(["production"], .number(skew))]),

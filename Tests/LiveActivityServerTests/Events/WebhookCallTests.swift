@@ -90,6 +90,23 @@ import Testing
         }
     }
 
+    @Test func `the dead are discarded one by one or together, and nothing else is`() async throws {
+        try await Self.with { fixture in
+            let path = "/v1/webhooks/backend"
+            let waiting = try await fixture.store.webhook(Self.key).waiting
+            #expect(try await fixture.call(.post, path + "/discard", #"{"events":["2","3","77"]}"#)["/discarded"] == 1)
+            let left = try await fixture.call(.get, path + "/dead")
+            #expect(left["/dead"]?.array?.count == 1 && left["/dead/0/id"] == "1")
+            #expect(try await fixture.call(.post, path + "/discard", #"{"all":true}"#)["/discarded"] == 1)
+            #expect(try await fixture.call(.post, path + "/discard", #"{"all":true}"#)["/discarded"] == 0)
+            #expect(try await fixture.call(.get, path + "/dead")["/dead"] == [])
+            #expect(try await fixture.store.webhook(Self.key).waiting == waiting && !waiting.isEmpty)
+            let stranger = try await fixture.call(
+                .post, path + "/discard", #"{"all":true}"#, key: fixture.otherApp.text)
+            #expect(stranger.status == 404)
+        }
+    }
+
     @Test func `what cannot be meant is refused, and changes nothing`() async throws {
         try await Self.with { fixture in
             let before = try fixture.contents()

@@ -87,6 +87,57 @@ struct CostTests {
         }
     }
 
+    private static let lists: [(ActivityRecord.Phase?, String?)] = [
+        (nil, nil), (.active, nil), (nil, "ann"), (.ended, "ann"),
+    ]
+
+    @Test(arguments: [false, true], lists)
+    func `a list is read along an index from either end, without a sort`(
+        isNewestFirst: Bool, by: (ActivityRecord.Phase?, String?)
+    ) async throws {
+        let (phase, user) = (by.0, by.1.map(Sample.user))
+        var filter = ActivityFilter(limit: 10)
+        (filter.isNewestFirst, filter.phase, filter.user) = (isNewestFirst, phase, user)
+        let way =
+            if user != nil {
+                "INDEX member_by_user (user=? AND activity"
+            } else if phase != nil {
+                "INDEX activity_by_phase (app=? AND phase=? AND rowid"
+            } else {
+                "SEARCH a USING INTEGER PRIMARY KEY (rowid"
+            }
+        try await withStore { store in
+            for text in [ActivityListing(filter).end, ActivityListing(filter).page] {
+                let plan = try await store.pool.read { db in
+                    try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(text.replacing(/\?[0-9]*/, with: "1"))")
+                        .map { $0["detail"] as String }
+                }
+                #expect(plan.contains { $0.contains(way) }, "\(text): \(plan)")
+                #expect(!plan.contains { $0.contains("SCAN") || $0.contains("TEMP") }, "\(text): \(plan)")
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a call looks at so many and no more, and the next one goes on where it ended`(
+        isNewestFirst: Bool
+    )
+        async throws
+    {
+        try await withStore { store in
+            let count = ActivityFilter.maximumExamined + 5
+            try await store.plantActivities(count, rare: isNewestFirst ? 3 : count - 2)
+            var filter = ActivityFilter(limit: 10)
+            (filter.isNewestFirst, filter.type) = (isNewestFirst, "Rare")
+            let first = try await store.activities(of: Sample.bundleID, filter)
+            #expect(first.rows.isEmpty)
+            #expect(first.next == ActivityNumber(isNewestFirst ? 6 : ActivityFilter.maximumExamined))
+            filter.after = first.next
+            let rest = try await store.activities(of: Sample.bundleID, filter)
+            #expect(rest.rows.map(\.record.type) == ["Rare"] && rest.next == nil)
+        }
+    }
+
     @Test func `the number of prepared statements does not grow with the number of activities`() async throws {
         try await withStore { store in
             let recorder = StatementRecorder()
@@ -128,6 +179,21 @@ struct CostTests {
 extension SQLiteStore {
     fileprivate func totalChanges() async throws -> Int {
         try await pool.writeWithoutTransaction { db in db.totalChangesCount }
+    }
+
+    /// Activities numbered from 1, of which one is of another type.
+    fileprivate func plantActivities(_ count: Int, rare: Int) async throws {
+        _ = try await commit(CostTests.put(step: 1)).get()
+        let columns = try await pool.read { db in try db.columns(in: "activity").map(\.name) }
+        let values = columns.map { ["no": "value", "id": "'a' || value"][$0] ?? $0 }.joined(separator: ", ")
+        try await pool.write { db in
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE numbers(value) AS (SELECT 2 UNION ALL SELECT value + 1 FROM numbers WHERE value < ?)
+                    INSERT INTO activity SELECT \(values) FROM numbers JOIN activity WHERE no = 1
+                    """, arguments: [count])
+            try db.execute(sql: "UPDATE activity SET type = 'Rare' WHERE no = ?", arguments: [rare])
+        }
     }
 
     fileprivate func register() async throws {

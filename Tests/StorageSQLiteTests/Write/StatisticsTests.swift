@@ -1,5 +1,6 @@
 import APNSModel
 import Foundation
+import GRDB
 import LiveActivityCore
 import LiveActivityStorage
 import TestSupport
@@ -42,6 +43,21 @@ struct StatisticsTests {
             store.close()
             await #expect(throws: StorageError.closed) { _ = try await store.commit(refused) }
             #expect(store.counters.statistics.commits == before.commits + 1)
+        }
+    }
+
+    @Test func `what the database does not do is counted, without it, and a refusal is not`() async throws {
+        try await withStore { store in
+            let refused = PutRows(refusal: .deadToken) { _ in }
+            _ = try await store.commit(refused)
+            _ = try await store.keys()
+            #expect(store.failures == StoreFailures())
+            try await store.pool.write { db in try db.execute(sql: "DROP TABLE activity; DROP TABLE api_key") }
+            await #expect(throws: StorageError.self) { _ = try await store.commit(CostTests.put(step: 1)) }
+            #expect(store.failures.writes == 1 && store.failures.reads == 0)
+            for _ in 1...2 { await #expect(throws: StorageError.self) { _ = try await store.keys() } }
+            await #expect(throws: StorageError.self) { _ = try await store.statistics() }
+            #expect(store.failures.reads == 3)
         }
     }
 

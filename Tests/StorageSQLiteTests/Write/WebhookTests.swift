@@ -101,6 +101,20 @@ struct WebhookTests {
         }
     }
 
+    @Test func `what is discarded is dead no more, and does not wait`() async throws {
+        try await withStore { store in
+            try await Self.tell(store, 9)
+            let place = try await store.webhook(Self.key).place
+            let rows = [EventNumber](1...4).map { Self.delivery($0, dead: $0 < 4) }
+            #expect(try await store.save(WebhookProgress(place: place, rows: rows)))
+            #expect(try await store.discard([2, 4, 77], of: Self.key) == 1)
+            #expect(try await store.deliveryCounts(of: Self.key) == (1, 2))
+            #expect(try await store.discard(nil, of: Self.key) == 2)
+            #expect(try await store.webhook(Self.key).waiting.map(\.number) == [4])
+            #expect(try await store.discard(nil, of: WebhookKey(Sample.bundleID, "x")) == nil)
+        }
+    }
+
     @Test func `rows about events that are erased go with them`() async throws {
         try await withStore { store in
             try await Self.tell(store, 9)

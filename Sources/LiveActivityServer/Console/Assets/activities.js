@@ -1,11 +1,13 @@
 // Activities: a list to search, and one of them with its phones and its timeline.
 
 import { add, ago, badge, empty, fill, h, heading, json, moment, number, panel, problem, table } from "./dom.js";
-import { activityTypes, get, may, pages, repeat } from "./server.js";
+import { activityTypes, byChange, get, may, pages, repeat } from "./server.js";
 import { card } from "./phone.js";
 
-/** As many activities are read to be searched. */
-const MOST = 10000;
+/** So many are listed at once. */
+const PAGE = 200;
+/** Of as many of the newest a part of an id is looked for. */
+const SEARCHED = 2000;
 
 const link = (id, text) => h("a", { href: `#/activities/${encodeURIComponent(id)}` }, text ?? id);
 export const phaseBadge = (phase) => badge(phase, { active: "good", announced: "warn" }[phase] ?? "calm");
@@ -32,30 +34,46 @@ async function list(place, query, signal) {
     result]);
 
   let asked = 0, shown = "";
+  // Where each page began that led here; the first has no cursor.
+  let trail = [];
+
+  /** A part of an id is looked for among the newest; a whole one finds its activity wherever it stands. */
+  async function find(text, parameters) {
+    const found = await pages(`/v1/activities?${parameters}&limit=1000`, "activities", SEARCHED);
+    const rows = found.filter((row) => row.activity.toLowerCase().includes(text.toLowerCase()));
+    if (found.length >= SEARCHED && !rows.some((row) => row.activity === text)) {
+      try { rows.push(await get(`/v1/activities/${encodeURIComponent(text)}?limit=1`, signal)); } catch { /* it is none */ }
+    }
+    return { rows, isPart: found.length >= SEARCHED };
+  }
+
+  const turn = (title, enabled, go) => h("button", { type: "button", class: "quiet", disabled: !enabled,
+    onclick: () => { go(); look(); } }, title);
+
   async function look() {
     const fields = Object.fromEntries(new FormData(search));
-    const parameters = new URLSearchParams({ limit: 1000 });
+    const parameters = new URLSearchParams({ newest: true });
     for (const name of ["type", "phase", "user"]) if (fields[name]) parameters.set(name, fields[name]);
-    const turn = ++asked;
+    const round = ++asked;
     try {
-      const found = await pages(`/v1/activities?${parameters}`, "activities", MOST);
-      if (fields.find && found.length >= MOST && !found.some((row) => row.activity === fields.find)) {
-        // Its whole id finds one wherever it stands.
-        try { found.push(await get(`/v1/activities/${encodeURIComponent(fields.find)}?limit=1`)); } catch { /* it is none */ }
-      }
-      if (turn !== asked || signal.aborted) return;
-      const rows = found.filter((row) => row.activity.toLowerCase().includes(fields.find.toLowerCase()))
-        .sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+      const after = trail.at(-1);
+      const answer = fields.find ? await find(fields.find, parameters)
+        : await get(`/v1/activities?${parameters}&limit=${PAGE}${after ? `&after=${after}` : ""}`, signal);
+      if (round !== asked || signal.aborted) return;
+      const rows = byChange(answer.rows ?? answer.activities);
       // What has not changed is left as it is: somebody may be reading or selecting it.
-      const news = JSON.stringify(rows);
+      const news = JSON.stringify([rows, answer.next, trail]);
       if (news === shown) return;
       shown = news;
-      fill(result, rows.length ? panel(`${number.format(rows.length)}${found.length >= MOST ? ` of the first ${number.format(MOST)}` : ""}`,
-        table(["Activity", "Type", "Phase", "Revision", "Phones", "Changed"], rows.slice(0, 200).map((row) => [
+      const searched = `Looked for among the ${number.format(SEARCHED)} newest: narrow the search, or give the whole id.`;
+      fill(result, rows.length ? panel(number.format(rows.length) + (trail.length ? " older ones" : answer.next ? " newest" : ""),
+        table(["Activity", "Type", "Phase", "Revision", "Phones", "Changed"], rows.slice(0, PAGE).map((row) => [
           link(row.activity), row.type, phaseBadge(row.phase), row.revision, row.phones ?? "–", ago(row.updatedAt)]),
-        "Activities"), rows.length > 200 && h("p", { class: "note" }, "The 200 newest are listed: narrow the search."))
-        : empty(found.length >= MOST ? `Of the first ${number.format(MOST)} none fits: narrow the search.`
-          : "No activity fits."));
+        "Activities"), answer.isPart && h("p", { class: "note" }, searched))
+        : empty(answer.isPart ? searched : answer.next ? "None of these fits; there are older ones." : "No activity fits."),
+      (trail.length > 0 || answer.next) && h("div", { class: "beside" },
+        turn("Newer", trail.length, () => { trail = trail.slice(0, -1); }),
+        turn("Older", answer.next, () => { trail = [...trail, answer.next]; })));
     } catch (error) {
       if (error.name !== "AbortError") fill(result, problem(error));
     }
@@ -66,6 +84,7 @@ async function list(place, query, signal) {
     timer = setTimeout(() => {
       const fields = new URLSearchParams([...new FormData(search)].filter(([, value]) => value));
       history.replaceState(null, "", `#/activities${fields.size ? `?${fields}` : ""}`);
+      trail = [];
       look();
     }, 200);
   });

@@ -50,7 +50,7 @@ export async function diagnose(place, { rest, query, signal }) {
     }
   }
   if (rest[0]) return look();
-  const newest = (await runningActivities()).slice(0, 5);
+  const newest = (await runningActivities(500)).rows.slice(0, 5);
   const views = await Promise.all(newest.map((row) =>
     get(`/v1/activities/${encodeURIComponent(row.activity)}?limit=10`, signal)));
   const behind = views.flatMap((view) => view.devices.filter((device) => device.revision < view.revision)

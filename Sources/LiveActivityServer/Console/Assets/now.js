@@ -5,6 +5,8 @@ import { follow, get, repeat, runningActivities } from "./server.js";
 import { plot } from "./plot.js";
 
 const KEPT = 450;
+/** Of as many of the newest activities that run the page tells which changed last. */
+const RUNNING = 500;
 /** Seconds over which latency is taken. */
 const WINDOW = 60;
 
@@ -70,7 +72,7 @@ export async function now(place, { signal }) {
   const tiles = { rate: tile("Pushes"), success: tile("Accepted"), lag: tile("Change to APNs, p95"), queue: tile("Queue") };
   const plots = {
     rate: plot("Pushes", "per second", "/s", [{ name: "accepted", kind: "one" }, { name: "not accepted", kind: "bad" }]),
-    lag: plot("From a change to APNs's answer", "seconds", "s",
+    lag: plot("From a change to APNs's answer, or to an attempt's failure", "seconds", "s",
       [{ name: "p50", kind: "one" }, { name: "p95", kind: "two" }, { name: "p99", kind: "three" }]),
     queue: plot("Earliest due work waits", "seconds", "s", [{ name: "age", kind: "one" }]),
     flight: plot("On their way", "pushes", "",
@@ -93,10 +95,12 @@ export async function now(place, { signal }) {
       const past = samples.findLast((one, place) => place <= index && at - new Date(one.at) >= WINDOW * 1000) ?? samples[0];
       const time = (at - new Date(before.at)) / 1000;
       const pushes = between(before.pushes, sample.pushes);
-      const lag = sample.lag.counts.map((count, range) => Math.max(0, count - past.lag.counts[range]));
+      // States that an attempt did not bring there are late as well: in an outage they are all there are.
+      const passed = (name) => sample[name].counts.map((count, range) => Math.max(0, count - past[name].counts[range]));
+      const failed = passed("failedLag"), lag = passed("lag").map((count, range) => count + failed[range]);
       const good = pushes.accepted ?? 0;
       return {
-        at, pushes, lag,
+        at, pushes, failed: sum(failed),
         rate: time > 0 ? [good / time, (sum(pushes) - good) / time] : [null, null],
         quantiles: [0.5, 0.95, 0.99].map((share) => quantile(share, sample.lag.bounds, lag)),
       };
@@ -114,10 +118,13 @@ export async function now(place, { signal }) {
       `${number.format(all)} in ${minutes} min`);
     tiles.success.show(all ? `${+(100 * good / all).toFixed(1)} %` : "–", all ? `${number.format(all - good)} were not`
       : "nothing was sent yet", all && good / all < 0.95 ? "bad" : "");
-    // An older figure would look like health while nothing is accepted.
-    const [p50, p95, p99] = newest.quantiles, failing = newest.rate[1] > 0;
-    tiles.lag.show(seconds(p95), p95 === null ? "nothing was accepted in the last minute"
-      : `p50 ${seconds(p50)}, p99 ${seconds(p99)}`, p99 > 10 || (p95 === null && failing) ? "bad" : "");
+    // An older figure would look like health while nothing leaves.
+    const [p50, p95, p99] = newest.quantiles;
+    const attempts = newest.failed === 1 ? "attempt" : "attempts";
+    tiles.lag.show(seconds(p95), p95 === null ? "nothing was to be sent in the last minute"
+      : `p50 ${seconds(p50)}, p99 ${seconds(p99)}`
+        + (newest.failed ? `; ${number.format(newest.failed)} ${attempts} failed` : ""),
+    p99 > 10 || (p95 === null && routes.length) ? "bad" : "");
     tiles.queue.show(last.queueAge === undefined ? "–" : duration(last.queueAge), last.queueAge === undefined
       ? "the database did not answer" : `${number.format(last.waiting ?? 0)} writes wait`, last.queueAge > 30 ? "bad" : "");
 
@@ -180,17 +187,18 @@ export async function now(place, { signal }) {
 
   let shown = "";
   repeat(3000, signal, async () => {
-    const newest = await runningActivities();
+    const { rows: newest, isPart } = await runningActivities(RUNNING);
     // What has not changed is left as it is: somebody may stand on one of the links.
-    const news = JSON.stringify(newest.slice(0, 8)) + newest.length;
+    const news = JSON.stringify([newest.slice(0, 8), newest.length, isPart]);
     if (news === shown) {
       for (const time of running.querySelectorAll("time")) time.textContent = since(time.dateTime);
       return;
     }
     shown = news;
-    fill(running, newest.length ? [h("p", { class: "note" }, `${number.format(newest.length)}`
-      + `${newest.length >= 2000 ? " and more" : ""}`
-      + ` running on ${number.format(newest.reduce((all, row) => all + (row.phones ?? 0), 0))} phones`),
+    const on = number.format(newest.reduce((all, row) => all + (row.phones ?? 0), 0));
+    fill(running, newest.length ? [h("p", { class: "note" }, isPart
+      ? `The ${number.format(newest.length)} newest of those that run are on ${on} phones`
+      : `${number.format(newest.length)} running on ${on} phones`),
     table(["Activity", "Type", "Revision", "Phones", "Changed"], newest.slice(0, 8).map((row) => [
       h("a", { href: `#/activities/${encodeURIComponent(row.activity)}` }, row.activity), row.type, row.revision,
       row.phones ?? "–", ago(row.updatedAt)]), "Running activities")] : empty("No activity is running."));

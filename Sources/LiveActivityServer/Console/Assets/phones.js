@@ -1,7 +1,7 @@
 // What phones show: of one activity at any time of its timeline, and in development the simulator's own phones.
 
 import { add, badge, clockTime, empty, fill, h, heading, moment, panel, problem, say } from "./dom.js";
-import { activityTypes, call, get, may, pages, path, repeat, visitor } from "./server.js";
+import { activityTypes, byChange, call, get, may, path, repeat, visitor } from "./server.js";
 import { phone } from "./phone.js";
 import { timeline } from "./activities.js";
 
@@ -12,7 +12,7 @@ export async function phones(place, { rest, signal }) {
 }
 
 async function choose(place, signal) {
-  const newest = (await pages("/v1/activities?limit=1000", "activities", 20000)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt)).slice(0, 30);
+  const newest = byChange((await get("/v1/activities?newest=true&limit=500")).activities).slice(0, 30);
   add(place, [heading("Phones"), panel("Of which activity?", newest.length ? h("ul", { class: "choices" },
     newest.map((row) => h("li", {}, h("a", { href: `#/phones/${encodeURIComponent(row.activity)}` }, row.activity), " ",
       badge(row.type), " ", badge(row.phase, row.phase === "active" ? "good" : "calm")))) : empty("There is none yet."))]);
@@ -186,8 +186,8 @@ async function simulated(place, signal) {
   await look();
   repeat(1000, signal, look);
   repeat(4000, signal, async () => {
-    const rows = await pages("/v1/activities?phase=active&limit=100", "activities", 100);
-    fill(links, rows.length ? panel("Through time", h("ul", { class: "choices" }, rows.slice(-8).reverse().map((one) =>
+    const rows = (await get("/v1/activities?phase=active&newest=true&limit=8")).activities;
+    fill(links, rows.length ? panel("Through time", h("ul", { class: "choices" }, rows.map((one) =>
       h("li", {}, h("a", { href: `#/phones/${encodeURIComponent(one.activity)}` }, one.activity))))) : panel("Through time",
       empty("No activity is running. ", writable && h("a", { href: "#/compose" }, "Compose one."))));
   });

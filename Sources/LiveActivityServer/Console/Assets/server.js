@@ -100,10 +100,13 @@ export async function pages(path, member, most = 2000) {
   return all;
 }
 
-/** The activities that run, the newest change first. */
-export async function runningActivities() {
-  const found = await pages("/v1/activities?phase=active&limit=1000", "activities");
-  return found.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+/** Of activities, those that changed last first. */
+export const byChange = (rows) => rows.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+
+/** Of the activities that run, the `most` that were made last, those that changed last first; and if there are older. */
+export async function runningActivities(most) {
+  const answer = await get(`/v1/activities?phase=active&newest=true&limit=${most}`);
+  return { rows: byChange(answer.activities), isPart: answer.next !== undefined };
 }
 
 /**

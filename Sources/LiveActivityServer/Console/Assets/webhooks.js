@@ -67,16 +67,23 @@ async function dead(place, name, signal) {
     const answer = await call("POST", of(name, "/replay"), id ? { events: [id] } : {});
     return `${number.format(answer.replayed)} ${answer.replayed === 1 ? "event is" : "events are"} told again within 10 seconds.`;
   };
+  const discard = (id) => async () => {
+    if (!id && !confirm(`Discard all events that ${name} was not told? They cannot be replayed any more.`)) return "Nothing was discarded.";
+    const answer = await call("POST", of(name, "/discard"), id ? { events: [id] } : { all: true });
+    return `${number.format(answer.discarded)} ${answer.discarded === 1 ? "event was" : "events were"} discarded.`;
+  };
   let after = "";
   const look = async () => {
     const answer = await get(of(name, `/dead?limit=100${after && `&after=${encodeURIComponent(after)}`}`), signal);
     if (!answer.dead.length) { fill(rows, empty(after ? "No more." : "Nothing was given up.")); return; }
-    fill(rows, may_ && h("p", {}, action("Replay all", `Replay all events that ${name} was not told`, said, replay(), look)),
+    fill(rows, may_ && h("p", {}, action("Replay all", `Replay all events that ${name} was not told`, said, replay(), look), " ",
+      action("Discard all", `Discard all events that ${name} was not told`, said, discard(), look)),
       table(["Event", "What", "Activity", "Happened", "Tries", "Given up", "Last failure", ""], answer.dead.map((row) => [
         row.id, row.event?.type ?? "erased", row.event?.activity
           ? h("a", { href: `#/activities/${encodeURIComponent(row.event.activity)}` }, row.event.activity) : "–",
         moment(row.event?.timestamp), row.tries, moment(row.givenUpAt), row.failure ?? "–",
-        may_ && action("Replay", `Replay event ${row.id}`, said, replay(row.id), look)]), "Events that were given up"),
+        may_ && [action("Replay", `Replay event ${row.id}`, said, replay(row.id), look), " ",
+          action("Discard", `Discard event ${row.id}`, said, discard(row.id), look)]]), "Events that were given up"),
       answer.next && h("button", { type: "button", onclick: () => { after = answer.next; look(); } }, "Next page"));
   };
   add(place, [heading(`Given up: ${name}`, h("a", { href: "#/webhooks" }, "All webhooks")), said, panel(null, rows)]);
