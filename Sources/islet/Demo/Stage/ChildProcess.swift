@@ -16,6 +16,8 @@ final class ChildProcess: Sendable {
     private static let stopGrace = Duration.seconds(10)
 
     /// - Throws: When it cannot be started.
+    // The optimizer of Swift 6.3 crashes where it puts this, with the system's large structures, into an async caller.
+    @inline(never)
     init(
         _ name: String, executable: URL, arguments: [String], environment: [String: String] = [:], log: URL
     ) throws {
@@ -35,18 +37,31 @@ final class ChildProcess: Sendable {
     ///
     /// - Throws: `DemoFailure` when it ends, or does not print one in time.
     func firstLine(within limit: Duration) async throws -> String {
-        let line = Mutex("")
-        try await Waiting.until("the \(name) is up", within: limit) {
-            let wasRunning = self.isRunning
-            let text = FileManager.default.contents(atPath: self.output.path) ?? Data()
-            if let end = text.firstIndex(of: UInt8(ascii: "\n")) {
-                line.withLock { $0 = String(decoding: text[..<end], as: UTF8.self) }
-                return true
+        let end = ContinuousClock.now + limit
+        while true {
+            let wasRunning = isRunning
+            if let line = printedLine { return line }
+            guard wasRunning else { throw DemoFailure("the \(name) did not start: \(lastWords)") }
+            guard ContinuousClock.now < end else {
+                throw DemoFailure("waited \(limit) in vain until the \(name) is up")
             }
-            guard wasRunning else { throw DemoFailure("the \(self.name) did not start: \(self.lastWords)") }
-            return false
+            try await Task.sleep(for: Waiting.pause)
         }
-        return line.withLock(\.self)
+    }
+
+    /// Waits until it has printed a line, and stops it when it does not.
+    @inline(never)
+    func isUp(within limit: Duration) async throws {
+        let outcome: Result<String, any Error>
+        do { outcome = .success(try await firstLine(within: limit)) } catch { outcome = .failure(error) }
+        if case .failure = outcome { await stop() }
+        _ = try outcome.get()
+    }
+
+    /// The first line of what it has printed; `nil`: it has not come to its end yet.
+    private var printedLine: String? {
+        let text = FileManager.default.contents(atPath: output.path) ?? Data()
+        return text.firstIndex(of: UInt8(ascii: "\n")).map { String(decoding: text[..<$0], as: UTF8.self) }
     }
 
     /// The end of its log: why it is not there.

@@ -91,12 +91,7 @@ final class DemoStage: Sendable {
             "server", executable: command.executable, arguments: command.arguments,
             environment: surroundings.environment.merging(environment) { $1 },
             log: directory.appendingPathComponent("server.log"))
-        do {
-            _ = try await server.firstLine(within: limit)
-        } catch {
-            await server.stop()
-            throw error
-        }
+        try await server.isUp(within: limit)
         return server
     }
 
