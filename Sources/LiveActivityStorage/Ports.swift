@@ -117,7 +117,7 @@ package protocol AdminStore: Sendable {
     /// What the store has done since it was opened, and what waits.
     func statistics() async throws(StorageError) -> StoreStatistics
     /// Told without the database, which may be what fails.
-    var failures: StoreFailures { get }
+    var health: StoreHealth { get }
     /// What is due, and what waits for phones.
     func backlog(at now: UnixTime) async throws(StorageError) -> Backlog
     /// How many devices there are of each app, signed out ones included: takes longer the more there are.

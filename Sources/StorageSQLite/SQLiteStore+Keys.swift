@@ -79,7 +79,7 @@ extension SQLiteStore: AdminStore {
         return statistics
     }
 
-    package var failures: StoreFailures { counters.failures }
+    package var health: StoreHealth { counters.health }
 
     /// Index entries alone are counted, and no more of them than `Backlog.most`.
     package func backlog(at now: UnixTime) async throws(StorageError) -> Backlog {

@@ -58,7 +58,7 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     func check() async throws(StorageError) { throw error }
     func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool { throw error }
     func statistics() async throws(StorageError) -> StoreStatistics { throw error }
-    var failures: StoreFailures { StoreFailures() }
+    var health: StoreHealth { StoreHealth() }
     func backlog(at now: UnixTime) async throws(StorageError) -> Backlog { throw error }
     func deviceCounts() async throws(StorageError) -> [BundleID: Int] { throw error }
     func webhook(_ key: WebhookKey) async throws(StorageError) -> WebhookState { throw error }

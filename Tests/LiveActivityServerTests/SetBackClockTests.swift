@@ -6,8 +6,12 @@ import Testing
 
 /// A clock that was hours ahead when APNs had trouble, and is right again.
 struct SetBackClockTests {
-    @Test func `what it put off does not wait for hours`() async throws {
-        let answer = PushAnswer(status: 503, reason: .known(.serviceUnavailable))
+    /// For the whole lane, and for one phone.
+    @Test(arguments: [
+        PushAnswer(status: 503, reason: .known(.serviceUnavailable)),
+        PushAnswer(status: 429, reason: .known(.tooManyRequests)),
+    ])
+    func `what it put off does not wait for hours`(answer: PushAnswer) async throws {
         try await withServer { fixture in
             try await fixture.registerPhone()
             let order = #"{"type":"Order","state":{"n":1},"audience":{"users":["ada"]},"alert":{"title":"Ready"}}"#

@@ -44,6 +44,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case storeErasedRows = "islet_store_erased_rows_total"
     case storeDamagedRows = "islet_store_damaged_rows_total"
     case storeFailures = "islet_store_failures_total"
+    case storeWriting = "islet_store_writing_seconds"
 
     case httpRequests = "islet_http_requests_total"
     case httpRequestSeconds = "islet_http_request_seconds"
@@ -78,7 +79,8 @@ package enum Metric: String, Sendable, CaseIterable {
             .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
             .histogram
         case .flightsOpen, .pushesInFlight, .queueAge, .queueDepth, .startsOpen, .devices, .webhookWaiting,
-            .webhookBehind, .webhookDead, .webhookOff, .eventStreams, .storeWaiting, .apnsConnections, .apnsStreams,
+            .webhookBehind, .webhookDead, .webhookOff, .eventStreams, .storeWaiting, .storeWriting, .apnsConnections,
+            .apnsStreams,
             .apnsStreamLimit, .apnsQueued, .apnsClockSkew, .apnsTrouble, .alertsFiring, .buildInfo, .residentBytes,
             .openFiles, .startTime:
             .gauge
@@ -112,8 +114,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .buildInfo: ["version"]
         case .flightsOpen, .pushesInFlight, .queueAge, .startsOpen, .eventStreams, .storeCommits, .storeGroupSize,
             .storeCommitSeconds, .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten,
-            .storeDamagedRows, .residentBytes,
-            .cpuSeconds, .openFiles, .startTime:
+            .storeDamagedRows, .storeWriting, .residentBytes, .cpuSeconds, .openFiles, .startTime:
             []
         }
     }
@@ -173,6 +174,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .storeErasedRows: "Rows that clean-up erased, by table."
         case .storeDamagedRows: "Rows of due work that could not be read: passed over, or put off for a minute."
         case .storeFailures: "Reads and transactions (write) that the database did not do."
+        case .storeWriting: "For how long the transaction that is being written has been; 0 when none is."
         case .httpRequests: "Requests answered, by route template. A request that matches no route is `none`."
         case .httpRequestSeconds: "From the head of a request to its answer."
         case .apnsConnections: "Connections to APNs that take pushes."

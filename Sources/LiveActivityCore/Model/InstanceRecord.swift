@@ -136,6 +136,23 @@ package struct LastDelivery: Sendable, Equatable {
     }
 }
 
+extension InstanceRecord {
+    /// No wait is as long that does not follow from a push which is noted in `last`: leases, and answers that are
+    /// awaited.
+    private static let longestLease = Duration.seconds(600)
+
+    /// Until when this phone waits; `nil`: it does not.
+    ///
+    /// A push of a time to come was noted by a clock that was ahead and was set back since: what was put off then does
+    /// not wait until the clock is there again.
+    package func waitsUntil(at now: UnixTime) -> UnixTime? {
+        guard let dueAt, now < dueAt else { return nil }
+        let horizon = now + Self.longestLease
+        if let last, horizon < last.at, horizon < dueAt { return nil }
+        return dueAt
+    }
+}
+
 /// What a push does to a card.
 package enum PushKind: Int, Sendable, CaseIterable {
     case start = 1

@@ -23,7 +23,7 @@ extension Reconciler {
         }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         // A lease of the app's state is no reason to wait with the next one.
-        if let due = retryDue(instance, activity), now < due, !instance.isLocalAhead || instance.tries > 0 {
+        if let due = retryDue(instance, activity, now), !instance.isLocalAhead || instance.tries > 0 {
             // After an accepted push it is the end of the phone's coalescing window, which an alert does not wait for.
             let window = desired.type.policy.coalescingWindow
             let isWindow = instance.last.map { $0.reason.code == .accepted && due <= $0.at + window } ?? false
@@ -93,7 +93,7 @@ extension Reconciler {
                 : instance.isEvicted ? .evicted : instance.isWanted ? .personDismissed : .leftAudience)
         if wasSent && instance.tries > endRepeats.count { return .nothing(Reason(.endSent)) }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
-        if let due = retryDue(instance, activity), now < due, wasSent || !isAfterAccepted(due, desired, instance) {
+        if let due = retryDue(instance, activity, now), wasSent || !isAfterAccepted(due, desired, instance) {
             return .wait(until: due, Reason(wasSent ? .endSent : .retryLater, due.description))
         }
         let wantsHigh = !wasSent && activity.priority != .low
@@ -136,7 +136,9 @@ extension Reconciler {
         if due > now { return .wait(until: due, Reason(.upToDate)) }
         let end = (phone.instance.startedAt ?? now) + renewalEnd
         func wait(_ until: UnixTime, _ reason: Reason) -> Decision? { until < end ? .wait(until: until, reason) : nil }
-        if let retry = phone.instance.dueAt, now < retry { return wait(retry, Reason(.retryLater, retry.description)) }
+        if let retry = phone.instance.waitsUntil(at: now) {
+            return wait(retry, Reason(.retryLater, retry.description))
+        }
         if phone.hasOtherOpenStart, desired.type.activityIDAttribute == nil {
             return wait(now + otherStartRecheck, Reason(.otherStartOpen))
         }
@@ -157,7 +159,9 @@ extension Reconciler {
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision? {
         guard phone.updateToken?.predecessor != nil else { return nil }
-        if let due = phone.instance.dueAt, now < due { return .wait(until: due, Reason(.retryLater, due.description)) }
+        if let due = phone.instance.waitsUntil(at: now) {
+            return .wait(until: due, Reason(.retryLater, due.description))
+        }
         var plan = PushPlan(
             kind: .end, revision: desired.activity.revision,
             priority: highIsOpen(desired, phone, .alertOrEnd, now) ? .high : .low, alertRevision: 0,

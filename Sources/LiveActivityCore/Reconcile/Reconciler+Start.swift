@@ -50,7 +50,7 @@ extension Reconciler {
     ) -> Decision? {
         let instance = phone.instance
         if instance.run == desired.activity.run, instance.state == .absent || instance.state.isTombstone,
-            let due = instance.dueAt, now < due
+            let due = instance.waitsUntil(at: now)
         {
             return .wait(until: due, Reason(.retryLater, due.description))
         }

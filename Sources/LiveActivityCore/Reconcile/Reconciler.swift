@@ -83,7 +83,7 @@ package enum Reconciler {
             let goneAt = (instance.startedAt ?? instance.createdAt) + startFateHorizon
             if goneAt <= now { return start(desired, phone, now) }
             if let obstacle = obstacleToken(desired, phone) { return .wait(until: goneAt, obstacle) }
-            if let due = retryDue(instance, desired.activity), now < due {
+            if let due = retryDue(instance, desired.activity, now) {
                 return .wait(until: due, Reason(.retryLater, due.description))
             }
             return .send(
@@ -105,15 +105,17 @@ package enum Reconciler {
 
     // MARK: - Shared
 
-    /// When a phone's next push may leave.
+    /// Until when a phone's next push waits; `nil`: it does not.
     ///
     /// Apple's 15 minutes after a 5xx are for what is sent again. A state that is newer than what met the 5xx is no
     /// repetition: it waits a minute at most, as what is held back by a lane or a circuit does.
-    static func retryDue(_ instance: InstanceRecord, _ activity: ActivityRecord) -> UnixTime? {
-        guard let due = instance.dueAt, let last = instance.last, last.reason.code == .serviceTrouble,
-            last.revision < activity.revision
-        else { return instance.dueAt }
-        return min(due, last.at + Backoff.halted)
+    static func retryDue(_ instance: InstanceRecord, _ activity: ActivityRecord, _ now: UnixTime) -> UnixTime? {
+        guard let due = instance.waitsUntil(at: now) else { return nil }
+        guard let last = instance.last, last.reason.code == .serviceTrouble, last.revision < activity.revision else {
+            return due
+        }
+        let sooner = min(due, last.at + Backoff.halted)
+        return now < sooner ? sooner : nil
     }
 
     /// The revision of the alert to carry, or 0: it reaches a phone at most once, never after it expired, and not one

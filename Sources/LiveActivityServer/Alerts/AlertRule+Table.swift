@@ -6,9 +6,8 @@ extension AlertRule {
 
     /// Every rule there is; `docs/metrics.md` explains them in this order.
     static let all: [AlertRule] = [
-        errorRate, tokensDie, tooManyRequests, halted, late, routeDown, standsStill, storeFails, contradicted,
-        startsAbsent,
-        webhookOff, webhookGaveUp, clockWrong,
+        errorRate, tokensDie, tooManyRequests, halted, late, routeDown, standsStill, storeFails, storeHangs,
+        contradicted, startsAbsent, webhookOff, webhookGaveUp, clockWrong,
     ]
 
     /// How often the rules are looked at.
@@ -96,6 +95,12 @@ extension AlertRule {
         meaning: "Calls are answered 503 storage_unavailable, and nothing new is sent: a disk that is full or broken, "
             + "or a file that is damaged or gone. The log has the words, islet doctor looks at the database, and "
             + "islet restore takes a backup. What was accepted goes out once it answers.")
+
+    private static let storeHangs = AlertRule(
+        name: "IsletStoreHangs", expression: .above(.latest(AlertSelector(.storeWriting)), 30), severity: .page,
+        summary: "The database has been writing one transaction for {{ $value }} s",
+        meaning: "A disk that neither fails nor answers: a network disk that is away, or a volume that is held back. "
+            + "Calls that change something wait, and nothing new is sent. What was accepted goes out once it answers.")
 
     private static let contradictions = AlertSelector(.confirmations).with("outcome", "contradicted")
     private static let contradicted = AlertRule(

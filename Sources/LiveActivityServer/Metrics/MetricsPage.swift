@@ -74,7 +74,7 @@ struct MetricsPage {
     /// Some of them; what none of those wanted is among is not asked for. Without the store's when it does not answer:
     /// the others are needed most just then.
     func families(_ wanted: Set<Metric>) async -> [MetricFamily] {
-        var read = sources.registry.families + process() + connections() + streams() + alerts() + [failures()]
+        var read = sources.registry.families + process() + connections() + streams() + alerts() + health()
         do throws(StorageError) {
             let statistics = try await services.store.statistics()
             read += store(statistics) + TallyFamilies(statistics.tally, services.apps).all
@@ -93,13 +93,13 @@ struct MetricsPage {
         return read.filter { wanted.contains($0.metric) }.map(\.bounded)
     }
 
-    private func failures() -> MetricFamily {
-        let failures = services.store.failures
-        return MetricFamily(
-            .storeFailures,
-            [("read", failures.reads), ("write", failures.writes)].map { work, count in
-                MetricFamily.Series([work], .number(Double(count)))
-            })
+    private func health() -> [MetricFamily] {
+        let health = services.store.health
+        let failures = [("read", health.failedReads), ("write", health.failedWrites)]
+        return [
+            MetricFamily(.storeFailures, failures.map { .init([$0], .number(Double($1))) }),
+            MetricFamily(.storeWriting, health.writing.seconds),
+        ]
     }
 
     private func backlog(_ backlog: Backlog) -> [MetricFamily] {

@@ -21,7 +21,8 @@ final class StoreCounters: Sendable {
     private let statements = Atomic<Int>(0)
     private let pageBytes = Atomic<Int>(4096)
     private let totals = Mutex(StoreStatistics())
-    private let failed = Mutex(StoreFailures())
+    private let failed = Mutex(StoreHealth())
+    private let writingSince = Mutex<ContinuousClock.Instant?>(nil)
 
     /// Counts the statements of a connection, from its begin on.
     ///
@@ -77,15 +78,26 @@ final class StoreCounters: Sendable {
     func met(damagedRows count: Int) { totals.withLock { $0.damagedRows += count } }
 
     /// A transaction that failed for no reason of its commands.
-    func failedToWrite() { failed.withLock { $0.writes += 1 } }
+    func failedToWrite() { failed.withLock { $0.failedWrites += 1 } }
 
     /// A read that failed, unless nobody wants it any more.
     func failedToRead(_ error: any Error) {
         guard let error = error as? DatabaseError, error.resultCode != .SQLITE_INTERRUPT else { return }
-        failed.withLock { $0.reads += 1 }
+        failed.withLock { $0.failedReads += 1 }
     }
 
-    var failures: StoreFailures { failed.withLock(\.self) }
+    /// Around what is written: the disk may hang meanwhile.
+    func whileWriting(_ write: () -> Void) {
+        writingSince.withLock { $0 = .now }
+        defer { writingSince.withLock { $0 = nil } }
+        write()
+    }
+
+    var health: StoreHealth {
+        var health = failed.withLock(\.self)
+        if let since = writingSince.withLock(\.self) { health.writing = ContinuousClock.now - since }
+        return health
+    }
 
     /// What was counted; what waits is not known here.
     var statistics: StoreStatistics {

@@ -126,7 +126,7 @@ final class WriterQueue: Sendable {
                 if isClosed { return }
                 continue
             }
-            write(group)
+            counters.whileWriting { write(group) }
         }
     }
 

@@ -48,6 +48,18 @@ struct ClockSetBackTests {
     }
 
     @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
+    func `a refusal of then is not waited for`(ahead: Duration) throws {
+        var scene = try live(ahead: .zero)
+        try scene.put("a", 3)
+        try scene.deliver(.refusal(.tooManyRequests))
+        let due = try #require(try scene.instance().dueAt)
+        #expect(due > scene.now)
+        scene.now = scene.now - ahead
+        try scene.put("a", 4)
+        #expect(try scene.deliver().map(\.plan.revision) == [4])
+    }
+
+    @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
     func `what is awaited, or of unknown fate, is waited for`(ahead: Duration) throws {
         var scene = try live(ahead: ahead)
         try scene.put("a", 3)

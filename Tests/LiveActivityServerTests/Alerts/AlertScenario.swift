@@ -73,6 +73,7 @@ struct AlertScenario {
             MetricFamily(
                 .storeFailures,
                 [.init(["read"], .number(1)), .init(["write"], .number(grown(1, 1000..<1010, at: second)))]),
+            MetricFamily(.storeWriting, [.init([], .number((200..<290).contains(second) ? Double(second - 200) : 0))]),
             MetricFamily(.webhookOff, [.init([Self.app, "backend"], .number(isOff ? 1 : 0))]),
             MetricFamily(.webhookDead, [.init([Self.app, "backend"], .number(isOff ? 7 : 0))]),
             MetricFamily(.apnsClockSkew, [.init(["production"], .number(skew))]),

@@ -50,6 +50,7 @@ final class NewestArrives: Invariant {
             if card.step > 0, card.revision < before {
                 world.violate(.newestArrives, "\(phone.name) goes back from r\(before) to \(sent.words)")
             }
+        case .calm: afterCalm(world)
         case .atRest: atRest(world)
         default: break
         }
@@ -104,6 +105,23 @@ final class NewestArrives: Invariant {
     private static let awaited: Int64 = 11_000
 
     // MARK: - At rest
+
+    /// What is to be sent by now was sent. Whether it came, and what phones say of it, takes its time.
+    private func afterCalm(_ world: World) {
+        for subject in world.scenery.subjects {
+            guard let activity = world.activity(subject), activity.phase == .active else { continue }
+            for phone in world.phones where phone.app.bundleID == subject.app {
+                let key = Snapshot.PhoneKey(activity.number, phone.key)
+                guard let instance = world.store.rows.instances[key], instance.state == .live, instance.isWanted,
+                    !instance.isEvicted, instance.run == activity.run, instance.heldRevision < activity.revision,
+                    let token = world.store.rows.updateTokens[key], token.deadAt == nil
+                else { continue }
+                world.violate(
+                    .newestArrives,
+                    "r\(activity.revision) was not sent: \(subject.id) on \(phone.name): \(Self.words(instance))")
+            }
+        }
+    }
 
     private func atRest(_ world: World) {
         if let due = world.store.nextWakeAt, due <= world.serverTime - .seconds(60) {

@@ -10,7 +10,7 @@ extension World {
         dice = SeededDice(seed: 1)
         isCalm = true
         apns.weather = .fair
-        faults = Faults()
+        faults = Faults(latestTime: max(faults.latestTime, serverTime))
         backend.open = []
         settleProcesses()
         for phone in phones {
@@ -19,6 +19,8 @@ extension World {
             catchUp(phone)
         }
         advance(by: 2000)
+        // What a clock put off that was set back since waits as long: `SQLiteStore.prune` finds that, not the model.
+        let wasAhead = faults.latestTime > serverTime + .seconds(60)
         for round in 0..<4 where violations.isEmpty {
             timeline.note(now, "------", "rest \(round + 1)")
             for phone in phones {
@@ -29,7 +31,10 @@ extension World {
                 }
                 phone.inventory(in: self)
             }
-            advance(by: 20 * 60_000)
+            // APNs's quarter of an hour, a coalescing window, and a look that comes each minute.
+            advance(by: 16 * 60_000)
+            if !wasAhead || round > 1 { see(.calm) }
+            advance(by: 4 * 60_000)
         }
         guard violations.isEmpty else { return }
         // What iOS has ended by itself meanwhile is told, too.

@@ -23,6 +23,8 @@ enum Observation {
     case called(Backend.Event)
     case logged(String)
     case died(Node)
+    /// Faults have stopped for a quarter of an hour, or phones have reported since for the next time.
+    case calm
     /// Faults have stopped, and everybody had time.
     case atRest
 }

@@ -34,6 +34,8 @@ final class World: @unchecked Sendable {
         var store = 0
         /// How far the server's wall clock is from the true time, in milliseconds.
         var serverClock: Int64 = 0
+        /// The latest time that it has shown when it was set.
+        var latestTime = Sample.now
     }
 
     init(seed: UInt64, keepsTimeline: Bool, trap: Trap? = nil) {

@@ -1,4 +1,5 @@
 import APNSModel
+import Dispatch
 import Foundation
 import GRDB
 import LiveActivityCore
@@ -51,13 +52,35 @@ struct StatisticsTests {
             let refused = PutRows(refusal: .deadToken) { _ in }
             _ = try await store.commit(refused)
             _ = try await store.keys()
-            #expect(store.failures == StoreFailures())
+            #expect(store.health == StoreHealth())
             try await store.pool.write { db in try db.execute(sql: "DROP TABLE activity; DROP TABLE api_key") }
             await #expect(throws: StorageError.self) { _ = try await store.commit(CostTests.put(step: 1)) }
-            #expect(store.failures.writes == 1 && store.failures.reads == 0)
+            #expect(store.health.failedWrites == 1 && store.health.failedReads == 0)
             for _ in 1...2 { await #expect(throws: StorageError.self) { _ = try await store.keys() } }
             await #expect(throws: StorageError.self) { _ = try await store.statistics() }
-            #expect(store.failures.reads == 3)
+            #expect(store.health.failedReads == 3)
+        }
+    }
+
+    @Test func `a transaction that hangs is told of while it does`() async throws {
+        let (reached, release) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+        let points = FaultPoints { point in
+            guard point == .writeBeforeCommit else { return }
+            reached.continuation.yield()
+            release.wait()
+        }
+        try await withDirectory { directory in
+            let store = try SQLiteStore(path: directory.appending(path: "islet.sqlite").path, faultPoints: points)
+            defer { store.close() }
+            async let reply = store.commit(CostTests.put(step: 1))
+            for await _ in reached.stream { break }
+            let hanging = store.health
+            // Who asks meanwhile is answered.
+            let commits = try await store.statistics().commits
+            release.signal()
+            _ = try await reply
+            #expect(hanging.writing > .zero && hanging.failedWrites == 0)
+            #expect(try await store.statistics().commits > commits)
         }
     }
 
