@@ -388,8 +388,8 @@ let package = Package(
             name: "LiveActivityProvidersTests",
             dependencies: [
                 "LiveActivityProviders", "LiveActivityCore", "LoopbackServer", "NextUp", "APNSModel", "JSONText",
-                "TestSupport", hummingbird, logging, lifecycle, crypto, httpTypes, product("NIOCore", "swift-nio"),
-            ],
+                "TestSupport", hummingbird, logging, lifecycle, crypto, httpTypes,
+            ] + nio,
             swiftSettings: settings
         ),
         .testTarget(

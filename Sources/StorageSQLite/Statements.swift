@@ -67,12 +67,14 @@ struct Statements {
     }
 
     /// Writes rows, many with one statement.
-    func write<Row: StoredRow>(_ rows: [Row]) throws {
+    ///
+    /// - Parameter leavesPlaces: In none of them has a column of `placeColumns` changed.
+    func write<Row: StoredRow>(_ rows: [Row], leavesPlaces: Bool = false) throws {
         guard !rows.isEmpty else { return }
         var rest = rows[...]
         for size in [256, 64, 16, 4, 1] {
             while rest.count >= size {
-                try run(UpsertText.of(Row.self, size), []) { statement in
+                try run(UpsertText.of(Row.self, size, leavesPlaces), []) { statement in
                     var binder = RowBinder(statement)
                     for row in rest.prefix(size) { row.bind(&binder) }
                     try check(sqlite3_step(statement))
@@ -121,6 +123,9 @@ protocol StoredRow {
     static var keyColumns: [String] { get }
     /// Never changed once the row is there, and so left out of updates: their indexes stay untouched.
     static var fixedColumns: Set<String> { get }
+    /// Of the others those that indexes hold and that seldom change: left out of the updates of rows in which they have
+    /// not, since an index is written anew for whatever is set, changed or not.
+    static var placeColumns: Set<String> { get }
     /// Expressions over the row of an alias: read behind its columns, and never written.
     static func derived(from alias: String) -> [String]
     init(_ row: inout RowReader) throws
@@ -129,6 +134,7 @@ protocol StoredRow {
 
 extension StoredRow {
     static var fixedColumns: Set<String> { [] }
+    static var placeColumns: Set<String> { [] }
     static func derived(from alias: String) -> [String] { [] }
     static var list: String { (columns + derived(from: table)).joined(separator: ", ") }
     static func list(of alias: String) -> String {
@@ -140,23 +146,25 @@ extension StoredRow {
 private struct UpsertText: Hashable {
     let table: String
     let count: Int
+    let leavesPlaces: Bool
 
     private static let made = Mutex<[UpsertText: String]>([:])
 
-    static func of<Row: StoredRow>(_ row: Row.Type, _ count: Int) -> String {
+    static func of<Row: StoredRow>(_ row: Row.Type, _ count: Int, _ leavesPlaces: Bool) -> String {
         made.withLock { texts in
-            let key = UpsertText(table: Row.table, count: count)
+            let key = UpsertText(table: Row.table, count: count, leavesPlaces: leavesPlaces)
             if let text = texts[key] { return text }
-            let text = make(row, count)
+            let text = make(row, count, leavesPlaces)
             texts[key] = text
             return text
         }
     }
 
-    private static func make<Row: StoredRow>(_ row: Row.Type, _ count: Int) -> String {
+    private static func make<Row: StoredRow>(_ row: Row.Type, _ count: Int, _ leavesPlaces: Bool) -> String {
         let places = "(" + Array(repeating: "?", count: Row.columns.count).joined(separator: ",") + ")"
         let values = Array(repeating: places, count: count).joined(separator: ",")
-        let changed = Row.columns.filter { !Row.keyColumns.contains($0) && !Row.fixedColumns.contains($0) }
+        let left = Row.fixedColumns.union(Row.keyColumns).union(leavesPlaces ? Row.placeColumns : [])
+        let changed = Row.columns.filter { !left.contains($0) }
         let update =
             changed.isEmpty
             ? "DO NOTHING" : "DO UPDATE SET " + changed.map { "\($0)=excluded.\($0)" }.joined(separator: ",")

@@ -59,6 +59,26 @@ class Server:
         body = {"type": "OrderTracking", "state": state, "audience": {"users": ["ada", "bob"]}, **more}
         return self.call("PUT", f"/v1/activities/{activity}", body)
 
+    def batch(self, lines):
+        """Many calls at once; all of them have to be taken."""
+        request = urllib.request.Request(
+            self.address + "/v1/batch", data="".join(json.dumps(line) + "\n" for line in lines).encode(), method="POST",
+            headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/x-ndjson"})
+        with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+            refused = [line for line in map(json.loads, answer) if line["status"] != 200]
+        assert not refused, refused[:3]
+
+    def set_often(self, activity, count):
+        """Sets so many states of low priority one after the other."""
+        self.batch({"method": "PUT", "path": f"/v1/activities/{activity}", "body": {
+            "type": "OrderTracking", "priority": "low",
+            "state": {"status": "preparing", "progress": 0.1, "eta": 100 + step}}} for step in range(count))
+
+    def make(self, prefix, count, **more):
+        """So many activities that nobody sees."""
+        self.batch({"method": "PUT", "path": f"/v1/activities/{prefix}-{number}", "body": {
+            "type": "OrderTracking", "state": {"status": "ready", "progress": 0.5}, **more}} for number in range(count))
+
     def wait_for_phones(self):
         """The simulated phones have to be known before an order is for somebody."""
         body = {"type": "OrderTracking", "state": {"status": "ready", "progress": 0.5},

@@ -5,6 +5,8 @@ import re
 import sys
 import unittest
 
+from selenium.webdriver.common.keys import Keys
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, Server  # noqa: E402
 from webhooks import Receiver, WebhookServer  # noqa: E402
@@ -279,6 +281,35 @@ class ConsoleTest(unittest.TestCase):
                   .map((one) => one.outerHTML)""")
             self.assertEqual(nameless, [], page)
             self.assertEqual(len(browser.all("h1")), 1, page)
+
+    def test_8_a_timeline_longer_than_what_is_read_goes_on(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        # Both phones hold it since another test.
+        # With each change an entry: there are more than the 1,000 that a page reads, whatever comes.
+        server.set_often("order-8", 1010)
+        browser.open("#/phones/order-8")
+        browser.see("Of the newest 1,000 entries")
+        browser.wait("both phones are drawn", lambda: len(browser.all(".phones .card")) == 2)
+        server.put("order-8", "delivering", 0.7, 4)
+        browser.see("delivering", ".phones")
+        browser.open("#/activities/order-8")
+        browser.see("The newest 500 are listed", ".timeline")
+
+    def test_8_older_ones_are_turned_to_by_keyboard(self):
+        browser, server = self.browser, self.server
+        browser.sign_in()
+        server.make("page", 210, **FIRST)
+        browser.open("#/activities")
+        browser.see("200 activities, the newest")
+        older = browser.one("main .beside:last-child button:last-child")
+        self.assertEqual(older.text, "Older")
+        older.send_keys(Keys.ENTER)
+        browser.see("older ones")
+        # Whoever is on the button stays there, and gets back the same way.
+        self.assertEqual(browser.driver.switch_to.active_element.text, "Older")
+        browser.press("Newer")
+        browser.see("200 activities, the newest")
 
 
 class WebhookTest(unittest.TestCase):

@@ -66,19 +66,33 @@ public struct PushID: Sendable, Hashable, CustomStringConvertible {
 
     /// `nil` when the text is not a UUID in its usual form.
     public init?(_ text: some StringProtocol) {
-        var words: [UInt64] = [0, 0]
-        var digits = 0
-        for (offset, byte) in text.utf8.enumerated() {
-            if [8, 13, 18, 23].contains(offset) {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
+        // Bytes in one piece: to walk through any kind of text costs many times as much.
+        var text = String(text)
+        guard let words = text.withUTF8(Self.words) else { return nil }
+        self.init(high: words.high, low: words.low)
+    }
+
+    private static func words(_ bytes: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
+        guard bytes.count == 36 else { return nil }
+        var words = (high: UInt64(0), low: UInt64(0))
+        for (offset, byte) in bytes.enumerated() {
+            let digit: UInt8
+            switch byte {
+            case UInt8(ascii: "-") where offset == 8 || offset == 13 || offset == 18 || offset == 23: continue
+            case _ where offset == 8 || offset == 13 || offset == 18 || offset == 23: return nil
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
+            default: return nil
             }
-            guard digits < 32, let digit = Character(UnicodeScalar(byte)).hexDigitValue else { return nil }
-            words[digits / 16] = words[digits / 16] << 4 | UInt64(digit)
-            digits += 1
+            // The third of the hyphens stands behind the sixteenth digit.
+            if offset < 19 {
+                words.high = words.high << 4 | UInt64(digit)
+            } else {
+                words.low = words.low << 4 | UInt64(digit)
+            }
         }
-        guard digits == 32 else { return nil }
-        self.init(high: words[0], low: words[1])
+        return words
     }
 
     /// Appends the 36 ASCII bytes of the id.

@@ -5,16 +5,23 @@ public struct BundleID: Sendable, Hashable, CustomStringConvertible {
 
     /// `nil` when the text cannot be a bundle id (empty, another character, a dot at an end, over 155 characters).
     public init?(_ text: some StringProtocol) {
-        guard (1...155).contains(text.utf8.count), text.first != ".", text.last != "." else { return nil }
-        for byte in text.utf8 {
+        // Bytes in one piece: to walk through any kind of text costs many times as much.
+        var text = String(text)
+        guard text.withUTF8(Self.isAllowed) else { return nil }
+        self.text = text
+    }
+
+    private static func isAllowed(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let dot = UInt8(ascii: ".")
+        guard (1...155).contains(bytes.count), bytes.first != dot, bytes.last != dot else { return false }
+        return bytes.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                continue
-            default: return nil
+                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), dot:
+                true
+            default: false
             }
         }
-        self.text = String(text)
     }
 
     /// The id itself.

@@ -2,6 +2,9 @@ extension Draft {
     /// The keys whose rows differ from what was loaded, or are new.
     package struct Changes: Sendable, Equatable {
         package var activities: Set<ActivityNumber> = []
+        /// Of these those that stand elsewhere in a list than they did: new ones, and those whose phase, run or end is
+        /// another.
+        package var movedActivities: Set<ActivityNumber> = []
         package var contents: Set<ActivityNumber> = []
         package var lanes: Set<LaneKey> = []
         package var users: Set<Snapshot.AppID<UserID>> = []

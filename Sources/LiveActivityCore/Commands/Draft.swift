@@ -128,6 +128,7 @@ package struct Draft: Sendable {
         snapshot.activities[activity.number] = activity
         snapshot.activityNumbers[key] = activity.number
         changes.activities.insert(activity.number)
+        if old.map({ !$0.stands(where: activity) }) ?? true { changes.movedActivities.insert(activity.number) }
         onRefusal { draft in
             draft.snapshot.activities[activity.number] = old
             if old == nil { draft.snapshot.activityNumbers[key] = nil }

@@ -144,6 +144,11 @@ package struct ActivityRecord: Sendable, Equatable {
     /// then would wait for all that it was set back by: what lies further ahead than this holds nothing.
     package static let longestHold = Duration.seconds(300)
 
+    /// Both stand at the same place of every list of activities.
+    package func stands(where other: Self) -> Bool {
+        phase == other.phase && runStartedAt == other.runStartedAt && endedAt == other.endedAt
+    }
+
     /// A state that is newer than the lap that was begun waits for the coalescing window, whichever phone asks for it;
     /// an alert, a start and an end do not.
     package func holds(_ plan: PushPlan, at now: UnixTime) -> Bool {

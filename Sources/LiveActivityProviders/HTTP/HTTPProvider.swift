@@ -12,13 +12,15 @@ import ServiceLifecycle
 package final class ProviderConnections: Service {
     /// Connections to one backend; runs of a type are as many at most.
     private static let connections = 32
+    /// For TCP and TLS.
+    static let connectTimeout = Duration.seconds(5)
 
     let client: HTTPClient
 
     package init() {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connections
-        configuration.timeout.connect = .seconds(5)
+        configuration.timeout.connect = .nanoseconds(Self.connectTimeout.wholeNanoseconds)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 

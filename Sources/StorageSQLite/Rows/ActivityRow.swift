@@ -14,6 +14,8 @@ extension ActivityRecord: StoredRow {
     ]
     static let keyColumns = ["no"]
     static let fixedColumns: Set<String> = ["app", "id"]
+    /// What `ActivityRecord.stands(where:)` compares.
+    static let placeColumns: Set<String> = ["phase", "run_started_at", "ended_at"]
 
     init(_ row: inout RowReader) throws {
         let number = row.int()

@@ -3,7 +3,10 @@ import LiveActivityCore
 extension Draft {
     /// Writes what a group changed, table by table in key order.
     func write(_ sql: Statements) throws {
-        try sql.write(changes.activities.sorted().compactMap { snapshot.activities[$0] })
+        let moved = changes.activities.intersection(changes.movedActivities)
+        try sql.write(moved.sorted().compactMap { snapshot.activities[$0] })
+        try sql.write(
+            changes.activities.subtracting(moved).sorted().compactMap { snapshot.activities[$0] }, leavesPlaces: true)
         try sql.write(changes.contents.sorted().compactMap { snapshot.contents[$0] })
         try sql.write(changes.lanes.sorted().compactMap { snapshot.lane($0) })
         try sql.write(

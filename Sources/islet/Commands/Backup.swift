@@ -102,6 +102,11 @@ struct Restore: ParsableCommand {
             "startsAreKnown": .bool(startsAreKnown), "heldStarts": .number(JSONNumber(summary.heldStarts)),
             "spentAlerts": .number(JSONNumber(summary.spentAlerts)),
         ]
+        // Null: what was revoked since the backup is good again.
+        object["withdrawn"] =
+            summary.withdrawn.map { withdrawn in
+                ["keys": .number(JSONNumber(withdrawn.keys)), "devices": .number(JSONNumber(withdrawn.devices))]
+            } ?? .null
         object["kept"] = summary.kept.map(JSONValue.string)
         let look = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys)
         object["tokenKeys"] = look.tokenKeys.map { .string($0.description) }

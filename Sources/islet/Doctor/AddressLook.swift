@@ -40,7 +40,7 @@ struct AddressLook {
 
         func outcome(_ connections: ProviderConnections) async -> DoctorFacts.AddressFacts.Outcome {
             if facts.kind == .people { return await keySet(connections) }
-            guard let check = AddressCheck(url, allowPrivate: allowPrivate, timeout: timeout, connections) else {
+            guard let check = AddressCheck(url, allowPrivate: allowPrivate, connections) else {
                 return .place("its URL is not allowed")
             }
             do throws(AddressCheck.Problem) {
@@ -79,28 +79,24 @@ struct AddressLook {
         var looks: [Look] = []
         func add(
             _ kind: DoctorFacts.AddressFacts.Kind, _ app: BundleID, _ name: String, _ url: String,
-            allowPrivate: Bool, timeout: Duration
+            allowPrivate: Bool
         ) {
             guard self.app == nil || self.app == app.text else { return }
             let facts = DoctorFacts.AddressFacts(
                 kind: kind, subject: "\(app)\(name.isEmpty ? "" : " \(name)")", origin: HTTPProvider.origin(of: url))
-            looks.append(Look(facts: facts, url: url, allowPrivate: allowPrivate, timeout: min(timeout, limit)))
+            looks.append(Look(facts: facts, url: url, allowPrivate: allowPrivate, timeout: limit))
         }
         for (app, people) in settings.people.sorted(by: { $0.key.text < $1.key.text }) {
             guard case .set(let url, _, let allowPrivate) = people.keys else { continue }
-            add(.people, app, "", url, allowPrivate: allowPrivate, timeout: limit)
+            add(.people, app, "", url, allowPrivate: allowPrivate)
         }
         for backend in settings.backends {
             let target = backend.target
-            add(
-                .provider, backend.app, backend.type, target.url, allowPrivate: target.allowPrivate,
-                timeout: target.timeout)
+            add(.provider, backend.app, backend.type, target.url, allowPrivate: target.allowPrivate)
         }
         for webhook in settings.webhooks {
             let target = webhook.target
-            add(
-                .webhook, webhook.key.app, webhook.key.name, target.url, allowPrivate: target.allowPrivate,
-                timeout: target.timeout)
+            add(.webhook, webhook.key.app, webhook.key.name, target.url, allowPrivate: target.allowPrivate)
         }
         return looks
     }

@@ -44,6 +44,11 @@ enum Diagnosis {
         return facts.map { fact in
             let whose = "\(fact.app) \(fact.type)"
             guard fact.unfit > 0 else {
+                guard !fact.isCut else {
+                    return Finding(
+                        .contractNotChecked,
+                        "\(whose): the newest of all types that run were looked through, and \(fact.looked) are of it")
+                }
                 return Finding(.contractGood, "\(whose): what runs fits, of \(fact.looked) that were looked at")
             }
             return Finding(

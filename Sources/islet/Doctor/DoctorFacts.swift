@@ -34,6 +34,8 @@ struct DoctorFacts {
         var type: String
         /// The newest activities that run, no more than `DriftLook.most`.
         var looked = 0
+        /// There may be more, behind very many of other types.
+        var isCut = false
         /// Those that phones of the newest build could not decode.
         var unfit = 0
         /// One of them, and why.

@@ -9,6 +9,8 @@ import StorageSQLite
 enum DriftLook {
     /// Of each type at most, those that were made last: a look in passing.
     static let most = 200
+    /// Pages of all that run of an app which are looked through for one type's: 200,000 activities.
+    static let mostPages = 20
 
     /// - Returns: `nil` where the database cannot be looked into.
     static func facts(_ settings: Settings, _ look: DatabaseInspection) async -> [DoctorFacts.ContractFacts]? {
@@ -41,7 +43,16 @@ enum DriftLook {
         var filter = ActivityFilter(limit: most)
         (filter.type, filter.phase, filter.isNewestFirst) = (type, .active, true)
         var facts = DoctorFacts.ContractFacts(app: app, type: type)
-        for row in try await store.activities(of: app, filter).rows {
+        var rows: [ActivityPage.Row] = []
+        for _ in 0..<mostPages {
+            let page = try await store.activities(of: app, filter)
+            rows += page.rows.prefix(most - rows.count)
+            filter.after = page.next
+            // A page may have few, where most of what runs is of other types.
+            guard rows.count < most, filter.after != nil else { break }
+        }
+        facts.isCut = rows.count < most && filter.after != nil
+        for row in rows {
             guard let content = try await store.activity(app, row.record.id)?.content else { continue }
             facts.looked += 1
             let obstacles = contract.obstacles(state: object(content.state), attributes: object(content.attributes))

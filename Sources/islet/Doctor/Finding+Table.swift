@@ -139,7 +139,9 @@ extension Finding.ID {
             "set their state anew as the contract has it, or give the contract of the builds before under "
                 + "`contracts:` (docs/contracts.md, \"Contracts by build\")"),
         .contractNotChecked: Entry(
-            .contract, .skipped, "the database could not be looked into"),
+            .contract, .skipped,
+            "the database could not be looked into, or so much of other types runs that the "
+                + "newest 200 of this one were not found"),
         .keyGood: Entry(
             .key, .ok, "it signs a provider token"),
         .keyUnusable: Entry(

@@ -77,6 +77,7 @@ import Testing
         let restore = try await json(["restore", "copy.db"], in: folder)
         #expect(restore["heldStarts"] == 0 && restore["kept"]?.string?.isEmpty == false)
         #expect(restore["tokenKeys"] == nil && restore["startsAreKnown"] == false)
+        #expect(restore["withdrawn"] == ["keys": 0, "devices": 0])
         let rotation = ["keys", "rotate-storage"]
         let rotated = try await json(rotation, in: folder)
         #expect(rotated["inUse"]?.array?.count == 2 && rotated["damaged"] == [:] && rotated["isResumed"] == false)

@@ -135,6 +135,9 @@ struct DiagnosisTests {
             ]
         },
         Case(.contract, .skipped, "cannot be looked into") { $0.contracts = nil },
+        Case(.contract, .skipped, "and 3 are of it") {
+            $0.contracts = [.init(app: $0.routes[0].app, type: "Order", looked: 3, isCut: true)]
+        },
         Case(.certificate, .warning, "good for 3 days") {
             $0.certificateEndsAt = now + .seconds(3 * 86_400 + 60)
         },

@@ -1,6 +1,6 @@
 // Activities: a list to search, and one of them with its phones and its timeline.
 
-import { add, ago, badge, empty, fill, h, heading, json, moment, number, panel, problem, table } from "./dom.js";
+import { add, ago, badge, empty, fill, goOn, h, heading, json, moment, number, panel, problem, table } from "./dom.js";
 import { activityTypes, byChange, get, may, pages, repeat } from "./server.js";
 import { card } from "./phone.js";
 
@@ -29,26 +29,35 @@ async function list(place, query, signal) {
     h("label", { for: "user" }, "Person", h("input", { id: "user", name: "user", type: "search",
       value: query.get("user") ?? "", placeholder: "whole id" })),
     choice("type", "Type", "type", [...types.keys()]), choice("phase", "Phase", "phase", ["announced", "active", "ended"]));
-  const result = h("div", { "aria-live": "polite" }, empty("…"));
-  add(place, [heading("Activities", may("backend") && h("a", { class: "button", href: "#/compose" }, "Compose")), search,
-    result]);
-
+  const count = h("p", { class: "note", "aria-live": "polite" }), result = h("div", {}, empty("…"));
   let asked = 0, shown = "";
   // Where each page began that led here; the first has no cursor.
-  let trail = [];
+  let trail = [], next;
+  // They stay where they are, and may be stood on: a button that is disabled or made anew loses who uses the keyboard.
+  const turn = (title, onto) => h("button", { type: "button", class: "quiet", onclick: () => {
+    const way = onto();
+    if (way) { trail = way; look(); }
+  } }, title);
+  const newer = turn("Newer", () => trail.length && trail.slice(0, -1));
+  const older = turn("Older", () => next && [...trail, next]);
+  const pager = h("div", { class: "beside", hidden: true }, newer, older);
+  add(place, [heading("Activities", may("backend") && h("a", { class: "button", href: "#/compose" }, "Compose")), search,
+    count, result, pager]);
 
   /** A part of an id is looked for among the newest; a whole one finds its activity wherever it stands. */
   async function find(text, parameters) {
     const found = await pages(`/v1/activities?${parameters}&limit=1000`, "activities", SEARCHED);
-    const rows = found.filter((row) => row.activity.toLowerCase().includes(text.toLowerCase()));
-    if (found.length >= SEARCHED && !rows.some((row) => row.activity === text)) {
-      try { rows.push(await get(`/v1/activities/${encodeURIComponent(text)}?limit=1`, signal)); } catch { /* it is none */ }
+    const wanted = text.toLowerCase(), isIt = (row) => row.activity.toLowerCase() === wanted;
+    const rows = found.rows.filter((row) => row.activity.toLowerCase().includes(wanted));
+    // Whose it is does not stand in it.
+    if (found.isPart && !rows.some(isIt) && !parameters.get("user")) {
+      try {
+        const row = await get(`/v1/activities/${encodeURIComponent(text)}?limit=1`, signal);
+        if (["type", "phase"].every((name) => (parameters.get(name) ?? row[name]) === row[name])) rows.push(row);
+      } catch { /* it is none */ }
     }
-    return { rows, isPart: found.length >= SEARCHED };
+    return { rows, isPart: found.isPart };
   }
-
-  const turn = (title, enabled, go) => h("button", { type: "button", class: "quiet", disabled: !enabled,
-    onclick: () => { go(); look(); } }, title);
 
   async function look() {
     const fields = Object.fromEntries(new FormData(search));
@@ -63,19 +72,27 @@ async function list(place, query, signal) {
       const rows = byChange(answer.rows ?? answer.activities);
       // What has not changed is left as it is: somebody may be reading or selecting it.
       const news = JSON.stringify([rows, answer.next, trail]);
-      if (news === shown) return;
+      if (news === shown) return goOn(result);
       shown = news;
+      next = answer.next;
+      const stood = result.contains(document.activeElement) && document.activeElement.getAttribute("href");
       const searched = `Looked for among the ${number.format(SEARCHED)} newest: narrow the search, or give the whole id.`;
-      fill(result, rows.length ? panel(number.format(rows.length) + (trail.length ? " older ones" : answer.next ? " newest" : ""),
-        table(["Activity", "Type", "Phase", "Revision", "Phones", "Changed"], rows.slice(0, PAGE).map((row) => [
-          link(row.activity), row.type, phaseBadge(row.phase), row.revision, row.phones ?? "–", ago(row.updatedAt)]),
-        "Activities"), answer.isPart && h("p", { class: "note" }, searched))
-        : empty(answer.isPart ? searched : answer.next ? "None of these fits; there are older ones." : "No activity fits."),
-      (trail.length > 0 || answer.next) && h("div", { class: "beside" },
-        turn("Newer", trail.length, () => { trail = trail.slice(0, -1); }),
-        turn("Older", answer.next, () => { trail = [...trail, answer.next]; })));
+      const words = number.format(rows.length) + (rows.length === 1 ? " activity" : " activities")
+        + (trail.length ? ", older ones" : next ? ", the newest" : "");
+      if (count.textContent !== words) count.textContent = words;
+      const heads = ["Activity", "Type", "Phase", "Revision", "Phones", "Changed"];
+      fill(result, rows.length ? panel(null, table(heads, rows.slice(0, PAGE).map((row) => [link(row.activity), row.type,
+        phaseBadge(row.phase), row.revision, row.phones ?? "–", ago(row.updatedAt)]), "Activities"),
+      answer.isPart && h("p", { class: "note" }, searched))
+        : empty(answer.isPart ? searched : next ? "None of these fits; there are older ones." : "No activity fits."));
+      pager.hidden = !trail.length && !next;
+      newer.setAttribute("aria-disabled", !trail.length);
+      older.setAttribute("aria-disabled", !next);
+      if (stood) result.querySelector(`a[href="${CSS.escape(stood)}"]`)?.focus();
     } catch (error) {
-      if (error.name !== "AbortError") fill(result, problem(error));
+      if (error.name === "AbortError") return;
+      shown = "";
+      fill(result, problem(error));
     }
   }
   let timer;
@@ -140,9 +157,17 @@ function item(entry, before, openID) {
       h("p", {}, entry.text), entry.state && differences(before, entry.state), details));
 }
 
+/** So many of the newest entries of a timeline are read. */
+export const READ = 1000;
+/** So many of them are listed. */
+const LISTED = 500;
+
 /** The newest of the timeline, the oldest of them first. */
 export const timeline = async (id) =>
-  (await get(`/v1/activities/${encodeURIComponent(id)}/timeline?payloads=true&newest=true&limit=1000`)).entries;
+  (await get(`/v1/activities/${encodeURIComponent(id)}/timeline?payloads=true&newest=true&limit=${READ}`)).entries;
+
+/** What tells an entry from others: its place changes as newer ones come. */
+export const mark = (entry) => entry && [entry.at, entry.kind, entry.device, entry.revision, entry.apnsID].join(" ");
 
 async function one(place, id, query, signal) {
   const types = await activityTypes();
@@ -159,10 +184,10 @@ async function one(place, id, query, signal) {
   function drawTimeline() {
     const opened = new Set([...entries.querySelectorAll("details[open]")].map((one) => one.closest("li").dataset.key));
     let state;
-    const rows = all.map((entry, index) => {
+    const rows = all.map((entry) => {
       const before = state;
       if (entry.state) state = entry.state;
-      const key = `${index}`;
+      const key = mark(entry);
       const row = item(entry, before, opened.has(key));
       row.dataset.key = key;
       row.dataset.device = entry.device ?? "";
@@ -171,7 +196,10 @@ async function one(place, id, query, signal) {
     });
     const shown = rows.filter((row) => (!whose.value || !row.dataset.device || row.dataset.device === whose.value)
       && (!what.value || row.dataset.kind === what.value));
-    fill(entries, shown.length ? shown.reverse().slice(0, 500) : h("li", { class: "empty" }, "Nothing of that kind."));
+    fill(entries, shown.length ? shown.reverse().slice(0, LISTED) : h("li", { class: "empty" }, "Nothing of that kind."),
+      shown.length > LISTED && h("li", { class: "empty" }, `The newest ${number.format(LISTED)} are listed.`),
+      all.length === READ && shown.length <= LISTED && h("li", { class: "empty" },
+        `The newest ${number.format(READ)} entries were looked through.`));
   }
   whose.addEventListener("change", drawTimeline);
   what.addEventListener("change", drawTimeline);
@@ -180,7 +208,8 @@ async function one(place, id, query, signal) {
     const view = await get(`/v1/activities/${encodeURIComponent(id)}?limit=200`, signal);
     all = await timeline(id);
     const news = JSON.stringify(view);
-    if (news !== seen) {
+    if (news === seen) goOn(phones);
+    else {
       seen = news;
       fill(head, heading(h("span", { class: "id" }, view.activity), phaseBadge(view.phase),
         h("a", { class: "button quiet", href: `#/phones/${encodeURIComponent(id)}` }, "Phones through time"),
@@ -209,7 +238,7 @@ async function one(place, id, query, signal) {
       fill(whose, h("option", { value: "" }, "all phones"), devices.map((device) =>
         h("option", { value: device, selected: device === old }, device)));
     }
-    const length = `${all.length} ${all.at(-1)?.at}`;
+    const length = `${all.length} ${mark(all.at(-1))}`;
     if (length !== known) {
       known = length;
       drawTimeline();

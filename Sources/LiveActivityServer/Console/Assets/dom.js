@@ -67,11 +67,16 @@ export const clockTime = (date) => clock.format(date);
 
 /** How long ago, in a word or two. */
 export function ago(text) {
-  return h("time", { datetime: text, title: whole.format(new Date(text)) }, since(text));
+  return h("time", { class: "ago", datetime: text, title: whole.format(new Date(text)) }, since(text));
+}
+
+/** Has what `ago` wrote within an element say how long it is by now. */
+export function goOn(element) {
+  for (const time of element.querySelectorAll("time.ago")) time.textContent = since(time.dateTime);
 }
 
 /** The words of `ago`, as of now. */
-export function since(text) {
+function since(text) {
   const seconds = Math.max(0, Math.round((Date.now() - new Date(text)) / 1000));
   return seconds < 5 ? "now" : `${duration(seconds)} ago`;
 }

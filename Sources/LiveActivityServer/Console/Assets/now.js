@@ -1,6 +1,6 @@
 // How the server does, live.
 
-import { add, ago, badge, duration, empty, fill, h, heading, moment, number, panel, since, table } from "./dom.js";
+import { add, ago, badge, duration, empty, fill, goOn, h, heading, moment, number, panel, table } from "./dom.js";
 import { follow, get, repeat, runningActivities } from "./server.js";
 import { plot } from "./plot.js";
 
@@ -121,7 +121,9 @@ export async function now(place, { signal }) {
     // An older figure would look like health while nothing leaves.
     const [p50, p95, p99] = newest.quantiles;
     const attempts = newest.failed === 1 ? "attempt" : "attempts";
-    tiles.lag.show(seconds(p95), p95 === null ? "nothing was to be sent in the last minute"
+    const quiet = routes.length ? "pushes are held back" : last.queueAge > WINDOW ? "due work waits"
+      : "nothing was to be sent in the last minute";
+    tiles.lag.show(seconds(p95), p95 === null ? quiet
       : `p50 ${seconds(p50)}, p99 ${seconds(p99)}`
         + (newest.failed ? `; ${number.format(newest.failed)} ${attempts} failed` : ""),
     p99 > 10 || (p95 === null && routes.length) ? "bad" : "");
@@ -189,13 +191,10 @@ export async function now(place, { signal }) {
   repeat(3000, signal, async () => {
     const { rows: newest, isPart } = await runningActivities(RUNNING);
     // What has not changed is left as it is: somebody may stand on one of the links.
-    const news = JSON.stringify([newest.slice(0, 8), newest.length, isPart]);
-    if (news === shown) {
-      for (const time of running.querySelectorAll("time")) time.textContent = since(time.dateTime);
-      return;
-    }
-    shown = news;
     const on = number.format(newest.reduce((all, row) => all + (row.phones ?? 0), 0));
+    const news = JSON.stringify([newest.slice(0, 8), newest.length, isPart, on]);
+    if (news === shown) return goOn(running);
+    shown = news;
     fill(running, newest.length ? [h("p", { class: "note" }, isPart
       ? `The ${number.format(newest.length)} newest of those that run are on ${on} phones`
       : `${number.format(newest.length)} running on ${on} phones`),

@@ -1,9 +1,9 @@
 // What phones show: of one activity at any time of its timeline, and in development the simulator's own phones.
 
-import { add, badge, clockTime, empty, fill, h, heading, moment, panel, problem, say } from "./dom.js";
+import { add, badge, clockTime, empty, fill, h, heading, moment, number, panel, problem, say } from "./dom.js";
 import { activityTypes, byChange, call, get, may, path, repeat, visitor } from "./server.js";
 import { phone } from "./phone.js";
-import { timeline } from "./activities.js";
+import { mark, READ, timeline } from "./activities.js";
 
 export async function phones(place, { rest, signal }) {
   if (rest[0]) return through(place, rest[0], signal);
@@ -55,14 +55,23 @@ export function screens(entries, count, at) {
   for (const phone of phones.values()) {
     if (phone.look === "active" && phone.stale && phone.stale * 1000 <= at) phone.look = "stale";
   }
-  return { phones, ended };
+  return { phones, ended, states };
+}
+
+/** What a phone shows now whose own entries are older than those that were read: as the server knows it. */
+function known(device, view, states) {
+  if (device.state !== "live") return null;
+  return states.get(device.revision) ?? (device.revision === view.revision ? view.state : null);
 }
 
 async function through(place, id, signal) {
-  const [types, view] = [await activityTypes(), await get(`/v1/activities/${encodeURIComponent(id)}?limit=200`, signal)];
-  let entries = await timeline(id);
+  const types = await activityTypes();
+  const ask = () => Promise.all([get(`/v1/activities/${encodeURIComponent(id)}?limit=200`, signal), timeline(id)]);
+  let [view, entries] = await ask();
   const slider = h("input", { id: "time", type: "range", min: 1, max: Math.max(1, entries.length), value: entries.length });
   const now = h("output", { for: "time" }), row = h("div", { class: "phones" });
+  const cut = h("span", { hidden: true }, ` Of the newest ${number.format(READ)} entries: a phone without one among them is `
+    + "drawn as it is now, and not at other times.");
   const step = (by) => { slider.value = +slider.value + by; draw(); };
   add(place, [heading(h("span", { class: "id" }, id), h("a", { class: "button quiet",
     href: `#/activities/${encodeURIComponent(id)}` }, "Timeline"), visitor.simulator && h("a", { class: "button quiet",
@@ -71,9 +80,10 @@ async function through(place, id, signal) {
     h("button", { type: "button", "aria-label": "Earlier", onclick: () => step(-1) }, "‹"), slider,
     h("button", { type: "button", "aria-label": "Later", onclick: () => step(1) }, "›"), now), row,
   h("p", { class: "note" }, "Drawn from what APNs accepted and phones reported, by the type's ", h("code", {}, "view"),
-    " in the configuration: the app's own design is not known here.")]);
+    " in the configuration: the app's own design is not known here.", cut)]);
 
   function draw() {
+    cut.hidden = entries.length < READ;
     const count = +slider.value, entry = entries[count - 1];
     if (!entry) return fill(row, empty("Nothing has happened yet."));
     const newest = count === entries.length;
@@ -84,22 +94,27 @@ async function through(place, id, signal) {
     for (const name of told.phones.keys()) if (!all.has(name)) all.set(name, { device: name, user: "" });
     fill(row, [...all.values()].map((device) => {
       const one = told.phones.get(device.device);
-      const shown = one?.look && one.look !== "away" && one.state;
+      const isOlder = newest && !one?.state && entries.length >= READ;
+      const state = isOlder ? known(device, view, told.states) : one?.look && one.look !== "away" && one.state;
+      const detail = newest ? device.reason?.text : one ? `revision ${one.revision}`
+        : entries.length < READ ? "nothing sent yet" : "nothing in the entries that were read";
       return phone({
-        name: device.device, at, detail: one?.note || (newest ? device.reason?.text : one ? `revision ${one.revision}` : "nothing sent yet"),
-        cards: shown ? [{ type: types.get(view.type), state: one.state, attributes: view.attributes, look: one.look }] : [],
+        name: device.device, at, detail: one?.note || detail, cards: state ? [{ type: types.get(view.type), state,
+          attributes: view.attributes, look: isOlder ? "active" : one.look }] : [],
       });
     }));
   }
   slider.addEventListener("input", draw);
   draw();
   repeat(2000, signal, async () => {
-    const fresh = await timeline(id);
-    if (fresh.length === entries.length) return;
-    const wasNewest = +slider.value === entries.length;
+    const [seen, fresh] = await ask();
+    view = seen;
+    if (fresh.length === entries.length && mark(fresh.at(-1)) === mark(entries.at(-1))) return;
+    const wasNewest = +slider.value === entries.length, stood = mark(entries[+slider.value - 1]);
     entries = fresh;
     slider.max = entries.length;
-    if (wasNewest) slider.value = entries.length;
+    // Who looks at a moment goes on looking at it, or at the oldest that is left.
+    slider.value = wasNewest ? entries.length : Math.max(1, 1 + entries.findIndex((entry) => mark(entry) === stood));
     draw();
   });
 }

@@ -87,7 +87,10 @@ export async function activityTypes() {
   try { return await types; } catch (error) { types = undefined; throw error; }
 }
 
-/** All pages of a list. `most` limits how many rows are read; a page may have few, where most of what is there fits not. */
+/**
+ * All pages of a list, and whether there is more. `most` limits how many rows are read; a page may have few, where most
+ * of what is there fits not.
+ */
 export async function pages(path, member, most = 2000) {
   const all = [];
   let next, calls = 0;
@@ -97,7 +100,7 @@ export async function pages(path, member, most = 2000) {
     all.push(...answer[member]);
     next = answer.next;
   } while (next && all.length < most && calls < 50);
-  return all;
+  return { rows: all, isPart: next !== undefined };
 }
 
 /** Of activities, those that changed last first. */

@@ -68,7 +68,7 @@ async function dead(place, name, signal) {
     return `${number.format(answer.replayed)} ${answer.replayed === 1 ? "event is" : "events are"} told again within 10 seconds.`;
   };
   const discard = (id) => async () => {
-    if (!id && !confirm(`Discard all events that ${name} was not told? They cannot be replayed any more.`)) return "Nothing was discarded.";
+    if (!id && !confirm(`Discard all events that ${name} was not told? What they tell can only be told again with a replay of everything since a time.`)) return "Nothing was discarded.";
     const answer = await call("POST", of(name, "/discard"), id ? { events: [id] } : { all: true });
     return `${number.format(answer.discarded)} ${answer.discarded === 1 ? "event was" : "events were"} discarded.`;
   };
