@@ -22,15 +22,21 @@ package struct EventSpan: Sendable, Equatable {
     package var erasedThrough: EventNumber
     /// The greatest number there is; 0: nothing has happened yet.
     package var newest: EventNumber
+    /// Some of the numbers up to it are of events that came after a backup which was put back: they are not there.
+    package var lostThrough: EventNumber
 
-    package init(erasedThrough: EventNumber, newest: EventNumber) {
+    package init(erasedThrough: EventNumber, newest: EventNumber, lostThrough: EventNumber = 0) {
         self.erasedThrough = erasedThrough
         self.newest = newest
+        self.lostThrough = lostThrough
     }
+
+    /// From here on nothing is missing.
+    package var wholeFrom: EventNumber { max(erasedThrough, lostThrough) }
 
     /// Whether nothing is missing for one who has everything up to a number. One that is not given yet is another
     /// database's.
-    package func holds(everythingAfter number: EventNumber) -> Bool { erasedThrough <= number && number <= newest }
+    package func holds(everythingAfter number: EventNumber) -> Bool { wholeFrom <= number && number <= newest }
 }
 
 /// A stretch of the events.

@@ -25,7 +25,7 @@ final class ProcessLock: Sendable {
         path given: String, patience: Duration = .zero,
         sleep: (Duration) -> Void = { usleep(UInt32($0 / .microseconds(1))) }
     ) throws(StorageError) {
-        let path = Self.resolved(given)
+        let path = try Self.resolved(given)
         let descriptor = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw .cannotOpen("its folder cannot be written: \(path).lock: \(String(cString: strerror(errno)))")
@@ -43,8 +43,15 @@ final class ProcessLock: Sendable {
     }
 
     /// Where the links of a path lead; the path itself where there is nothing yet.
-    private static func resolved(_ path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
+    private static func resolved(_ path: String) throws(StorageError) -> String {
+        guard let real = realpath(path, nil) else {
+            var status = stat()
+            // Once the file is there, its lock would lie elsewhere.
+            guard lstat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFLNK else {
+                throw .cannotOpen("\(path) is a link that leads to nothing: name the file itself, or make an empty one")
+            }
+            return path
+        }
         defer { free(real) }
         return String(cString: real)
     }

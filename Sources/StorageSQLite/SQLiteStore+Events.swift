@@ -67,7 +67,8 @@ extension SQLiteStore: EventStore {
     static func span(_ sql: Statements) throws -> EventSpan {
         EventSpan(
             erasedThrough: try sql.number("SELECT value FROM meta WHERE name = 'event_floor'") ?? 0,
-            newest: try sql.number("SELECT value FROM meta WHERE name = 'event_seq'") ?? 0)
+            newest: try sql.number("SELECT value FROM meta WHERE name = 'event_seq'") ?? 0,
+            lostThrough: try sql.number("SELECT value FROM meta WHERE name = 'event_gap'") ?? 0)
     }
 
     /// Those that are too old, and the oldest while there are too many; rows about them go with them.

@@ -19,28 +19,56 @@ extension SQLiteStore {
     }
 
     /// What was put off by a clock that was ahead, and was set back since, would wait for as long as it was ahead:
-    /// every phone is looked at anew. Once for each such time, which the newest change tells.
+    /// every phone is looked at anew, and what is to be repeated is due. Once for each such time, which the newest
+    /// change tells.
     private func pullBack(at now: UnixTime) async throws(StorageError) {
         let newest = try await query { sql in try sql.number("SELECT coalesce(max(at), 0) FROM history") ?? 0 }
-        let isNew = timesAhead.withLock { handled in
-            guard newest > (now + Self.clockTolerance).milliseconds, newest > handled else { return false }
-            handled = newest
-            return true
-        }
-        guard isNew else { return }
+        guard newest > (now + Self.clockTolerance).milliseconds, newest > timesAhead.withLock(\.self) else { return }
+        let (present, late) = (Statements.Argument.int(now.milliseconds), Self.longestRetry)
         try await write(rank: .prune) { sql in
+            let later = Statements.Argument.int((now + late).milliseconds)
             try sql.execute(
-                "UPDATE lane SET next_at = ?, reason = NULL, tries = 0 WHERE next_at > ? AND flight_node IS NULL",
-                [.int(now.milliseconds), .int(now.milliseconds)])
-            try sql.execute(
-                """
-                UPDATE activity SET lap = lap + 1, wake_at = ?, hold_until = min(hold_until, ?)
-                WHERE EXISTS (SELECT 1 FROM lane WHERE lane.activity = activity.no)
-                """, [.int(now.milliseconds), .int(now.milliseconds)])
+                "UPDATE refresh SET due_at = ?, tries = 0 WHERE due_at > ? AND node IS NULL AND tries > 0",
+                [present, later])
+            try sql.execute("UPDATE addressee SET due_at = ? WHERE due_at > ?", [present, later])
+            try sql.execute("UPDATE notification SET next_at = ? WHERE next_at > ?", [present, later])
+            try sql.execute("UPDATE webhook_delivery SET due_at = ? WHERE due_at > ?", [present, later])
+            // Queues in memory are read anew.
+            try sql.execute("UPDATE webhook SET version = version + 1")
         }
+        var after: Int64? = 0
+        while let begin = after {
+            after = try await write(rank: .prune) { sql in try Self.pullBack(activitiesAfter: begin, at: now, sql) }
+        }
+        timesAhead.withLock { $0 = newest }
         wakeContinuation.yield()
+        refreshContinuation.yield()
     }
 
+    /// A page of them. Where all is over and nothing waits, nothing was put off.
+    private static func pullBack(
+        activitiesAfter begin: Int64, at now: UnixTime, _ sql: Statements
+    ) throws -> Int64? {
+        let last = try sql.number(
+            "SELECT max(no) FROM (SELECT no FROM activity WHERE no > ? ORDER BY no LIMIT 1000)", [.int(begin)])
+        guard let last else { return nil }
+        let (time, first, end) = (Statements.Argument.int(now.milliseconds), Statements.Argument.int(begin + 1), last)
+        try sql.execute(
+            """
+            UPDATE activity SET lap = lap + 1, wake_at = ?1, hold_until = min(hold_until, ?1)
+            WHERE no BETWEEN ?2 AND ?3 AND EXISTS (
+                SELECT 1 FROM lane WHERE lane.activity = activity.no AND (phase <> 'ended' OR next_at > ?1))
+            """, [time, first, .int(end)])
+        try sql.execute(
+            """
+            UPDATE lane SET next_at = ?1, reason = NULL, tries = 0
+            WHERE activity BETWEEN ?2 AND ?3 AND next_at > ?1 AND flight_node IS NULL
+            """, [time, first, .int(end)])
+        return last
+    }
+
+    /// No repetition of what failed waits for longer, but for those to webhooks, which one more call harms nobody.
+    private static let longestRetry = Duration.seconds(20 * 60)
     /// Clocks that are corrected step back by less.
     private static let clockTolerance = Duration.seconds(60)
 

@@ -22,7 +22,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     /// The newest change of a time to come that `pullBack` has seen to.
     let timesAhead = Mutex<Int64>(0)
     let wakeContinuation: AsyncStream<Void>.Continuation
-    private let refreshContinuation: AsyncStream<Void>.Continuation
+    let refreshContinuation: AsyncStream<Void>.Continuation
 
     /// What a process wants of the database.
     package enum Access: Sendable {

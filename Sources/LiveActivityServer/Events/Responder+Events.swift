@@ -67,10 +67,10 @@ extension Responder {
                 .eventsErased,
                 number > span.newest
                     ? "no event has that number yet: it is of another database, or of a time before a backup"
-                    : "events that followed this one are erased by now",
-                expected: "\(span.erasedThrough) to \(span.newest)",
+                    : "events that followed this one are erased by now, or were lost when a backup was restored",
+                expected: "\(span.wholeFrom) to \(span.newest)",
                 fix: "look at what stands (GET /v1/activities), and read on without `Last-Event-ID`, or from "
-                    + "\(span.erasedThrough) on")
+                    + "\(span.wholeFrom) on")
         }
         return number
     }

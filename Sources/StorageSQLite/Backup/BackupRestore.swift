@@ -17,16 +17,17 @@ package struct BackupRestore: Sendable {
         package var heldStarts: Int
         /// Phones that get no alert of a present state any more.
         package var spentAlerts: Int
-        /// What was taken since the backup was made, as the database says that was there; `nil` when there was none, or
-        /// it cannot be read.
+        /// What was taken since the backup was made, as the database says that was there; `nil` when there was none, it
+        /// cannot be read, or it is no later state of what is put back.
         package var withdrawn: Withdrawn?
     }
 
     package struct Withdrawn: Sendable, Equatable {
-        /// API keys that are revoked.
-        package var keys: Int
-        /// Devices whose person has signed out, or that are another's.
-        package var devices: Int
+        /// API keys that are revoked, or are not there any more; `nil`: that cannot be read.
+        package var keys: Int?
+        /// Devices whose person has signed out, that are another's, or that are not there any more; `nil`: that cannot
+        /// be read.
+        package var devices: Int?
     }
 
     let source: String

@@ -80,6 +80,22 @@ enum BackupSafety {
             ])
     }
 
+    /// What phones have shown whose person signed out since: whoever signs in there again gets a card, once the phone's
+    /// inventory lacks the one of then.
+    static func forgetCards(_ db: Database, on devices: String, now: UnixTime) throws {
+        let states = [State.starting, .unconfirmed, .live, .ending].map { String($0.rawValue) }.joined(separator: ",")
+        try db.execute(
+            sql: """
+                UPDATE main.instance SET state = :unconfirmed, local_id = NULL, start_expires_at = :expires,
+                    due_at = NULL, look_at = NULL
+                WHERE dk IN (\(devices)) AND state IN (\(states))
+                """,
+            arguments: [
+                "unconfirmed": State.unconfirmed.rawValue, "expires": (now + longestWindow).milliseconds,
+            ])
+        try lookAtAll(db, now: now)
+    }
+
     /// Lanes count anew what was changed behind their back, and go around once.
     private static func lookAtAll(_ db: Database, now: UnixTime) throws {
         func count(_ states: [State]) -> String {

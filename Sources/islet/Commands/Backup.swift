@@ -80,12 +80,17 @@ struct Restore: ParsableCommand {
         }
         Output.line(
             "\(Wording.count(summary.spentAlerts, "alert")) not given again: they may have been given since the backup")
-        if let withdrawn = summary.withdrawn {
-            Output.line(
-                "revoked or signed out since the backup, and so again: \(Wording.count(withdrawn.keys, "API key")), "
-                    + Wording.count(withdrawn.devices, "device"))
+        if let keys = summary.withdrawn?.keys {
+            Output.line("revoked since the backup, and so again: \(Wording.count(keys, "API key"))")
         } else {
             Output.line("API keys that were revoked since the backup are good again: `islet keys list` shows all")
+        }
+        if let devices = summary.withdrawn?.devices {
+            Output.line("signed out since the backup, and so again: \(Wording.count(devices, "device"))")
+        } else {
+            Output.line(
+                "phones whose person signed out since the backup, or that have changed hands, are as they were then, "
+                    + "until their apps report")
         }
         if let problem = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys).tokenKeys {
             Output.line("before you start the server: \(problem)")
@@ -102,11 +107,11 @@ struct Restore: ParsableCommand {
             "startsAreKnown": .bool(startsAreKnown), "heldStarts": .number(JSONNumber(summary.heldStarts)),
             "spentAlerts": .number(JSONNumber(summary.spentAlerts)),
         ]
-        // Null: what was revoked since the backup is good again.
-        object["withdrawn"] =
-            summary.withdrawn.map { withdrawn in
-                ["keys": .number(JSONNumber(withdrawn.keys)), "devices": .number(JSONNumber(withdrawn.devices))]
-            } ?? .null
+        // Null: what was revoked or signed out since the backup is as it was then.
+        func count(_ number: Int?) -> JSONValue { number.map { .number(JSONNumber($0)) } ?? .null }
+        object["withdrawn"] = [
+            "keys": count(summary.withdrawn?.keys), "devices": count(summary.withdrawn?.devices),
+        ]
         object["kept"] = summary.kept.map(JSONValue.string)
         let look = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys)
         object["tokenKeys"] = look.tokenKeys.map { .string($0.description) }

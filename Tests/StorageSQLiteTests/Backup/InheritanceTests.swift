@@ -1,5 +1,6 @@
 import APNSModel
 import Foundation
+import GRDB
 import LiveActivityCore
 import LiveActivityStorage
 import TestSupport
@@ -69,9 +70,57 @@ struct InheritanceTests {
                 #expect(rows.deviceTokens.keys.allSatisfy { $0.device != phone })
                 #expect(rows.updateTokens.keys.allSatisfy { $0.device != phone })
             }
+            // Nobody is told of them any more, and nothing else keeps their values.
+            #expect(rows.owners.values.allSatisfy { $0.deadAt != nil || $0.device == 3 })
+            for phone in [DeviceKey(1), 2] { #expect(rows.instances[.init(1, phone)]?.state == .unconfirmed) }
+            #expect(rows.instances[.init(1, 3)]?.state == .live)
             #expect(rows.devices[3]?.signedOutAt == nil)
             #expect(rows.deviceTokens.keys.filter { $0.device == 3 }.count == 2)
             #expect(rows.updateTokens[.init(1, 3)] != nil)
+        }
+    }
+
+    @Test func `what was taken and is erased by now stays taken`() async throws {
+        try await afterRestore { store, _ in
+            try await takeAway(store)
+            #expect(try await store.eraseKeys(overBefore: Self.later) == 1)
+            try await store.pool.write { db in try db.execute(sql: "DELETE FROM device WHERE id = 'd1'") }
+        } _: { store, withdrawn in
+            #expect(withdrawn == .init(keys: 1, devices: 2))
+            let key = try await store.key("revoked")
+            #expect(key?.revokedAt == Self.later)
+            let rows = try await AllRows(store).rows
+            #expect(rows.devices[1]?.signedOutAt == Self.later)
+        }
+    }
+
+    @Test func `one that was made anew since says nothing of what was taken`() async throws {
+        try await afterRestore { store, _ in
+            try await takeAway(store)
+        } damage: { path in
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+            try SQLiteStore(path: path).close()
+        } _: { store, withdrawn in
+            #expect(withdrawn == nil)
+            let key = try await store.key("kept")
+            #expect(key?.revokedAt == nil)
+            let rows = try await AllRows(store).rows
+            #expect(rows.devices[1]?.signedOutAt == nil)
+        }
+    }
+
+    @Test func `of a damaged one counts what can be read`() async throws {
+        try await afterRestore { store, _ in
+            try await takeAway(store)
+            try await store.pool.write { db in
+                try db.execute(sql: "ALTER TABLE device RENAME COLUMN signed_out_at TO elsewhere")
+            }
+        } _: { store, withdrawn in
+            #expect(withdrawn == .init(keys: 1, devices: nil))
+            let key = try await store.key("revoked")
+            #expect(key?.revokedAt == Sample.now + .seconds(60))
+            let rows = try await AllRows(store).rows
+            #expect(rows.devices[1]?.signedOutAt == nil)
         }
     }
 
@@ -93,14 +142,19 @@ struct InheritanceTests {
     }
 
     @Test func `no event gets the number of one that was told since`() async throws {
-        var newest: Int64 = 0
+        var (before, newest): (Int64, Int64) = (0, 0)
         try await afterRestore { store, _ in
-            try await takeAway(store)
+            before = try await store.eventSpan().newest
+            let tell = PutRows { draft in draft.tell(EventRecord(.started, app: Sample.bundleID, at: Sample.now)) }
+            for _ in 1...2 { _ = try await store.commit(tell).get() }
             newest = try await store.eventSpan().newest
         } _: { store, _ in
-            #expect(newest > 0)
+            #expect(newest == before + 2)
             let span = try await store.eventSpan()
             #expect(span.newest == newest)
+            // Whoever had read up to the backup, or on, misses what came then.
+            #expect(!span.holds(everythingAfter: before) && !span.holds(everythingAfter: newest - 1))
+            #expect(span.holds(everythingAfter: newest))
         }
     }
 

@@ -95,6 +95,18 @@ struct OpeningTests {
         }
     }
 
+    @Test func `a link that leads to nothing is refused, since its lock would lie elsewhere than the file's`()
+        async throws
+    {
+        try await withDirectory { directory in
+            let (path, link) = (directory.appending(path: "a.db").path, directory.appending(path: "link.db").path)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+            let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: link, patience: .zero) }
+            #expect(error?.description.contains("leads to nothing") == true)
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
     @Test func `a server that starts waits for a command that has the database for a moment, and not for ever`() throws
     {
         let path = FileManager.default.temporaryDirectory.appending(path: "islet-\(UUID().uuidString)").path
