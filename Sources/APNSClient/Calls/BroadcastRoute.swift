@@ -27,15 +27,27 @@ final class BroadcastRoute: Sendable {
         let (first, second) = isSwapped ? (sendFallback, send) : (send, sendFallback)
         var fast = call
         fast.failsFast = true
+        // A host that swallows what is sent to it leaves time for the other one.
+        let now = first.now
+        fast.leaveBy = now + (call.deadline - now) / 2
         var refusal: CallAnswer?
         do throws(BroadcastError) {
             let answer = try await first.perform(fast)
             if answer.status != 404 { return answer }
             refusal = answer
         } catch {
-            guard error.code == .cannotConnect else { throw error }
+            guard error.code == .cannotConnect || error.code == .notSentInTime else { throw error }
         }
-        let answer = try await second.perform(call)
+        var last = call
+        last.failsFast = refusal != nil
+        let answer: CallAnswer
+        do throws(BroadcastError) {
+            answer = try await second.perform(last)
+        } catch {
+            // What the one said that could be reached.
+            if let refusal, error.code == .cannotConnect || error.code == .notSentInTime { return refusal }
+            throw error
+        }
         guard answer.status != 404 else { return refusal ?? answer }
         prefersFallback.withLock { $0 = !isSwapped }
         return answer

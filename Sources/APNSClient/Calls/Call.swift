@@ -19,6 +19,8 @@ struct Call: Sendable {
     var body: [UInt8] = []
     /// Its outcome is told by this instant at the latest.
     var deadline: MonotonicTime
+    /// It fails if it has not left by then, since there is another way; `nil`: it may leave until its deadline.
+    var leaveBy: MonotonicTime?
     /// Whether it fails as soon as a connection cannot be made, since there is another way.
     var failsFast = false
 

@@ -70,12 +70,7 @@ extension CallPool {
             link = Link(channel, multiplexer, TokenUse(signer: settings.signer), now)
             let bound = NIOLoopBound(link, eventLoop: eventLoop)
             try channel.pipeline.syncOperations.addHandler(
-                CallConnectionWatcher { [self] last in
-                    bound.value.lastStreamID = min(last, bound.value.lastStreamID ?? .max)
-                    retire(bound.value)
-                    closeIfDone(bound.value)
-                    advance()
-                })
+                CallConnectionWatcher { [self] payload in heard(payload, on: bound.value) })
             channel.closeFuture.whenComplete { _ in self.closed(bound.value) }
         } catch {
             channel.close(promise: nil)
@@ -124,6 +119,8 @@ extension CallPool {
     private func closed(_ link: Link) {
         retire(link)
         state.value.links[ObjectIdentifier(link)] = nil
+        link.proof?.cancel()
+        link.silence?.cancel()
         resumeIfStopped()
         advance()
     }
@@ -140,6 +137,59 @@ extension CallPool {
         }
     }
 
+    // MARK: Hearing
+
+    /// What concerns the connection as a whole.
+    private func heard(_ payload: HTTP2Frame.FramePayload, on link: Link) {
+        link.heardAt = now
+        switch payload {
+        case .goAway(let last, _, _):
+            link.lastStreamID = min(Int(last), link.lastStreamID ?? .max)
+            retire(link)
+            closeIfDone(link)
+        case .settings(.settings(let list)):
+            for setting in list where setting.parameter == .maxConcurrentStreams {
+                link.peerLimit = Int(setting.value)
+            }
+        case .ping(_, ack: true):
+            link.proof?.cancel()
+            link.proof = nil
+            link.isProven = !state.value.waiting.isEmpty
+            watchSilence(of: link)
+        default: return
+        }
+        advance()
+    }
+
+    /// Asks whether the connection still stands: a flow that a NAT has dropped swallows what is sent.
+    func prove(_ link: Link) {
+        let bound = NIOLoopBound(link, eventLoop: eventLoop)
+        link.proof = eventLoop.scheduleTask(in: Self.proofTimeout) {
+            self.retire(bound.value)
+            self.close(bound.value)
+            self.advance()
+        }
+        let ping = HTTP2Frame(
+            streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: UInt64(link.calls)), ack: false))
+        link.channel.writeAndFlush(ping, promise: nil)
+    }
+
+    private static let proofTimeout = TimeAmount.nanoseconds(ConnectionLimits().proofTimeout.wholeNanoseconds)
+
+    /// While calls are open on it.
+    func watchSilence(of link: Link) {
+        guard link.silence == nil, link.open > 0, link.proof == nil else { return }
+        let bound = NIOLoopBound(link, eventLoop: eventLoop)
+        let rest = max(.milliseconds(1), max(link.heardAt, link.lastUse) + settings.busySilence - now)
+        link.silence = eventLoop.scheduleTask(in: .nanoseconds(rest.wholeNanoseconds)) {
+            let link = bound.value
+            link.silence = nil
+            guard link.open > 0, link.proof == nil else { return }
+            if self.now >= max(link.heardAt, link.lastUse) + self.settings.busySilence { return self.prove(link) }
+            self.watchSilence(of: link)
+        }
+    }
+
     // MARK: Stopping
 
     /// Takes no more calls, answers those that wait, and lets open ones end within a time.
@@ -152,6 +202,8 @@ extension CallPool {
             for link in self.state.value.links.values { self.closeIfDone(link) }
             self.eventLoop.scheduleTask(in: .nanoseconds(max(0, grace.wholeNanoseconds))) {
                 for link in self.state.value.links.values { self.close(link) }
+                self.state.value.isLate = true
+                self.resumeIfStopped()
             }
             self.resumeIfStopped()
         }
@@ -169,7 +221,7 @@ extension CallPool {
 
     private func resumeIfStopped() {
         guard state.value.isStopping, state.value.links.isEmpty else { return }
-        if case .dialing = state.value.connection { return }
+        if case .dialing = state.value.connection, !state.value.isLate { return }
         let waiters = state.value.stopWaiters
         state.value.stopWaiters = []
         for waiter in waiters { waiter.resume() }

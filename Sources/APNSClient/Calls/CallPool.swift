@@ -22,6 +22,10 @@ final class CallPool: Sendable {
         let time: TimeSource
         let connectTimeout: Duration
         let idleLifetime: Duration
+        /// A connection without open calls that was silent for so long is asked before it gets one.
+        let staleSilence: Duration
+        /// One with open calls is asked after so long.
+        let busySilence: Duration
         let dice: @Sendable () -> Double
     }
 
@@ -36,6 +40,16 @@ final class CallPool: Sendable {
         var open = 0
         var isAccepted = false
         var lastUse: MonotonicTime
+        /// When the peer last said anything.
+        var heardAt: MonotonicTime
+        /// A PING is not answered yet: no call leaves before that.
+        var proof: Scheduled<Void>?
+        /// It was answered just now: the next call leaves, however long that takes.
+        var isProven = false
+        /// Looks whether it is silent while calls are open.
+        var silence: Scheduled<Void>?
+        /// How many calls the peer allows to be open (RFC 9113 section 6.5.2).
+        var peerLimit = CallPool.maximumOpen
         /// What a GOAWAY said.
         var lastStreamID: Int?
 
@@ -46,7 +60,7 @@ final class CallPool: Sendable {
             self.channel = channel
             self.multiplexer = multiplexer
             self.tokens = tokens
-            lastUse = now
+            (lastUse, heardAt) = (now, now)
         }
     }
 
@@ -66,6 +80,8 @@ final class CallPool: Sendable {
         var dialNotBefore: MonotonicTime?
         var lastFailure: String?
         var isStopping = false
+        /// The time to stop is over: a connection that is being made is not waited for.
+        var isLate = false
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -104,6 +120,12 @@ final class CallPool: Sendable {
         let bound = NIOLoopBound(call, eventLoop: eventLoop)
         let rest = max(.zero, call.call.deadline - now)
         call.timer = eventLoop.scheduleTask(in: .nanoseconds(rest.wholeNanoseconds)) { self.expire(bound.value) }
+        if let instant = call.call.leaveBy {
+            let rest = max(.zero, instant - now)
+            eventLoop.scheduleTask(in: .nanoseconds(rest.wholeNanoseconds)) {
+                if bound.value.link == nil { self.expire(bound.value) }
+            }
+        }
         state.value.waiting.append(call)
         advance()
     }
@@ -135,7 +157,13 @@ final class CallPool: Sendable {
                 eventLoop.scheduleTask(in: .nanoseconds((instant - now).wholeNanoseconds)) { self.advance() }
                 return
             case .ready(let link):
-                guard link.open < (link.isAccepted ? Self.maximumOpen : 1) else { return }
+                guard link.proof == nil, link.open < min(link.isAccepted ? Self.maximumOpen : 1, link.peerLimit) else {
+                    return
+                }
+                guard link.open > 0 || link.isProven || now - link.heardAt < settings.staleSilence else {
+                    return prove(link)
+                }
+                link.isProven = false
                 guard let call = state.value.waiting.popFirst() else { return }
                 start(call, on: link)
             }
@@ -156,6 +184,7 @@ final class CallPool: Sendable {
         link.calls += 1
         link.open += 1
         link.lastUse = now
+        watchSilence(of: link)
         let outcome = eventLoop.makePromise(of: CallOutcome.self)
         let created = eventLoop.makePromise(of: (any Channel).self)
         let (request, authority, authorization) = (call.call, settings.endpoint.authority, link.authorization)
@@ -221,6 +250,7 @@ final class CallPool: Sendable {
     }
 
     private func take(_ answer: CallAnswer, for call: WaitingCall, on link: Link) {
+        link.heardAt = now
         if answer.status != 403, answer.status < 500 {
             link.isAccepted = true
             state.value.backoff.reset()

@@ -36,7 +36,8 @@ struct CallPools {
             CallPool.Settings(
                 endpoint: endpoint, trustRoots: route.trustRoots, proxy: options.proxy,
                 signer: ProviderTokenSigner(route.key), time: time, connectTimeout: options.connectTimeout,
-                idleLifetime: options.idleConnectionLifetime, dice: dice),
+                idleLifetime: options.idleConnectionLifetime, staleSilence: options.verifyAfterIdle,
+                busySilence: options.keepAliveWhileBusy, dice: dice),
             backoff: Backoff(first: options.reconnectDelay, longest: options.maximumReconnectDelay),
             on: MultiThreadedEventLoopGroup.singleton)
         pools[key] = pool

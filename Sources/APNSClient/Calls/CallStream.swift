@@ -123,15 +123,13 @@ final class HandshakeWatcher: ChannelInboundHandler, RemovableChannelHandler {
 final class CallConnectionWatcher: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 
-    private let goAway: (Int) -> Void
+    private let heard: (HTTP2Frame.FramePayload) -> Void
 
-    init(goAway: @escaping (Int) -> Void) {
-        self.goAway = goAway
+    init(heard: @escaping (HTTP2Frame.FramePayload) -> Void) {
+        self.heard = heard
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .goAway(let last, _, _) = unwrapInboundIn(data).payload { goAway(Int(last)) }
-    }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { heard(unwrapInboundIn(data).payload) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is NIOHTTP2Errors.StreamError || error is NIOHTTP2Errors.NoSuchStream { return }

@@ -118,7 +118,8 @@ extension APNSClient {
             let answer = try await call(.get, path: "all-channels", within: limit).accepted(200)
             // Apple's words say that the body is empty, its table says what is in it.
             if answer.body.isEmpty { return [] }
-            guard let texts = (try? JSONValue(parsing: answer.body))?.object?["channels"]?.array else {
+            let limits = JSONLimits(bytes: CallStream.maximumBodyBytes)
+            guard let texts = (try? JSONValue(parsing: answer.body, limits: limits))?.object?["channels"]?.array else {
                 throw answer.unexpected("there is no list of channels in its body")
             }
             let ids = texts.compactMap { $0.string.flatMap { ChannelID($0) } }

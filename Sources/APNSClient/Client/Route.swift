@@ -32,7 +32,11 @@ extension APNSClient {
             self.endpoint = endpoint ?? .apple(environment)
             self.trustRoots = trustRoots
             var standard = BroadcastEndpoints.apple(environment)
-            if let endpoint { (standard.send, standard.sendFallback) = (endpoint, nil) }
+            if let endpoint {
+                // Another port of Apple's is still Apple's.
+                let isApples = endpoint.host == Endpoint.apple(environment).host
+                (standard.send, standard.sendFallback) = (endpoint, isApples ? standard.sendFallback : nil)
+            }
             self.broadcast = broadcast ?? standard
         }
     }

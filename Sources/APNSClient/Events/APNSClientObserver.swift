@@ -1,6 +1,7 @@
 public import APNSModel
 
-/// Hears what a client does: for metrics and for logs. Every method has an empty default.
+/// Hears what a client does with pushes: for metrics and for logs. Every method has an empty default. What becomes of a
+/// broadcast or a channel's call is told to its caller alone.
 ///
 /// It is called on NIO's event loops, for `queueChanged` and for a push that is not taken also on the thread that
 /// submits: it must be quick, must not block, and may be called by several threads at once. It never gets a token, a

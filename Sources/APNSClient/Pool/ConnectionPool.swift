@@ -117,6 +117,7 @@ final class ConnectionPool: ConnectionOwner {
     func requeue(_ attempts: [Attempt]) {
         let now = now
         perform(state.withLock { $0.machine.requeue(attempts, now: now) })
+        reportQueue()
     }
 
     func connectionHasRoom(_ connection: PoolMachine.ConnectionID) {
@@ -166,6 +167,7 @@ final class ConnectionPool: ConnectionOwner {
 
     private func perform(_ actions: PoolMachine.Actions) {
         for (attempt, failure) in actions.fail { attempt.complete(.failure(failure)) }
+        if !actions.fail.isEmpty { reportQueue() }
         if let id = actions.wake { state.withLock { $0.connections[id] }?.wake() }
         if let id = actions.drain { state.withLock { $0.connections[id] }?.drain() }
         if let dial = actions.dial {

@@ -212,12 +212,18 @@ struct PoolMachine {
         if let hungry, let id = places[hungry].readyID {
             places[hungry] = .ready(id, .pulling)
             actions.wake = id
-        } else if mayDial, let vacant = places.firstIndex(of: .vacant) {
+        } else if mayDial, retired.count < Self.retiredForEach * places.count,
+            let vacant = places.firstIndex(of: .vacant)
+        {
             nextID += 1
             places[vacant] = .dialing(nextID)
             actions.dial = Dial(id: nextID, place: vacant)
         }
     }
+
+    /// Connections that finish their last pushes, for each that takes pushes: a peer that says GOAWAY at once, and ends
+    /// nothing, does not make them without end.
+    private static let retiredForEach = 4
 
     // MARK: Connections
 

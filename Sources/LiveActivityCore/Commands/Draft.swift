@@ -128,8 +128,10 @@ package struct Draft: Sendable {
         snapshot.activities[activity.number] = activity
         snapshot.activityNumbers[key] = activity.number
         changes.activities.insert(activity.number)
-        if old.map({ !$0.stands(where: activity) }) ?? true { changes.movedActivities.insert(activity.number) }
+        let isMoved = old.map { !$0.stands(where: activity) } ?? true
+        let isFirstMove = isMoved && changes.movedActivities.insert(activity.number).inserted
         onRefusal { draft in
+            if isFirstMove { draft.changes.movedActivities.remove(activity.number) }
             draft.snapshot.activities[activity.number] = old
             if old == nil { draft.snapshot.activityNumbers[key] = nil }
             if !was { draft.changes.activities.remove(activity.number) }

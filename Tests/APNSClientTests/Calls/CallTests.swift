@@ -13,7 +13,7 @@ import Testing
         try client(port: server.port, roots: server.authority.rootPEM, fallback: fallback, options: options)
     }
 
-    private func client(
+    func client(
         port: Int, roots: [UInt8], fallback: TestServer? = nil, options: APNSClient.Options = APNSClient.Options()
     ) throws -> APNSClient {
         var options = options
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    private func request(_ policy: MessageStoragePolicy = .none) throws -> BroadcastRequest {
+    func request(_ policy: MessageStoragePolicy = .none) throws -> BroadcastRequest {
         let channel = BroadcastChannel(
             id: try #require(ChannelID("dHN0LXNyY2gtY2hubA==")), bundleID: try Make.bundleID(), environment: .sandbox,
             policy: policy)
@@ -50,7 +50,7 @@ import Testing
         return try BroadcastRequest(payload, to: channel, id: PushID(high: 1, low: 2))
     }
 
-    private func error(_ body: () async throws(BroadcastError) -> Void) async -> BroadcastError? {
+    func error(_ body: () async throws(BroadcastError) -> Void) async -> BroadcastError? {
         do throws(BroadcastError) {
             try await body()
             return nil
@@ -66,7 +66,7 @@ import Testing
         return found
     }
 
-    private func channels(_ client: APNSClient) throws -> APNSClient.Channels {
+    func channels(_ client: APNSClient) throws -> APNSClient.Channels {
         client.channels(of: try Make.bundleID(), in: .sandbox)
     }
 
@@ -164,7 +164,7 @@ import Testing
     @Test func `ten thousand channels are listed, and a list of something else is an error`() async throws {
         let ids = (0..<10_000).map { number in
             let text = String(number, radix: 16)
-            return String(repeating: "A", count: 22 - text.count) + text + "=="
+            return String(repeating: "A", count: 198 - text.count) + text + "=="
         }
         let body = #"{"channels":["# + ids.map { "\"\($0)\"" }.joined(separator: ",") + "]}"
         let script: TestServer.Script = { request in

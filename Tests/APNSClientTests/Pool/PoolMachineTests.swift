@@ -114,6 +114,20 @@ import Testing
         #expect(pull(&pool, 2, plenty).batch.count == 1)
     }
 
+    @Test func `connections that only finish do not become more and more`() throws {
+        var pool = machine()
+        _ = pool.enqueue(try (1...50).map { try attempt($0) }, now: Make.time(0))
+        var made = 1
+        for id in 1...20 {
+            pool.ready(id)
+            _ = pull(&pool, id, streams(1))
+            guard pool.retire(id, wasUseful: true, now: Make.time(1), dice: 0).dial != nil else { break }
+            made += 1
+        }
+        #expect(made == 4)
+        #expect(pool.ended(1, nil, wasUseful: true, now: Make.time(2), dice: 0).dial != nil)
+    }
+
     @Test func `what the peer refused goes first, in its order`() throws {
         var pool = machine(queueLimit: 4)
         _ = pool.enqueue(try (1...4).map { try attempt($0) }, now: Make.time(0))

@@ -1,0 +1,124 @@
+import APNSClient
+import APNSModel
+import HTTP2TestServer
+import NIOCore
+import NIOPosix
+import Testing
+
+/// The connections of broadcasts and channel management, when they are not well.
+extension CallTests {
+    @Test func `a connection that died unnoticed costs no broadcast`() async throws {
+        try await TestServer.run { _ in
+            [.answer(200)]
+        } body: { server in
+            try await ByteProxy.run(to: server.port) { proxy, port in
+                var options = APNSClient.Options()
+                options.verifyAfterIdle = .nanoseconds(1)
+                let client = try client(port: port, roots: server.authority.rootPEM, options: options)
+                try await client.broadcast(request())
+                // One that stands is asked and used again.
+                try await client.broadcast(request())
+                #expect(proxy.connections == 1)
+                await proxy.freeze()
+                try await client.broadcast(request(), within: .seconds(200))
+                #expect(server.requests.count == 3 && proxy.connections == 2)
+                await client.end(within: .zero)
+            }
+        }
+    }
+
+    @Test func `a connection that falls silent with a call on it is left before the call's time is over`() async throws
+    {
+        try await TestServer.run { request in
+            request.number == 2 ? [] : [.answer(200, body: #"{"channels":[]}"#)]
+        } body: { server in
+            try await ByteProxy.run(to: server.port) { proxy, port in
+                var options = APNSClient.Options()
+                options.keepAliveWhileBusy = .milliseconds(200)
+                let client = try client(port: port, roots: server.authority.rootPEM, options: options)
+                let channels = try channels(client)
+                _ = try await channels.list()
+                // It may be asked again, and is, on another connection.
+                async let list = channels.list(within: .seconds(200))
+                while server.requests.count < 2 { await Task.yield() }
+                await proxy.freeze()
+                #expect(try await list.isEmpty)
+                #expect(server.requests.count == 3 && proxy.connections == 2)
+                await client.end(within: .zero)
+            }
+        }
+    }
+
+    @Test func `a call for which the peer allows no stream has not left when its time is over`() async throws {
+        try await TestServer.run(streams: 1) { request in
+            request.number == 2 ? [] : [.answer(200, body: #"{"channels":[]}"#)]
+        } body: { server in
+            let client = try client(port: server.port, roots: server.authority.rootPEM)
+            let channels = try channels(client)
+            _ = try await channels.list()
+            async let open = error { () async throws(BroadcastError) in
+                _ = try await channels.list(within: .seconds(200))
+            }
+            while server.requests.count < 2 { await Task.yield() }
+            let waited = await error { () async throws(BroadcastError) in
+                _ = try await channels.list(within: .milliseconds(100))
+            }
+            #expect(waited?.code == .notSentInTime)
+            await client.end(within: .zero)
+            #expect(await open != nil)
+            #expect(server.requests.count == 2)
+        }
+    }
+
+    @Test func `a stop does not wait for a connection that nobody answers`() async throws {
+        let (accepted, taken) = AsyncStream<Void>.makeStream()
+        let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                taken.yield()
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listening.localAddress?.port)
+        var options = APNSClient.Options()
+        // Longer than the suite may take.
+        options.connectTimeout = .seconds(1200)
+        let client = try client(port: port, roots: TestAuthority().rootPEM, options: options)
+        let channels = try channels(client)
+        async let call = error { () async throws(BroadcastError) in _ = try await channels.list(within: .seconds(1200))
+        }
+        for await _ in accepted { break }
+        await client.end(within: .zero)
+        #expect(await call?.code == .stopping)
+        try await listening.close()
+    }
+
+    @Test func `where one host knows no such path and the other cannot be reached, the first one's word is told`()
+        async throws
+    {
+        let nobody = try BoundSocket()
+        try await TestServer.run(script: { _ in [.answer(404, body: #"{"reason":"BadPath"}"#)] }) { server in
+            let endpoint = try APNSClient.Endpoint("https://127.0.0.1:\(server.port)")
+            let other = try APNSClient.Endpoint("https://127.0.0.1:\(nobody.port)")
+            let route = APNSClient.Route(
+                bundleID: try Make.bundleID(), environment: .sandbox, key: try Make.key(), endpoint: endpoint,
+                trustRoots: .pem(server.authority.rootPEM),
+                broadcast: .init(send: endpoint, sendFallback: other, management: endpoint))
+            let client = try APNSClient(routes: [route])
+            let one = try request()
+            let error = await error { () async throws(BroadcastError) in try await client.broadcast(one) }
+            guard case .refused(404, _) = error?.code else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            await client.end(within: .zero)
+        }
+        nobody.release()
+    }
+
+    @Test func `Apple's other port keeps Apple's other host`() throws {
+        let route = APNSClient.Route(
+            bundleID: try Make.bundleID(), environment: .production, key: try Make.key(),
+            endpoint: .apple(.production, usesAlternativePort: true))
+        #expect(route.broadcast.sendFallback != nil && route.broadcast.send == route.endpoint)
+    }
+}
