@@ -255,13 +255,23 @@ final class CallPool: Sendable {
             link.isAccepted = true
             state.value.backoff.reset()
         }
-        switch Verdict(status: answer.status, reason: RefusalBody(answer.body).reason) {
+        let reason = RefusalBody(answer.body).reason
+        let wall = settings.time.wall()
+        if reason == .known(.invalidProviderToken), let date = answer.date, date - wall < .zero - Resend.clockTolerance,
+            call.resent.insert(.renewedToken).inserted
+        {
+            // Our clock is ahead, and the token is of a time to come.
+            let renewal = link.tokens.cameFromFuture(call.number, apnsDate: date, wall: wall, now)
+            if renewal == .needsNewConnection { retire(link) }
+            return giveBack(call)
+        }
+        switch Verdict(status: answer.status, reason: reason) {
         case .newConnection where call.resent.insert(.newConnection).inserted:
             retire(link)
             giveBack(call)
         case .renewProviderToken where call.resent.insert(.renewedToken).inserted:
             let renewal = link.tokens.expired(
-                call.number, apnsDate: answer.date, wall: settings.time.wall(), now)
+                call.number, apnsDate: answer.date, wall: wall, now)
             if renewal == .needsNewConnection { retire(link) }
             giveBack(call)
         default: call.settle(.success(answer))

@@ -28,7 +28,7 @@ struct Resend {
     let effect: Effect
 
     /// How far our clock may be ahead of APNs's before a refused provider token is put down to it.
-    private static let clockTolerance = Duration.seconds(60)
+    static let clockTolerance = Duration.seconds(60)
 
     /// - Parameter clockSkew: How far APNs's clock is ahead of ours, where it is known.
     init(_ settlement: Settlement, now: MonotonicTime, clockSkew: Duration? = nil) {

@@ -115,6 +115,27 @@ extension CallTests {
         nobody.release()
     }
 
+    @Test func `a clock that is ahead costs no broadcast`() async throws {
+        try await TestServer.run { request in
+            // RFC 9110 section 5.6.7: 784,111,777 seconds since 1970.
+            let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT")
+            return request.number == 1
+                ? [.answer(403, [date], body: #"{"reason":"InvalidProviderToken"}"#)] : [.answer(200, [date])]
+        } body: { server in
+            let endpoint = try APNSClient.Endpoint("https://127.0.0.1:\(server.port)")
+            let route = APNSClient.Route(
+                bundleID: try Make.bundleID(), environment: .sandbox, key: try Make.key(), endpoint: endpoint,
+                trustRoots: .pem(server.authority.rootPEM))
+            let ahead = TimeSource(
+                wall: { UnixTime(seconds: 784_111_777 + 7200) }, monotonic: APNSClient.liveTime.monotonic)
+            let client = try APNSClient(routes: [route], time: ahead)
+            try await client.broadcast(request())
+            let tokens = server.requests.map { $0.headers["authorization"] }
+            #expect(tokens.count == 2 && tokens[0] != tokens[1])
+            await client.end(within: .zero)
+        }
+    }
+
     @Test func `Apple's other port keeps Apple's other host`() throws {
         let route = APNSClient.Route(
             bundleID: try Make.bundleID(), environment: .production, key: try Make.key(),
