@@ -23,6 +23,7 @@ struct FrameClient: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
+                    try pipeline.addHandler(ByteToMessageHandler(WarningDecoder(input)))
                     try pipeline.addHandler(NIOHTTP2Handler(mode: .client))
                     try pipeline.addHandler(FrameRecorder(input, errorInput))
                 }
@@ -44,6 +45,39 @@ struct FrameClient: Sendable {
             HTTP2Frame(
                 streamID: id,
                 payload: .data(.init(data: .byteBuffer(channel.allocator.buffer(bytes: body)), endStream: true))))
+    }
+}
+
+/// Records GOAWAY frames that only warn and passes all else on: behind one, `NIOHTTP2Handler` opens no stream, which
+/// RFC 9113 section 6.8 allows to who has not read it yet.
+private struct WarningDecoder: ByteToMessageDecoder {
+    typealias InboundOut = ByteBuffer
+
+    private static let headBytes = 9
+    private static let goAway: UInt8 = 7
+    private let input: AsyncStream<HTTP2Frame>.Continuation
+
+    init(_ input: AsyncStream<HTTP2Frame>.Continuation) {
+        self.input = input
+    }
+
+    mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
+        guard let head = buffer.peekInteger(as: UInt32.self) else { return .needMoreData }
+        guard let frame = buffer.readSlice(length: Self.headBytes + Int(head >> 8)) else { return .needMoreData }
+        let last = frame.getInteger(at: frame.readerIndex + Self.headBytes, as: UInt32.self)
+        if UInt8(truncatingIfNeeded: head) == Self.goAway, last == UInt32(Int32.max) {
+            let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil)
+            input.yield(HTTP2Frame(streamID: .rootStream, payload: payload))
+        } else {
+            context.fireChannelRead(wrapInboundOut(frame))
+        }
+        return .continue
+    }
+
+    mutating func decodeLast(
+        context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool
+    ) throws -> DecodingState {
+        try decode(context: context, buffer: &buffer)
     }
 }
 

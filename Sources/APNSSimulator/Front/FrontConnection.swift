@@ -265,13 +265,26 @@ final class FrontConnection: ChannelDuplexHandler {
         // A second GOAWAY only takes back (RFC 9113 section 6.8).
         if let lastStreamID, last >= lastStreamID { return }
         lastStreamID = last
-        let text = JSONValue.object(["reason": .string(reason)]).bytes
-        write(
-            .goAway(
-                lastStreamID: last, errorCode: .noError, opaqueData: context.channel.allocator.buffer(bytes: text)),
-            on: .rootStream, context)
+        let text = context.channel.allocator.buffer(bytes: JSONValue.object(["reason": .string(reason)]).bytes)
+        guard last != .maxID else { return warn(text, context) }
+        write(.goAway(lastStreamID: last, errorCode: .noError, opaqueData: text), on: .rootStream, context)
         for stream in unanswered where stream > last { forget(stream, context) }
         closeWhenDone(context)
+    }
+
+    /// Writes the frame past the handler below: that takes a connection without open streams for ended by it, and what
+    /// the peer says next, be it the acknowledgement of SETTINGS, for an error.
+    private func warn(_ text: ByteBuffer, _ context: ChannelHandlerContext) {
+        guard let below = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self) else {
+            return
+        }
+        // RFC 9113 section 6.8: type 7, no flags, stream 0; last stream, error code, debug data.
+        let length = UInt32(8 + text.readableBytes)
+        var frame = context.channel.allocator.buffer(capacity: 9 + Int(length))
+        frame.writeMultipleIntegers(length << 8 | 7, UInt8(0), UInt32(0))
+        frame.writeMultipleIntegers(UInt32(Int32.max), UInt32(0))
+        frame.writeImmutableBuffer(text)
+        below.writeAndFlush(NIOAny(frame), promise: nil)
     }
 
     private func forget(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
