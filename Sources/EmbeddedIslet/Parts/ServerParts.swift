@@ -111,7 +111,7 @@ package struct ServerParts: Sendable {
     package var refreshes = RefreshService.Limits()
     package var delivery = Dispatcher.Limits()
     package var zones: any ZoneSource = ZoneDirectory()
-    private let clock = ReferenceClock(APNSClient.liveTime, elapsed: APNSClient.elapsedTime)
+    private let clock = ReferenceClock(wall: APNSClient.liveTime.wall, elapsed: APNSClient.elapsedTime)
     /// Where spans go; `nil`: there are none.
     package var traces: Traces?
     /// What runs beside the server: started before it, and stopped after it.

@@ -21,10 +21,15 @@
         let isFirstSystem: Bool
         /// The cards that are followed, by their ids.
         private let held = Locked<[String: Held]>([:])
+        /// What each card is known to hold, as JSON. A set is written in another order each time, and what a type does
+        /// not read it writes all the same: what means the same is told in the same words.
+        private let words = Locked<[String: JSONObject]>([:])
+        private let startTokens = Locked(TokenReading())
 
         /// iOS lets any task use a card; its type does not say so.
         private struct Held: @unchecked Sendable {
             let card: Activity<Attributes>
+            var tokens = TokenReading()
         }
 
         init(type: String, rules: RegistrationMachine.TypeRules, isFirstSystem: Bool = false) {
@@ -39,8 +44,11 @@
 
         func startToken() -> TokenText? {
             guard #available(iOS 17.2, *) else { return nil }
-            return Activity<Attributes>.pushToStartToken.flatMap(Self.text)
+            let property = Activity<Attributes>.pushToStartToken.flatMap(Self.text)
+            return startTokens.withLock { $0.newest(property) }
         }
+
+        func remember(_ contents: [String: JSONObject]) { words.withLock { $0 = contents } }
 
         private func card(_ localID: String) -> Activity<Attributes>? {
             Activity<Attributes>.activities.first { $0.id == localID }
@@ -56,9 +64,23 @@
             var seen = SeenCard(localID: card.id, type: type, state: Self.state(card.activityState))
             seen.activity = (card.attributes as? any IdentifiedActivityAttributes)?.liveActivityID
             seen.attributes = Self.object(card.attributes)
-            seen.content = Self.object(shown(card))
-            seen.token = card.pushToken.flatMap(Self.text)
+            seen.content = content(of: card)
+            let property = card.pushToken.flatMap(Self.text)
+            seen.token = held.withLock { $0[card.id]?.tokens.newest(property) ?? property }
             return seen
+        }
+
+        private func content(of card: Activity<Attributes>) -> JSONObject? {
+            let shown = shown(card)
+            if let known = words.withLock({ $0[card.id] }),
+                let state = try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(known)),
+                state == shown
+            {
+                return known
+            }
+            let content = Self.object(shown)
+            words.withLock { $0[card.id] = content }
+            return content
         }
 
         private func shown(_ card: Activity<Attributes>) -> Attributes.ContentState {
@@ -93,17 +115,23 @@
             // The sequence need not repeat what there is, and the property was read before anybody listened.
             if let token = startToken() { tell(.startToken(token)) }
             for await token in tokens {
-                if let text = Self.text(token) { tell(.startToken(text)) }
+                guard let text = Self.text(token) else { continue }
+                let property = Activity<Attributes>.pushToStartToken.flatMap(Self.text)
+                startTokens.withLock { $0 = TokenReading(told: text, besides: property) }
+                tell(.startToken(text))
             }
         }
 
         /// What changes between the first look and the moment at which somebody listens is read once more.
         private func follow(_ localID: String, _ tell: @escaping @Sendable (CardNews) -> Void) async {
+            if let card = card(localID) { held.withLock { $0[localID] = Held(card: card) } }
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     guard let card = card(localID) else { return }
-                    held.withLock { $0[localID] = Held(card: card) }
-                    defer { held.withLock { $0[localID] = nil } }
+                    defer {
+                        held.withLock { $0[localID] = nil }
+                        words.withLock { $0[localID] = nil }
+                    }
                     let states = card.activityStateUpdates
                     tell(.card(seen(card)))
                     for await state in states {
@@ -118,9 +146,11 @@
                     let tokens = card.pushTokenUpdates
                     tell(.card(seen(card)))
                     for await token in tokens {
-                        var seen = seen(card)
-                        seen.token = Self.text(token) ?? seen.token
-                        tell(.card(seen))
+                        if let text = Self.text(token) {
+                            let property = card.pushToken.flatMap(Self.text)
+                            held.withLock { $0[localID]?.tokens = TokenReading(told: text, besides: property) }
+                        }
+                        tell(.card(seen(card)))
                     }
                 }
                 group.addTask {
@@ -143,8 +173,10 @@
         func start(_ order: CardOrder) throws -> SeenCard {
             let attributes = try JSONDecoder().decode(Attributes.self, from: Self.data(order.attributes))
             let state = try JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(order.content))
-            var seen = seen(try request(attributes, state, order))
-            seen.activity = seen.activity ?? order.activity
+            let card = try request(attributes, state, order)
+            words.withLock { $0[card.id] = order.content }
+            var seen = seen(card)
+            seen.activity = order.activity ?? seen.activity
             return seen
         }
 
@@ -167,10 +199,18 @@
                 // A newer app's state: this one goes on showing what it can read.
                 return seen(card)
             }
-            guard !isFirstSystem, #available(iOS 16.2, *) else {
-                await card.update(using: state)
-                return seen(card)
-            }
+            words.withLock { $0[localID] = content }
+            await update(card, to: state, presentation, timestamp)
+            // Somebody may have looked before iOS showed it.
+            words.withLock { $0[localID] = content }
+            return seen(card)
+        }
+
+        private func update(
+            _ card: Activity<Attributes>, to state: Attributes.ContentState, _ presentation: CardPresentation,
+            _ timestamp: Int?
+        ) async {
+            guard !isFirstSystem, #available(iOS 16.2, *) else { return await card.update(using: state) }
             let content = ActivityContent(
                 state: state, staleDate: presentation.staleAt.map(Self.date),
                 relevanceScore: presentation.relevance ?? card.content.relevanceScore)
@@ -179,7 +219,6 @@
             } else {
                 await card.update(content)
             }
-            return seen(card)
         }
 
         func end(

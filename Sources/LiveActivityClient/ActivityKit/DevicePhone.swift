@@ -78,6 +78,20 @@ struct DevicePhone: PhonePort {
         #endif
     }
 
+    func stayAwake() -> @Sendable () -> Void {
+        #if canImport(Darwin) && !os(macOS)
+            // Unlike a task of `UIApplication` it is there in extensions, too. The block is called on a thread of its
+            // own, and once more when the time is over.
+            let isDone = DispatchSemaphore(value: 0)
+            ProcessInfo.processInfo.performExpiringActivity(withReason: "Live Activities") { isExpired in
+                if isExpired { isDone.signal() } else { isDone.wait() }
+            }
+            return { isDone.signal() }
+        #else
+            return {}
+        #endif
+    }
+
     // MARK: - Listening
 
     func observe(_ tell: @escaping @Sendable (PhoneNews) -> Void) async {

@@ -124,6 +124,15 @@ public final class LiveActivityClient: Sendable {
         await engine.waitUntilSettled(atMost: 20_000)
     }
 
+    /// Returns when every card that was ordered is made and the server has confirmed all there is to say, or after a
+    /// while. For those who must not return earlier: a `LiveActivityIntent` that starts a card, a sign-out before the
+    /// person's session ends.
+    public func settle(within limit: Duration = .seconds(20)) async {
+        // Who has read nothing yet has nothing to say.
+        engine.look()
+        await engine.waitUntilSettled(atMost: Int(min(limit / .milliseconds(1), 86_400_000)))
+    }
+
     /// The app is on the screen, or no longer. On iOS the client sees that for itself.
     public func setForeground(_ isForeground: Bool) {
         engine.say { $0.setForeground(isForeground, $1) }

@@ -16,15 +16,22 @@ extension ClientEngine {
     private func isDue(_ call: PhoneCall) -> Bool { ask { $0.isDue(call.number, $1) } ?? false }
 
     /// The phone's own credential, where the server gave one: what to do when it is refused is the machine's matter.
-    /// Else the person's, which is asked for once more when the server refuses what was given.
+    /// Else the person's, which is asked for once more when the server refuses what was given: it may be too old, or
+    /// the one before's.
     private func answer(to call: PhoneCall) async -> PhoneAnswer? {
         let kept = state.withLock { $0.identity?.credentials } ?? PhoneCredentials()
         if let own = kept.own { return await send(call, own) }
         let proof = call.showsProof ? kept.proof : nil
         guard let given = await borrow(kept.borrowed, refused: nil), isDue(call) else { return nil }
         let answer = await send(call, given, proof: proof)
-        guard answer?.status == 401, let fresh = await borrow(nil, refused: given), isDue(call) else { return answer }
-        return await send(call, fresh, proof: proof)
+        guard let answer, Self.refusesCredential(answer), let fresh = await borrow(nil, refused: given), isDue(call)
+        else { return answer }
+        // Who may not do it may not do it either when asked again.
+        return answer.status == 403 && fresh == given ? answer : await send(call, fresh, proof: proof)
+    }
+
+    private static func refusesCredential(_ answer: PhoneAnswer) -> Bool {
+        answer.status == 401 || answer.status == 403 && answer.code != "device_taken"
     }
 
     /// Kept for the call that signs out: the person's own may be gone by then.

@@ -49,9 +49,11 @@ package final class ClientEngine: Sendable {
     let parts: Parts
     let state = Locked(State())
     private let bell = Bell()
-    private let (work, workInput) = AsyncStream.makeStream(of: ClientAction.self)
-    private let (calls, callInput) = AsyncStream.makeStream(of: PhoneCall.self)
+    let (work, workInput) = AsyncStream.makeStream(of: ClientAction.self)
+    let (calls, callInput) = AsyncStream.makeStream(of: PhoneCall.self)
     private let listeners = Locked<[Int: AsyncStream<ClientEvent>.Continuation]>([:])
+    /// What keeps iOS from suspending the app; once until all is said or the app is on the screen.
+    private let hold = Locked<(@Sendable () -> Void)?>(nil)
     /// Those who wait until the server has confirmed everything.
     private let waiters = Locked<[Int: AsyncStream<Void>.Continuation]>([:])
 
@@ -63,7 +65,7 @@ package final class ClientEngine: Sendable {
         state.withLock { $0.ports[port.type] = port }
     }
 
-    private func port(_ type: String) -> (any CardPort)? { state.withLock { $0.ports[type] } }
+    func port(_ type: String) -> (any CardPort)? { state.withLock { $0.ports[type] } }
 
     // MARK: - Saying something to the machine
 
@@ -90,17 +92,31 @@ package final class ClientEngine: Sendable {
         orElse later: (@Sendable (inout RegistrationMachine, PhoneMoment) -> Void)?,
         _ body: (inout RegistrationMachine, PhoneMoment) -> Value
     ) -> Value? {
-        let (value, hasMoved, isSettled) = state.withLock { state -> (Value?, Bool, Bool) in
+        let (value, hasMoved, machine) = state.withLock { state -> (Value?, Bool, RegistrationMachine?) in
             let due = state.machine?.nextWake
             guard let value = heard(&state, body) else {
                 if let later, state.early.count < Self.earlyLimit { state.early.append(later) }
-                return (nil, false, false)
+                return (nil, false, nil)
             }
-            return (value, state.machine?.nextWake != due, state.machine?.isSettled == true)
+            return (value, state.machine?.nextWake != due, state.machine)
         }
-        if isSettled { for waiter in waiters.withLock({ Array($0.values) }) { waiter.yield() } }
+        guard let machine else { return value }
+        if machine.isSettled { for waiter in waiters.withLock({ Array($0.values) }) { waiter.yield() } }
+        stayAwake(!machine.isSettled && !machine.isForeground)
         if hasMoved { bell.ring() }
         return value
+    }
+
+    private func stayAwake(_ isNeeded: Bool) {
+        hold.withLock { release in
+            switch (isNeeded, release) {
+            case (true, nil): release = parts.phone.stayAwake()
+            case (false, let over?):
+                over()
+                release = nil
+            case (true, .some), (false, nil): break
+            }
+        }
     }
 
     /// Under the lock, so that actions are queued in the order in which they were decided.
@@ -171,7 +187,7 @@ package final class ClientEngine: Sendable {
         let ports = state.withLock { Array($0.ports.values) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.keepTime() }
-            group.addTask { for await action in self.work { await self.carryOut(action) } }
+            group.addTask { await self.carryActions() }
             group.addTask { await self.carryCalls() }
             group.addTask { await self.parts.phone.observe { self.take($0) } }
             for port in ports { group.addTask { await port.observe { self.take($0, of: port.type) } } }
@@ -218,16 +234,8 @@ package final class ClientEngine: Sendable {
             return number
         }
         defer { waiters.withLock { $0[number] = nil } }
-        let deadline = parts.clock.steady + milliseconds
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await self.parts.clock.sleep(until: deadline) }
-            group.addTask {
-                if self.ask({ machine, _ in machine.isSettled }) == true { return }
-                for await _ in settled { return }
-            }
-            await group.next()
-            group.cancelAll()
-        }
+        if ask({ machine, _ in machine.isSettled }) == true { return }
+        await wait(for: settled, atMost: milliseconds)
     }
 
     private func take(_ news: PhoneNews) {
@@ -271,6 +279,7 @@ package final class ClientEngine: Sendable {
     private func begin(_ identity: ClientIdentity, _ memory: RegistrationMemory) {
         state.withLock { state in
             state.identity = identity
+            for port in state.ports.values { port.remember(memory.contents) }
             state.machine = RegistrationMachine(
                 memory, types: state.ports.mapValues(\.rules), limits: parts.limits,
                 credentials: identity.credentials)
@@ -299,26 +308,7 @@ package final class ClientEngine: Sendable {
         return (fresh, memory)
     }
 
-    // MARK: - Performing
-
-    /// The machine has one call at a time under way, and gives up one that hangs, in the app's closure perhaps: the
-    /// next one does not wait for it.
-    private func carryCalls() async {
-        let carried = Locked(0)
-        await withTaskGroup(of: Void.self) { group in
-            for await call in calls {
-                let over = carried.withLock { count -> Int in
-                    defer { count = 0 }
-                    return count
-                }
-                for _ in 0..<over { await group.next() }
-                group.addTask {
-                    await self.carry(call)
-                    carried.withLock { $0 += 1 }
-                }
-            }
-        }
-    }
+    // MARK: - Time
 
     private func keepTime() async {
         while !Task.isCancelled {
@@ -342,46 +332,14 @@ package final class ClientEngine: Sendable {
         }
     }
 
-    private func carryOut(_ action: ClientAction) async {
-        switch action {
-        case .start(let number, let order):
-            // Other cards may have taken a while, in which somebody left.
-            guard ask({ machine, _ in machine.isWanted(number) }) == true else { return }
-            do {
-                guard let port = port(order.type) else { throw ClientFault.unknownType }
-                let card = try port.start(order)
-                say { $0.started(number, card, $1) }
-            } catch {
-                let reason = "\(error)"
-                say { $0.notStarted(number, reason, $1) }
-            }
-        case .update(let change, let localID, let content, let presentation, let timestamp):
-            let card = await onCard(localID) {
-                await $0.update(localID, content: content, presentation, timestamp: timestamp)
-            }
-            if let card { say { $0.updated(change, card, $1) } } else { say { $0.lost(localID, $1) } }
-        case .end(let localID, let content, let dismissal, let timestamp):
-            let card = await onCard(localID) {
-                await $0.end(localID, content: content, dismissal, timestamp: timestamp)
-            }
-            if let card { say { $0.see(card, $1) } } else { say { $0.lost(localID, $1) } }
-        case .send(let call): callInput.yield(call)
-        case .save, .change, .tell: break
+    /// Returns when a sequence says something or ends, or after so many milliseconds.
+    func wait(for news: AsyncStream<Void>, atMost milliseconds: Int) async {
+        let deadline = parts.clock.steady + milliseconds
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await self.parts.clock.sleep(until: deadline) }
+            group.addTask { for await _ in news { return } }
+            await group.next()
+            group.cancelAll()
         }
     }
-
-    /// The card belongs to one of the types; the others have none of that id.
-    private func onCard(_ localID: String, _ body: (any CardPort) async -> SeenCard?) async -> SeenCard? {
-        for port in state.withLock({ Array($0.ports.values) }) {
-            if let card = await body(port) { return card }
-        }
-        return nil
-    }
-}
-
-enum ClientFault: Error {
-    /// Nobody tracks cards of that type.
-    case unknownType
-    /// Attributes and states are JSON objects.
-    case notAnObject
 }

@@ -8,6 +8,8 @@ package protocol CardPort: Sendable {
     var type: String { get }
     /// How its cards are treated.
     var rules: RegistrationMachine.TypeRules { get }
+    /// What cards held when an earlier process ended, in its words.
+    func remember(_ contents: [String: JSONObject])
     /// Every card that there is now.
     func cards() -> [SeenCard]
     /// The push-to-start token as the property has it.
@@ -24,6 +26,23 @@ package protocol CardPort: Sendable {
     func end(_ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?) async -> SeenCard?
 }
 
+/// A token as a sequence of iOS and a property of it have it: the property may still have what was before.
+package struct TokenReading: Sendable {
+    /// What the sequence said last.
+    private var told: TokenText?
+    /// What the property had then.
+    private var besides: TokenText?
+
+    package init(told: TokenText? = nil, besides: TokenText? = nil) {
+        (self.told, self.besides) = (told, besides)
+    }
+
+    /// - Parameter property: What it has now.
+    package func newest(_ property: TokenText?) -> TokenText? {
+        property == besides ? told ?? property : property ?? told
+    }
+}
+
 /// What iOS says of a type.
 package enum CardNews: Sendable {
     case card(SeenCard)
@@ -36,6 +55,11 @@ package protocol PhonePort: Sendable {
     func facts() -> DeviceRequest
     /// Tells of every change until the task is cancelled.
     func observe(_ tell: @escaping @Sendable (PhoneNews) -> Void) async
+    /// Asks iOS not to suspend the app yet, which it does seconds after it left the screen or was woken. iOS grants it
+    /// for some seconds, or not at all.
+    ///
+    /// - Returns: To be called when there is nothing left to do.
+    func stayAwake() -> @Sendable () -> Void
 }
 
 /// What happens on a phone besides its cards.

@@ -280,8 +280,9 @@ package enum DeviceTokens {
         let told = device.environment == nil && old?.value == value && old?.deadAt == nil ? old?.environment : nil
         let environment = told ?? environment
         if var same = old, same.value == value, same.deadAt == nil, same.environment == environment {
-            // The app has read it anew: it is not suspect any more.
-            same.missedStarts = 0
+            // The app has read it anew, and iOS says the same: one more start tells. A card of it, or another value,
+            // makes it good.
+            same.missedStarts = min(same.missedStarts, DeviceTokenRecord.suspectAfter - 1)
             return draft.put(same)
         }
         if let known, known.device != device.key {

@@ -77,7 +77,7 @@ extension RegistrationMachine {
         switch purpose {
         case .signOut: return (.delete, device, nil)
         case .device(var request):
-            if !hasCredential { request.wantsCredential = true }
+            if wantsCredential { request.wantsCredential = true }
             return (.put, device, Self.body(request))
         case .startToken(let type, let token):
             let body = Self.body(PushToStartTokenRequest(token: token))

@@ -29,6 +29,7 @@ extension RegistrationMachine {
         }
         switch answer.status {
         case 200..<300:
+            if call.usesCredential { isUntried = false }
             let body = (try? JSONValue(parsing: answer.body))?.object ?? [:]
             if let newer = body["supersededBy"]?.int, case .inventory = call.purpose {
                 overtake(newer)
@@ -40,15 +41,15 @@ extension RegistrationMachine {
             keepCredential(body["credential"]?.string, of: call)
             confirm(call, DesiredStates.read(body), date: answer.date, now)
         // What answers with a redirect is not the server.
-        case 300..<400, 408, 425, 429, 500...: failed(.serverUnreachable, Self.code(of: answer), dice, now)
+        case 300..<400, 408, 425, 429, 500...: failed(.serverUnreachable, answer.code, dice, now)
         // What was said for the one before is not said again.
         case _ where call.epoch != epoch: break
         case 401 where call.usesCredential: loseCredential()
         case 401, 403:
-            let code = Self.code(of: answer)
+            let code = answer.code
             if case .device = call.purpose, code == "device_taken" { becomeAnother(dice) }
             failed(.credentialsRefused, code, dice, now)
-        default: refused(call, Self.code(of: answer), dice, now)
+        default: refused(call, answer.code, dice, now)
         }
         pump(now)
     }
@@ -57,18 +58,26 @@ extension RegistrationMachine {
         guard let credential, !credential.isEmpty, case .device = call.purpose, call.epoch == epoch,
             let user = memory.user
         else { return }
-        (hasCredential, hasProof) = (true, false)
+        (hasCredential, hasProof, isUntried) = (true, false, true)
         change { $0.isUnproven = false }
         act(.change(.keep(credential, of: user)))
     }
 
-    /// The phone's own credential is taken back: the person's is used again, at once, and another one asked for.
+    /// The phone's own credential is taken back: the person's is used again, at once, and another one asked for; not
+    /// where it was never taken. What stands between the phone and the server may know the person's alone.
     private mutating func loseCredential() {
-        (hasCredential, hasProof) = (false, false)
+        credentialsLost = isUntried ? Self.mostLost : credentialsLost + 1
+        (hasCredential, hasProof, isUntried) = (false, false, false)
         act(.change(.dropOwn))
         change { $0.confirmed = nil }
         tell(PhoneNote(.credentialsRefused))
     }
+
+    /// Whether one of the phone's own is asked for.
+    var wantsCredential: Bool { !hasCredential && credentialsLost < Self.mostLost }
+
+    /// A process that lost so many goes on with the person's.
+    private static let mostLost = 3
 
     /// The server has somebody else here, and takes no proof that the phone is this person's now: what it was given was
     /// taken back, or is too old. As after an installation the phone is another device from now on; with its first
@@ -135,10 +144,6 @@ extension RegistrationMachine {
         failed(.callRefused, code, dice, now)
     }
 
-    private static func code(of answer: PhoneAnswer) -> String? {
-        (try? JSONValue(parsing: answer.body))?.object?["code"]?.string
-    }
-
     // MARK: - Confirmation
 
     private mutating func confirm(
@@ -159,11 +164,14 @@ extension RegistrationMachine {
             change {
                 $0.isLeaving = false
                 $0.isUnproven = false
+                $0.leaver = nil
             }
             dropCredentials()
             tell(PhoneNote(.signedOut))
         case .device(let request):
             if isCurrent { change { $0.confirmed = request } }
+            // Whoever was here before has no card any more on the server either.
+            change { $0.leaver = nil }
             if hasProof {
                 hasProof = false
                 act(.change(.dropProof))

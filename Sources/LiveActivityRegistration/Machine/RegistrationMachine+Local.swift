@@ -35,8 +35,11 @@ extension RegistrationMachine {
 
     /// The card was made.
     package mutating func started(_ order: Int, _ seen: SeenCard, _ now: PhoneMoment) {
-        guard isWanted(order) else { return discard(seen, now) }
+        guard let wanted = orders.first(where: { $0.number == order }) else { return discard(seen, now) }
         orders.removeAll { $0.number == order }
+        // The server's own id of what it wished for: the app's attributes may spell another.
+        var seen = seen
+        seen.activity = wanted.card.activity ?? seen.activity
         let timestamp = newerTimestamp(than: nil, now)
         let startedAt = serverTime(now).flatMap { Instant(milliseconds: $0) }
         if memory.cards[seen.localID] == nil {

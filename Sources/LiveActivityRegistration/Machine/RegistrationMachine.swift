@@ -23,6 +23,8 @@ package struct RegistrationMachine: Sendable {
         package var settlingAfterSwitch = 60_000
         /// How long the server is not told that a person left because cards are still being ended.
         package var endingPatience = 10_000
+        /// How long the next action waits for iOS to come back from one on a card.
+        package var cardPatience = 5_000
         /// iOS ends a card by itself after this time.
         package var cardLife = 8 * 3_600_000
         /// From this age on a second card is the server's renewal, and both stay until the new one has a token.
@@ -84,7 +86,7 @@ package struct RegistrationMachine: Sendable {
     var rules: [String: TypeRules]
 
     // What lasts as long as the process.
-    var isForeground = false
+    package internal(set) var isForeground = false
     var knowsFacts = false
     var knowsCards = false
     /// The server's clock less the steady one, in milliseconds; `nil` until an answer told. The phone's own clock has
@@ -117,6 +119,12 @@ package struct RegistrationMachine: Sendable {
     var hasCredential: Bool
     /// There is one of the person before, which proves that the phone was handed over.
     var hasProof: Bool
+    /// Whether no call has been taken yet with the one that this process was given.
+    var isUntried = false
+    /// How often one was taken back from this process.
+    var credentialsLost = 0
+    /// The types whose push-to-start token iOS has named in this round: what it named in an earlier one may be stale.
+    var named: Set<String> = []
     /// What the server said last of each activity that is over, by one spelling of its id: when its card leaves the
     /// lock screen.
     var endedActivities: [String: CardDismissal] = [:]
@@ -147,7 +155,7 @@ package struct RegistrationMachine: Sendable {
         if hasCredential, !memory.isLeaving { self.memory.isUnproven = false }
         self.memory.forgetMoments()
         // What was confirmed is said again by a new process: tokens and the server's rows may have changed meanwhile.
-        forgetConfirmations()
+        sayAgain()
     }
 
     /// What to do now, in order: the memory is written down before anything follows from it, and after a credential
@@ -244,6 +252,7 @@ package struct RegistrationMachine: Sendable {
             memory.startTokens[type] = token
             obtained("push-to-start", token, type: type, now)
         }
+        if named.insert(type).inserted { memory.confirmedStartTokens[type] = nil }
         pump(now)
     }
 
@@ -251,9 +260,10 @@ package struct RegistrationMachine: Sendable {
     /// is theirs.
     package mutating func signIn(_ user: String, _ now: PhoneMoment) {
         if memory.user != user {
+            owesLeave()
             endEverything()
             epoch += 1
-            handOver()
+            handOver(to: user)
             memory.user = user
             memory.isSignedOut = false
             forgetConfirmations()
@@ -269,6 +279,7 @@ package struct RegistrationMachine: Sendable {
         memory.isSignedOut = true
         disown()
         guard memory.user != nil else { return pump(now) }
+        owesLeave()
         endEverything()
         epoch += 1
         leftAt = now.steady
@@ -285,14 +296,21 @@ package struct RegistrationMachine: Sendable {
     private mutating func repeatEverything(_ now: PhoneMoment) {
         nextAttempt = Int.min
         tried = [:]
-        forgetConfirmations()
+        sayAgain()
     }
 
-    mutating func forgetConfirmations() {
+    /// All that iOS says now. A push-to-start token that it does not name would only tell what it once was.
+    private mutating func sayAgain() {
         round += 1
+        named = []
         memory.confirmed = nil
-        memory.confirmedStartTokens = [:]
         memory.owesInventory = true
+    }
+
+    /// The server has nothing, or should have.
+    mutating func forgetConfirmations() {
+        sayAgain()
+        memory.confirmedStartTokens = [:]
     }
 
     private mutating func endEverything() {
@@ -323,12 +341,20 @@ package struct RegistrationMachine: Sendable {
 
     /// What lets this phone speak is one person's: of the next one it is the proof that they hold the phone. Where the
     /// server may know somebody here and nothing proves that this is their phone, they take their leave first.
-    private mutating func handOver() {
-        if memory.isUnproven { return takeLeave() }
+    ///
+    /// Who comes back before the server heard of their leaving does so as well: else it would find their cards gone, and
+    /// make them no others.
+    private mutating func handOver(to user: String) {
+        if memory.isUnproven || memory.leaver == user { return takeLeave() }
         memory.isLeaving = false
         hasProof = hasProof || hasCredential
         hasCredential = false
         act(.change(.turnIntoProof))
+    }
+
+    /// This person's cards end here, and the server is not told yet.
+    private mutating func owesLeave() {
+        memory.leaver = memory.leaver ?? memory.user
     }
 
     /// The server is to be told that the last person left, whichever it knows: with the phone's own credential, and
@@ -342,7 +368,7 @@ package struct RegistrationMachine: Sendable {
 
     /// Whatever lets this phone speak for somebody is forgotten.
     mutating func dropCredentials() {
-        (hasCredential, hasProof) = (false, false)
+        (hasCredential, hasProof, isUntried) = (false, false, false)
         act(.change(.dropAll))
     }
 

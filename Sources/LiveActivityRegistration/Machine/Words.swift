@@ -133,6 +133,9 @@ package struct PhoneAnswer: Sendable {
         self.body = body
         self.date = date
     }
+
+    /// Why the server refused, in its stable word.
+    package var code: String? { (try? JSONValue(parsing: body))?.object?["code"]?.string }
 }
 
 /// Something that an app may want to know or to log; tokens are masked.

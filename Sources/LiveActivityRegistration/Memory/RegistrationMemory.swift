@@ -1,4 +1,4 @@
-internal import JSONText
+package import JSONText
 package import LiveActivityAPI
 
 /// What a phone's app has to remember across launches: what it found, and what of it the server has confirmed.
@@ -13,6 +13,8 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
     var isSignedOut = false
     /// The server may not know yet that the last person left.
     package internal(set) var isLeaving = false
+    /// Whose cards ended here without the server's knowing of it; `nil`: nobody's.
+    var leaver: String?
     /// The server may have the person signed in here, and nothing that it gave proves that this is their phone.
     var isUnproven = false
     /// The phone as it was seen last; its `user` means nothing.
@@ -42,6 +44,9 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
     package init(device: String) {
         self.device = device
     }
+
+    /// What each card is known to hold.
+    package var contents: [String: JSONObject] { cards.compactMapValues(\.content) }
 
     mutating func bury(_ localID: String) {
         cards[localID] = nil

@@ -41,6 +41,7 @@ struct EdgeTests {
         try await app.launch { _ in
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/push-to-start-tokens/ride") } }
         }
+        app.phone.setStartToken(App.token(1), for: RideAttributes.self, announces: false)
         try await app.launch { _ in
             try await app.server.wait { $0.filter { $0.path.hasSuffix("/push-to-start-tokens/ride") }.count == 2 }
         }

@@ -108,6 +108,52 @@ struct PhoneNewsTests {
         }
     }
 
+    @Test func `what iOS does not come back from holds up no word to the server`() async throws {
+        let (port, clock) = (HandPort(hangs: true), HandClock())
+        let app = Self.app(HandPhone(), clock).with { $0.track = { $0.engine.add(port) } }
+        try await app.launch { client in
+            try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
+            for id in ["a", "b"] {
+                var card = SeenCard(localID: id, type: "ride")
+                card.activity = id
+                port.appear(card)
+                try await app.server.wait(toHearOf: id)
+            }
+            client.signOut()
+            try await port.ended.wait { $0.count == 1 }
+            try await clock.deadlines.wait { $0.contains(5_000) }
+            clock.advance(5_000)
+            try await port.ended.wait { $0.count == 2 }
+            clock.advance(5_000)
+            try await app.server.wait { $0.last?.method == "DELETE" }
+        }
+    }
+
+    @Test func `off the screen iOS is asked for time once, for as long as something is left to say`() async throws {
+        let phone = HandPhone()
+        let app = Self.app(phone)
+        try await app.launch { client in
+            // A launch in the background, for a token.
+            await client.settle()
+            #expect(phone.wakefulness.all == ["stays awake", "may be suspended"])
+            phone.say(.foreground(true))
+            phone.change { $0.timeZone = "Pacific/Apia" }
+            try await app.server.wait { $0.contains { $0.body["timeZone"] == "Pacific/Apia" } }
+            await client.settle()
+            #expect(phone.wakefulness.all.count == 2, "on the screen nothing is suspended")
+            app.server.setAway(true)
+            phone.change { $0.timeZone = "Europe/Rome" }
+            try await app.heard.wait { $0.contains { $0.code == .serverUnreachable } }
+            phone.say(.foreground(false))
+            try await phone.wakefulness.wait { $0.count == 3 }
+            client.signOut()
+            app.server.setAway(false)
+            phone.say(.networkBack)
+            try await phone.wakefulness.wait { $0.last == "may be suspended" }
+        }
+        #expect(phone.wakefulness.all.count == 4 && app.server.said.last?.method == "DELETE")
+    }
+
     @Test func `a card that appears while the others are being listed is not taken for gone`() async throws {
         let (port, phone) = (HandPort(), HandPhone())
         let app = Self.app(phone).with { $0.track = { $0.engine.add(port) } }

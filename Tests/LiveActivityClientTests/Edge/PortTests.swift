@@ -17,6 +17,15 @@ struct PortTests {
         #expect(mode == 0o600)
     }
 
+    @Test func `a property that lags behind its sequence does not undo it, and one that is ahead counts`() {
+        let (one, two, three) = (PhoneBench.token(1), PhoneBench.token(2), PhoneBench.token(3))
+        #expect(TokenReading().newest(one) == one && TokenReading().newest(nil) == nil)
+        let behind = TokenReading(told: two, besides: one)
+        #expect(behind.newest(one) == two && behind.newest(nil) == two)
+        #expect(behind.newest(two) == two && behind.newest(three) == three)
+        #expect(TokenReading(told: one, besides: nil).newest(nil) == one)
+    }
+
     @Test(arguments: [("development", "sandbox"), ("production", "production"), ("other", nil), (nil, nil)])
     func `the environment is that of the embedded profile`(value: String?, environment: String?) {
         let entry = value.map { "<key>aps-environment</key><string>\($0)</string>" } ?? ""

@@ -43,6 +43,28 @@ struct ShownTests {
         }
     }
 
+    /// A `Set` is written in another order each time, and what is never read is written all the same.
+    @Test func `a state that says the same in other words is the server's, also after the next launch`() async throws {
+        let app = App().with { $0.track = { $0.track(BadgeAttributes.self, as: "badges") } }
+        let badges = (0..<12).map { "badge-\($0)" }
+        app.server.want([
+            "activity": "b1", "type": "badges", "revision": 3, "phase": "active",
+            "state": ["badges": .array(badges.map(JSONValue.string))],
+        ])
+        let card = StandInPhone.$current.withValue(app.phone) {
+            app.phone.pushStart(BadgeAttributes(), .init(badges: Set(badges)))
+        }
+        for launch in 1...2 {
+            try await app.launch { client in
+                for _ in 0..<3 { await client.handleBackgroundPush() }
+                guard launch == 2 else { return }
+                #expect(try client.update(card, to: .init(badges: ["new"])))
+                try await app.server.wait { $0.contains { $0.body["basedOn"] == 3 } }
+            }
+            #expect(app.heard.all.count { $0.code == .stateApplied } == 1)
+        }
+    }
+
     @Test func `a card that the server would have is made as it says`() async throws {
         let app = App()
         app.server.want(

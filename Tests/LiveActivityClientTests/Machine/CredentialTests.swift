@@ -55,6 +55,37 @@ struct CredentialTests {
         #expect(bench.settle().contains { $0.hasSuffix("/instances/c") }, "what was refused is said again")
     }
 
+    @Test func `where one that was just given is not taken, this process goes on with the person's`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        // The server answers the registration; what stands before it does not know what it gave.
+        for _ in 0..<20 where !bench.machine.isSettled {
+            if bench.keychain == nil {
+                bench.answer(200, Self.wants(bench.sent.last) ? Self.given : #"{"activities":[]}"#)
+            } else {
+                bench.answer(401)
+            }
+        }
+        #expect(bench.sent.count(where: Self.wants) == 1 && bench.keychain == nil)
+        #expect(bench.machine.isSettled && bench.sent.last?.path.hasSuffix("/instances") == true)
+        bench.run { $0.wake($1) }
+        #expect(!Self.wants(bench.sent.last))
+        bench.settle()
+        bench.kill()
+        bench.launch()
+        #expect(Self.wants(bench.sent.last), "the next process tries again")
+    }
+
+    @Test func `a process that loses one after the other asks for no more`() {
+        var bench = PhoneBench.ready()
+        for _ in 0..<10 {
+            bench.answer(200, Self.wants(bench.sent.last) ? Self.given : #"{"activities":[]}"#)
+            bench.settle()
+            bench.run { $0.wake($1) }
+            if bench.keychain != nil { bench.answer(401) }
+        }
+        #expect(bench.sent.count(where: Self.wants) == 3)
+    }
+
     @Test func `a refusal of the person's own is met with pauses`() {
         var bench = PhoneBench.ready()
         bench.answer(401)

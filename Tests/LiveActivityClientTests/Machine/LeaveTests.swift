@@ -43,6 +43,37 @@ struct LeaveTests {
         #expect(bench.ended == ["c", "c"])
     }
 
+    /// The server has the cards that ended here for gone, and makes no others for somebody who never left.
+    @Test func `who comes back before the server knew that they left takes leave first`() {
+        let returns: [([(inout RegistrationMachine, PhoneMoment) -> Void], String)] = [
+            ([{ $0.signOut($1) }, { $0.signIn("ann", $1) }], "at once"),
+            ([{ $0.signIn("bob", $1) }, { $0.signIn("ann", $1) }], "after another"),
+            ([{ $0.signIn("bob", $1) }, { $0.signOut($1) }, { $0.signIn("ann", $1) }], "after both"),
+        ]
+        for (steps, name) in returns {
+            var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+            bench.answer(200, Self.given)
+            bench.settle()
+            let calls = bench.sent.count
+            for step in steps { bench.run { step(&$0, $1) } }
+            bench.kill()
+            bench.launch()
+            #expect(bench.sent.map(\.method) == [.delete] && calls > 0, "\(name)")
+            bench.answer()
+            #expect(bench.sent.last?.method == .put && PhoneBench.body(bench.sent.last)["user"] == "ann", "\(name)")
+            bench.settle()
+            #expect(bench.machine.isSettled && bench.sent.count { $0.method == .delete } == 1, "\(name)")
+        }
+        // The server has bob by now, and ended what was ann's.
+        var known = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        for person in ["bob", "ann"] {
+            known.answer(200, Self.given)
+            known.settle()
+            known.run { $0.signIn(person, $1) }
+        }
+        #expect(known.sent.last?.method == .put)
+    }
+
     @Test func `nor is one that came while nobody was signed in`() {
         var bench = PhoneBench.ready()
         bench.settle()

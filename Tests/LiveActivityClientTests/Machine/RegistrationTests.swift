@@ -44,6 +44,7 @@ struct RegistrationTests {
         #expect(bench.machine.isSettled)
         let calls = bench.sent.count
         bench.run { $0.setForeground(true, $1) }
+        bench.run { $0.see(startToken: PhoneBench.token(1), for: "order", $1) }
         #expect(bench.settle().contains { $0.contains("push-to-start-tokens/order") })
         #expect(bench.sent.count > calls)
     }

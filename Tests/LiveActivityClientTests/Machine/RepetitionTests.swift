@@ -44,6 +44,34 @@ struct RepetitionTests {
         }
     }
 
+    /// It may be stale: said again it would pass for one that the app has just read.
+    @Test func `a start token that iOS does not name any more is not said again`() {
+        func said(_ bench: PhoneBench) -> Int { bench.sent.count { $0.path.contains("/push-to-start-tokens/") } }
+        var bench = PhoneBench.ready()
+        bench.run { $0.see(startToken: PhoneBench.token(9), for: "order", $1) }
+        bench.settle()
+        #expect(said(bench) == 1)
+        bench.run { $0.wake($1) }
+        bench.settle()
+        #expect(said(bench) == 1)
+        for _ in 0..<2 { bench.run { $0.see(startToken: PhoneBench.token(9), for: "order", $1) } }
+        bench.settle()
+        #expect(said(bench) == 2, "once for each time that everything is read")
+        bench.kill()
+        bench.launch()
+        bench.settle()
+        #expect(said(bench) == 0 && bench.machine.isSettled)
+        // A server that has nothing is told what there is, and so is the next person's.
+        bench.run { $0.wake($1) }
+        bench.answer(404, #"{"code":"unknown_device"}"#)
+        bench.wait(1_000)
+        bench.settle()
+        #expect(said(bench) == 1)
+        bench.run { $0.signIn("bob", $1) }
+        bench.settle()
+        #expect(said(bench) == 2)
+    }
+
     @Test func `an answer ends the growing of pauses, and they grow to five minutes at most`() {
         #expect(Self.pause(Self.failing(0)) == 750)
         #expect(Self.pause(Self.failing(3)) == 6_000)
@@ -129,9 +157,11 @@ struct RepetitionTests {
         bench.run { $0.see(startToken: PhoneBench.token(7), for: "order", $1) }
         bench.settle()
         for path in ["/phone%2F1", "/instances", "/push-to-start-tokens/order"] {
-            bench.run { $0.wake($1) }
-            while bench.sent.last?.path.hasSuffix(path) != true { bench.answer() }
-            bench.run { $0.wake($1) }
+            for _ in 0..<2 {
+                bench.run { $0.wake($1) }
+                bench.run { $0.see(startToken: PhoneBench.token(7), for: "order", $1) }
+                for _ in 0..<5 where bench.sent.last?.path.hasSuffix(path) != true { bench.answer() }
+            }
             // This answer belongs to the time before the second wake.
             #expect(bench.settle().filter { $0.hasSuffix(path) }.count == 2, "\(path)")
         }
@@ -173,8 +203,9 @@ struct RepetitionTests {
         let calls = bench.sent.count
         bench.run { $0.setForeground(true, $1) }
         #expect(bench.sent.count == calls)
-        bench.run { $0.see(startToken: nil, for: "order", $1) }
         bench.run { $0.wake($1) }
+        bench.run { $0.see(startToken: PhoneBench.token(1), for: "order", $1) }
+        bench.run { $0.see(startToken: nil, for: "order", $1) }
         #expect(bench.settle().contains { $0.hasSuffix("/push-to-start-tokens/order") })
     }
 

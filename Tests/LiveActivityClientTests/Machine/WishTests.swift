@@ -62,6 +62,22 @@ struct WishTests {
         #expect(reported.allSatisfy { $0 == "a" })
     }
 
+    @Test func `a card that was wished for is the server's, whatever its attributes say`() {
+        var bench = PhoneBench.ready()
+        bench.run { $0.setForeground(true, $1) }
+        bench.settle(PhoneBench.wish("12345", step: 1, revision: 1, starts: true))
+        guard case .start(let order, _)? = bench.cardActions.last else {
+            return #expect(Bool(false), "\(bench.cardActions)")
+        }
+        bench.run { $0.started(order, PhoneBench.card("c", "order-12345"), $1) }
+        bench.settle(PhoneBench.wish("12345", step: 1, revision: 1, starts: true))
+        bench.run { $0.see(all: [PhoneBench.card("c", "order-12345", token: 1)], $1) }
+        bench.settle(PhoneBench.wish("12345", step: 1, revision: 1, starts: true))
+        #expect(Self.started(bench) == 1 && bench.ended.isEmpty)
+        let reported = bench.sent.filter { $0.path.hasSuffix("/c") }.map { PhoneBench.body($0)["activity"]?.string }
+        #expect(!reported.isEmpty && reported.allSatisfy { $0 == "12345" })
+    }
+
     @Test func `an older state than the card shows is not shown`() {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1, step: 4)])
         bench.settle(PhoneBench.wish(step: 4, revision: 4))

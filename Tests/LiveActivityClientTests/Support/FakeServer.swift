@@ -18,6 +18,7 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
     private var isAway = false
     private var wishes: [JSONValue] = []
     private var refused: Set<String> = []
+    private var forbidden: Set<String> = []
     private var given: [String] = []
     private var clock: Date?
 
@@ -38,6 +39,9 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
 
     func refuse(_ credential: String) { _ = locked { $0.refused.insert(credential) } }
 
+    /// It is somebody else's.
+    func forbid(_ credential: String) { _ = locked { $0.forbidden.insert(credential) } }
+
     /// What phones that ask for a credential are given, one after the other.
     func give(_ credentials: String...) { locked { $0.given = credentials } }
 
@@ -50,6 +54,9 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
             guard !server.isAway else { return nil }
             guard !server.refused.contains(request.credential) else {
                 return ClientResponse(status: 401, body: Data(#"{"code":"key_invalid"}"#.utf8))
+            }
+            guard !server.forbidden.contains(request.credential) else {
+                return ClientResponse(status: 403, body: Data(#"{"code":"user_differs"}"#.utf8))
             }
             var object: JSONObject = ["activities": .array(server.wishes)]
             if body["wantsCredential"]?.bool == true, !server.given.isEmpty {

@@ -80,6 +80,14 @@ final class HandPhone: PhonePort, @unchecked Sendable {
 
     func say(_ news: PhoneNews) { input.yield(news) }
 
+    /// What was asked of iOS, in order.
+    let wakefulness = Log<String>()
+
+    func stayAwake() -> @Sendable () -> Void {
+        wakefulness.add("stays awake")
+        return { self.wakefulness.add("may be suspended") }
+    }
+
     /// The facts change, and the phone says so.
     func change(_ body: (inout DeviceRequest) -> Void) {
         lock.lock()
@@ -100,6 +108,10 @@ final class HandPort: CardPort, @unchecked Sendable {
     private var listener: (@Sendable (CardNews) -> Void)?
     /// The cards that were to be ended.
     let ended = Log<String>()
+    /// Whether ActivityKit does not come back from ending one.
+    let hangs: Bool
+
+    init(hangs: Bool = false) { self.hangs = hangs }
 
     private func locked<Value>(_ body: (HandPort) -> Value) -> Value {
         lock.lock()
@@ -128,6 +140,8 @@ final class HandPort: CardPort, @unchecked Sendable {
         return cards
     }
 
+    func remember(_ contents: [String: JSONObject]) {}
+
     func startToken() -> TokenText? { nil }
 
     func observe(_ tell: @escaping @Sendable (CardNews) -> Void) async {
@@ -145,6 +159,8 @@ final class HandPort: CardPort, @unchecked Sendable {
         _ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?
     ) async -> SeenCard? {
         ended.add(localID)
+        // Until the test is over.
+        if hangs { for await _ in AsyncStream<Void>.makeStream().stream {} }
         return nil
     }
 }

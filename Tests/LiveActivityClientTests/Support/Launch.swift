@@ -22,6 +22,31 @@ struct PlainAttributes: ActivityAttributes {
     var name: String
 }
 
+/// A state that is written in many ways.
+struct BadgeAttributes: IdentifiedActivityAttributes {
+    struct ContentState: Codable, Hashable, Sendable {
+        let version = 1
+        var badges: Set<String>
+
+        enum CodingKeys: String, CodingKey { case version, badges }
+
+        init(badges: Set<String>) { self.badges = badges }
+
+        init(from decoder: any Decoder) throws {
+            badges = try decoder.container(keyedBy: CodingKeys.self).decode(Set<String>.self, forKey: .badges)
+        }
+
+        /// As a set is written by one process after the other.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(version, forKey: .version)
+            try container.encode(badges.shuffled(), forKey: .badges)
+        }
+    }
+
+    var liveActivityID: String? { "b1" }
+}
+
 /// One app on one phone: what stays when its process is killed.
 struct App: Sendable {
     let phone: StandInPhone
