@@ -342,8 +342,8 @@ package struct RegistrationMachine: Sendable {
     /// What lets this phone speak is one person's: of the next one it is the proof that they hold the phone. Where the
     /// server may know somebody here and nothing proves that this is their phone, they take their leave first.
     ///
-    /// Who comes back before the server heard of their leaving does so as well: else it would find their cards gone, and
-    /// make them no others.
+    /// Who comes back before the server heard of their leaving does so as well: else it would find their cards gone,
+    /// and make them no others.
     private mutating func handOver(to user: String) {
         if memory.isUnproven || memory.leaver == user { return takeLeave() }
         memory.isLeaving = false

@@ -42,6 +42,30 @@ struct DecodingTests {
             """
         ),
         (
+            "`ContentState` has `init(from:)` from `Decodable`",
+            """
+            protocol P {}
+            extension Decodable where Self: P { init(from decoder: any Decoder) throws { fatalError() } }
+            struct A: ActivityAttributes { struct ContentState: Codable, P { var a: Int } }
+            """
+        ),
+        (
+            "`ContentState` has `init(from:)` from `Decodable`",
+            """
+            extension Swift.Decodable { init(from decoder: any Decoder) throws { fatalError() } }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: Int } }
+            """
+        ),
+        (
+            nil,
+            """
+            protocol P {}
+            struct Other: P {}
+            extension Decodable where Self: P { init(from decoder: any Decoder) throws { fatalError() } }
+            struct A: ActivityAttributes { struct ContentState: Codable { var a: Int } }
+            """
+        ),
+        (
             nil,
             """
             protocol P: Decodable { init(from decoder: any Decoder) throws }
@@ -53,6 +77,11 @@ struct DecodingTests {
             "this changes how every type is decoded",
             "extension KeyedDecodingContainer { func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? "
                 + "{ nil } }\n\(state("var a: Int"))"
+        ),
+        (
+            "this changes how every type is decoded",
+            "extension Swift.KeyedDecodingContainer { func decode(_ type: Int.Type, forKey key: Key) throws -> Int "
+                + "{ 5 } }\n\(state("var a: Int"))"
         ),
         (
             "this changes how every type is decoded",
@@ -149,6 +178,30 @@ struct DecodingTests {
         type: String, as other: String
     ) throws {
         #expect(try contract("var a: \(type)") == contract("var a: \(other)"))
+    }
+
+    @Test func `an extension sees what is in the type that it extends, and not what is around that`() throws {
+        let source = """
+            enum Status: String, Codable { case far }
+            struct A: ActivityAttributes {
+                enum Status: String, Codable { case near }
+                struct ContentState: Codable { var own: Status; var leg: Leg; var mark: Mark }
+            }
+            extension A.ContentState {
+                struct Leg: Codable { var status: Status; var mark: Mark }
+                enum Mark: String, Codable { case here }
+            }
+            """
+        let contract = try AppSource([Source(name: "A.swift", text: source)]).contract().document
+        let state = try #require(contract.object?["contentState"]?.object)
+        let types = try #require(state["$defs"]?.object)
+        func words(_ member: String, of type: JSONObject?) -> JSONValue? {
+            let name = type?["properties"]?.object?[member]?.object?["$ref"]?.string?.split(separator: "/").last
+            return name.flatMap { types[String($0)]?.object?["enum"] }
+        }
+        #expect(words("own", of: state) == ["near"] && words("mark", of: state) == ["here"])
+        let leg = types["Leg"]?.object
+        #expect(words("status", of: leg) == ["far"] && words("mark", of: leg) == ["here"])
     }
 
     private func contract(_ members: String) throws -> JSONValue {

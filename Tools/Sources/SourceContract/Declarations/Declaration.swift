@@ -18,6 +18,8 @@ struct Declaration {
     let generics: [String]
     /// The undecided `#if` that it stands in.
     let condition: Syntax?
+    /// It stands in an extension of its parent, from where what is around the parent is not seen.
+    var isInExtension = false
     var inherited: [TypeSyntax] = []
     var members: [Member] = []
     /// Types declared in it, by name.

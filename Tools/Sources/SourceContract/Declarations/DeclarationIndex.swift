@@ -46,7 +46,8 @@ struct DeclarationIndex {
             all[parent].members.append(
                 Declaration.Member(node: node, isInExtension: isExtension, condition: condition))
         }
-        guard let declaration = Declaration(node, parent: parent, condition: condition) else { return }
+        guard var declaration = Declaration(node, parent: parent, condition: condition) else { return }
+        declaration.isInExtension = isExtension
         let id = add(declaration)
         guard let group = node.asProtocol((any DeclGroupSyntax).self) else { return }
         collect(group.memberBlock.members.map { Syntax($0.decl) }, in: id, isExtension: false, condition)
@@ -91,7 +92,8 @@ struct DeclarationIndex {
     }
 
     private mutating func foreign(_ names: [String], _ node: ExtensionDeclSyntax) -> Int {
-        let name = names.joined(separator: ".")
+        let hasModule = names.count > 1 && StandardTypes.modules.contains(names[0])
+        let name = names.dropFirst(hasModule ? 1 : 0).joined(separator: ".")
         if let known = top[name]?.first(where: { all[$0].kind == .foreign }) { return known }
         return add(
             Declaration(

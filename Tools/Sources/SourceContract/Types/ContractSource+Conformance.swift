@@ -86,8 +86,42 @@ extension ContractSource {
             }
             waiting += inheritedTypes(of: found).map { ($0, found) }
         }
+        if let (name, member) = decodingOfAll(id) {
+            note(member.node, .inherited(declaration.name, from: name))
+            return true
+        }
         warnOfEncoding(declaration)
         return false
+    }
+
+    /// An `init(from:)` that an extension gives to all types of a protocol from elsewhere, `Decodable` say, or to those
+    /// of them that conform to another one, too. Swift takes it before it writes one.
+    private func decodingOfAll(_ id: Int) -> (protocolName: String, Declaration.Member)? {
+        var names = protocols(of: id)
+        if isDecodable(id) { names.insert("Decodable") }
+        for name in names.sorted() {
+            for extended in index.top[name] ?? [] where index.all[extended].kind == .foreign {
+                let found = index.all[extended].members.first {
+                    Self.isHandWritten($0) && Self.constraints(around: $0.node).isSubset(of: names)
+                }
+                if let found { return (name, found) }
+            }
+        }
+        return nil
+    }
+
+    /// The protocols that an extension wants its types to have besides.
+    private static func constraints(around node: DeclSyntax) -> Set<String> {
+        var around = node.parent
+        while let next = around, !next.is(ExtensionDeclSyntax.self) { around = next.parent }
+        let requirements = around?.as(ExtensionDeclSyntax.self)?.genericWhereClause?.requirements ?? []
+        return Set(
+            requirements.flatMap { requirement -> [String] in
+                guard case .conformanceRequirement(let it) = requirement.requirement,
+                    it.leftType.trimmedDescription == "Self"
+                else { return [] }
+                return it.rightType.inheritedTypes.compactMap(\.pathNames.last)
+            })
     }
 
     private mutating func warnOfUnknown(_ type: TypeSyntax, _ name: String) {
@@ -110,14 +144,15 @@ extension ContractSource {
 
     /// An `init(from:)` with a body.
     func handWritten(_ id: Int) -> Declaration.Member? {
-        let declaration = index.all[id]
-        return declaration.members.first { member in
-            guard let node = member.node.as(InitializerDeclSyntax.self), node.body != nil else { return false }
-            let parameters = node.signature.parameterClause.parameters
-            guard parameters.count == 1, parameters.first?.firstName.text == "from", let type = parameters.first?.type
-            else { return false }
-            return type.trimmedDescription.hasSuffix("Decoder")
-        }
+        index.all[id].members.first(where: Self.isHandWritten)
+    }
+
+    private static func isHandWritten(_ member: Declaration.Member) -> Bool {
+        guard let node = member.node.as(InitializerDeclSyntax.self), node.body != nil else { return false }
+        let parameters = node.signature.parameterClause.parameters
+        guard parameters.count == 1, parameters.first?.firstName.text == "from", let type = parameters.first?.type
+        else { return false }
+        return type.trimmedDescription.hasSuffix("Decoder")
     }
 
     /// Notes extensions of the decoding containers, whose overloads the compiler's code would call.

@@ -54,9 +54,10 @@ extension ContractSource {
     ) throws(TypeProblem) -> Resolved {
         if let given = scope.aliasArguments[name] { return given }
         var level = scope.declaration
+        var (isExtended, isOutside) = (false, false)
         while let id = level {
             let declaration = index.all[id]
-            if let found = try choose(declaration.children[name] ?? [], name, node, scope) {
+            if !isOutside, let found = try choose(declaration.children[name] ?? [], name, node, scope) {
                 return try use(found, arguments, node, scope)
             }
             if declaration.generics.contains(name) {
@@ -64,9 +65,12 @@ extension ContractSource {
                 return Resolved(shape, isOptional: false)
             }
             let isItself = declaration.name == name || (name == "Self" && id == scope.declaration)
-            if isItself, declaration.kind != .foreign {
+            if isItself, !isOutside, declaration.kind != .foreign {
                 return try use(id, arguments, node, scope)
             }
+            // An extension of `A.B` sees what is in `B`, and of `A` the generic parameters alone.
+            isOutside = isOutside || isExtended
+            isExtended = declaration.isInExtension
             level = declaration.parent
         }
         let declared = (index.top[name] ?? []).filter { index.all[$0].kind != .foreign }
