@@ -70,6 +70,7 @@ let package = Package(
         .library(name: "APNSClient", targets: ["APNSModel", "APNSClient", "JSONText"]),
         .library(name: "EmbeddedIslet", targets: ["EmbeddedIslet", "LiveActivityProviders"]),
         .library(name: "APNSSimulator", targets: ["APNSSimulator"]),
+        .library(name: "LiveActivityAPI", targets: ["LiveActivityAPI"]),
         .library(name: "LiveActivityClient", targets: ["LiveActivityClient"]),
     ],
     dependencies: [
@@ -142,14 +143,13 @@ let package = Package(
             dependencies: [
                 "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", crypto, httpClient, lifecycle,
                 product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"), product("NIOPosix", "swift-nio"),
-            ],
-            swiftSettings: settings
+            ], swiftSettings: settings
         ),
         .target(
             name: "LiveActivityServer",
             dependencies: [
                 "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "LiveActivityTracing", "APNSModel",
-                "JSONText", crypto, httpClient, hummingbird, tracing, lifecycle, logging, metrics, httpTypes,
+                "JSONText", crypto, hummingbird, tracing, lifecycle, logging, metrics, httpTypes,
                 product("HummingbirdCore", "hummingbird"), product("HummingbirdHTTP2", "hummingbird"),
                 product("JWTKit", "jwt-kit"), product("NIOExtras", "swift-nio-extras"),
                 product("NIOHTTP2", "swift-nio-http2"), product("NIOHTTPTypes", "swift-nio-extras"),

@@ -41,7 +41,7 @@ import Testing
         return told
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func `from the backend's request to the push is one trace, and the log has a document for each`() async throws {
         try await withLoopbackServer({ _ in httpAnswer(.ok, "{}") }) { address, asked in
             try await withStage { stage in

@@ -85,8 +85,11 @@ import Testing
                 for person in ["alice", "bob"] { try await stage.isLive(on: person) }
                 try await Waiting.until("the endpoint was called", within: .seconds(60)) { receiver.refused > 0 }
                 #expect(receiver.taken.isEmpty)
-                let known = try await stage.command("webhooks", "list")
-                #expect(known.code == 0 && known.output.contains("failing since"), "\(known)")
+                // It is written after the endpoint was called.
+                try await Waiting.until("it is known as failing", within: .seconds(60)) {
+                    let known = try await stage.command("webhooks", "list")
+                    return known.code == 0 && known.output.contains("failing since")
+                }
 
                 // It is killed with events that nobody took, and makes more of them afterwards.
                 try await stage.crashServer()

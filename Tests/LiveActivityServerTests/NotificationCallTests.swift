@@ -66,6 +66,7 @@ import Testing
         (#"{"alert": {"title": "Hello"}}"#, "/id", "invalid_body"),
         (#"{"id": "n"}"#, "/alert", "invalid_body"),
         (#"{"id": "n", "alert": {"title": ""}}"#, "/alert/title", "invalid_body"),
+        (#"{"id": "n", "alert": {"title": "t", "sound": "a/b.caf"}}"#, "/alert/sound", "ignored_by_ios"),
         (#"{"id": "n", "alert": {"title": "t"}, "background": true}"#, "/background", "invalid_body"),
         (#"{"id": "n", "alert": {"title": "t"}, "collapse": "a b"}"#, "/collapse", "invalid_body"),
         (#"{"id": "n", "alert": {"title": "t"}, "devices": []}"#, "/devices", "invalid_body"),

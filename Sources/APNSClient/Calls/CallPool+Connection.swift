@@ -162,9 +162,9 @@ extension CallPool {
     }
 
     /// Asks whether the connection still stands: a flow that a NAT has dropped swallows what is sent.
-    func prove(_ link: Link) {
+    func prove(_ link: Link, within limit: Duration) {
         let bound = NIOLoopBound(link, eventLoop: eventLoop)
-        link.proof = eventLoop.scheduleTask(in: Self.proofTimeout) {
+        link.proof = eventLoop.scheduleTask(in: .nanoseconds(limit.wholeNanoseconds)) {
             self.retire(bound.value)
             self.close(bound.value)
             self.advance()
@@ -173,8 +173,6 @@ extension CallPool {
             streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: UInt64(link.calls)), ack: false))
         link.channel.writeAndFlush(ping, promise: nil)
     }
-
-    private static let proofTimeout = TimeAmount.nanoseconds(ConnectionLimits().proofTimeout.wholeNanoseconds)
 
     /// While calls are open on it.
     func watchSilence(of link: Link) {
@@ -185,7 +183,9 @@ extension CallPool {
             let link = bound.value
             link.silence = nil
             guard link.open > 0, link.proof == nil else { return }
-            if self.now >= max(link.heardAt, link.lastUse) + self.settings.busySilence { return self.prove(link) }
+            guard self.now < max(link.heardAt, link.lastUse) + self.settings.busySilence else {
+                return self.prove(link, within: self.settings.pingTimeout)
+            }
             self.watchSilence(of: link)
         }
     }

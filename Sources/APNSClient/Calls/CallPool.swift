@@ -26,6 +26,8 @@ final class CallPool: Sendable {
         let staleSilence: Duration
         /// One with open calls is asked after so long.
         let busySilence: Duration
+        /// How long it may then leave that unanswered.
+        let pingTimeout: Duration
         let dice: @Sendable () -> Double
     }
 
@@ -161,7 +163,7 @@ final class CallPool: Sendable {
                     return
                 }
                 guard link.open > 0 || link.isProven || now - link.heardAt < settings.staleSilence else {
-                    return prove(link)
+                    return prove(link, within: min(ConnectionLimits().proofTimeout, settings.pingTimeout))
                 }
                 link.isProven = false
                 guard let call = state.value.waiting.popFirst() else { return }

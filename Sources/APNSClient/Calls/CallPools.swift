@@ -37,7 +37,7 @@ struct CallPools {
                 endpoint: endpoint, trustRoots: route.trustRoots, proxy: options.proxy,
                 signer: ProviderTokenSigner(route.key), time: time, connectTimeout: options.connectTimeout,
                 idleLifetime: options.idleConnectionLifetime, staleSilence: options.verifyAfterIdle,
-                busySilence: options.keepAliveWhileBusy, dice: dice),
+                busySilence: options.keepAliveWhileBusy, pingTimeout: options.keepAliveTimeout, dice: dice),
             backoff: Backoff(first: options.reconnectDelay, longest: options.maximumReconnectDelay),
             on: MultiThreadedEventLoopGroup.singleton)
         pools[key] = pool

@@ -45,8 +45,8 @@ internal import NIOCore
 /// - `GET /v1/pushes?after=&limit=` → `pushes` with a larger `number`, oldest first, at most 1,000
 /// - `GET /v1/changes?phone=` → server-sent events `phone` and `push`
 ///
-/// Actions: `foreground`, `background`, `launch`, `kill`, `forceQuit`, `uninstall`, `allow`, `offline`, `online`,
-/// `lock`, `unlock`, `rotatePushToStartToken`, `rotateDeviceToken`, `spendBudget`;
+/// Actions: `foreground`, `background`, `launch`, `kill`, `forceQuit`, `uninstall`, `install`, `allow`, `offline`,
+/// `online`, `lock`, `unlock`, `rotatePushToStartToken`, `rotateDeviceToken`, `spendBudget`;
 /// `swipe` and `rotateUpdateToken` with `localID?`;
 /// `setActivitiesEnabled` and `setFrequentPushes` with `isOn`; `setNotificationAuthorization` with `status`;
 /// `signIn` with `user?`; `startLocally` with

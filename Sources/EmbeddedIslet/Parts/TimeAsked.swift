@@ -33,7 +33,7 @@ struct TimeAsked: Service {
 /// Asks APNs what time it is, by a push that nobody can get (a token of zeros, not kept, of low priority): APNs says
 /// the time with its refusal. Without an answer the clocks at hand have to do.
 struct TimeQuestion: Sendable {
-    private static let limit = Duration.milliseconds(1500)
+    private static let limit = Duration.seconds(5)
     private static let nobody = String(repeating: "0", count: 64)
 
     private let client: APNSClient
@@ -54,10 +54,17 @@ struct TimeQuestion: Sendable {
     /// There is somebody to ask.
     var isPossible: Bool { route != nil }
 
-    /// Returns when there is an answer, or its time is over.
+    /// Returns when there is an answer, or its time is over; at once when the process is to stop.
     func ask() async {
+        guard let route, let push = push(to: route) else { return }
+        let (answered, answer) = AsyncStream.makeStream(of: Void.self)
         // What comes of it is heard by `APNSClient.Options.dateReceived`.
-        if let route, let push = push(to: route) { _ = try? await client.send(push) }
+        client.submit([push]) { _, _ in answer.finish() }
+        await withGracefulShutdownHandler {
+            for await _ in answered {}
+        } onGracefulShutdown: {
+            answer.finish()
+        }
     }
 
     private func push(to route: APNSClient.Route) -> Push? {

@@ -20,7 +20,7 @@ public struct ActivityRequest: Sendable, Hashable, Codable {
     public var relevance: Double?
     /// When the card is to look outdated; excludes ``staleAfter``.
     public var staleAt: Instant?
-    /// How long after this call, or its last repetition, the card is to look outdated; absent: the policy's, 15 min.
+    /// How long after this call, or its last repetition, the card is to look outdated; absent: the policy's, else none.
     public var staleAfter: APIDuration?
     /// Whether the server may start the activity on phones that do not show it; absent: `ifPossible`.
     public var start: Start?

@@ -132,7 +132,7 @@ enum Fields {
     }
 
     /// The name of a sound that the app brings along: for any other iOS plays its own.
-    private static func sound(_ name: String?, at pointer: String) throws(Problem) -> String? {
+    static func sound(_ name: String?, at pointer: String) throws(Problem) -> String? {
         guard let name = try text(name, at: pointer, maximum: 256) else { return nil }
         guard !isBlank(name), !name.contains("/") else {
             throw .ignored(

@@ -57,7 +57,7 @@ extension NotificationAlert {
         try Fields.check(title, at: "/alert/title", mayBeEmpty: false)
         if let body { try Fields.check(body, at: "/alert/body", mayBeEmpty: true) }
         if let subtitle { try Fields.check(subtitle, at: "/alert/subtitle", mayBeEmpty: true) }
-        _ = try Fields.text(sound, at: "/alert/sound", maximum: 256)
+        _ = try Fields.sound(sound, at: "/alert/sound")
         _ = try Fields.text(threadId, at: "/alert/threadId", maximum: 256)
     }
 }
@@ -69,7 +69,7 @@ extension FallbackRequest {
         if let body = alert.body { try Fields.check(body, at: "/fallback/alert/body", mayBeEmpty: true) }
         let given = PushAlert(
             title: alert.title.words, body: alert.body?.words,
-            sound: try Fields.text(alert.sound, at: "/fallback/alert/sound", maximum: 256))
+            sound: try Fields.sound(alert.sound, at: "/fallback/alert/sound"))
         do throws(AlertTemplateError) {
             _ = try AlertTemplate(parsing: given)
         } catch {

@@ -56,6 +56,10 @@ struct BatchReader: LineReader {
             conditions.match = match
         }
         if let text = write.idempotencyKey {
+            guard route.takesKey else {
+                throw .invalid(
+                    "/idempotencyKey", "this call takes none: to repeat it does no harm", expected: "nothing")
+            }
             guard let key = IdempotencyKey(text) else {
                 throw .invalid("/idempotencyKey", "not allowed", expected: IdempotencyKey.expectation)
             }

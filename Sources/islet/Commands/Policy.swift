@@ -57,7 +57,12 @@ struct Policy: AsyncParsableCommand {
                 throw CommandError("there is no type `\(type)`: there are \(names.isEmpty ? "none" : names)")
             }
             guard fitting.count == 1 else { throw CommandError("several apps have `\(type)`: say which with --app") }
-            return first
+            // What is asked is what the policy makes of changes, not whether phones could decode them.
+            var (owner, played) = first
+            played.contract = nil
+            played.olderContracts = []
+            owner.types[played.name] = played
+            return (owner, played)
         }
 
         private func text() throws -> String {

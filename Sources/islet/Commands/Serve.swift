@@ -19,8 +19,8 @@ struct Serve: AsyncParsableCommand {
             connection.
             With --dev it needs no configuration and no Apple account: it pushes to simulated phones, which the \
             console draws and acts on (docs/console.md). It prints a link that signs you in. Nothing of it is kept.
-            Log level: ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error). ISLET_LOG_FORMAT=json: each \
-            line a JSON document.
+            Log level: ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error, critical). \
+            ISLET_LOG_FORMAT=json: each line a JSON document.
             """)
 
     @OptionGroup var file: ConfigurationOption

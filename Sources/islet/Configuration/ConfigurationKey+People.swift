@@ -5,7 +5,7 @@ extension ConfigurationKey {
     /// How an app's people prove who they are.
     static let people: [ConfigurationKey] = [
         ConfigurationKey(
-            "issuers", .scalars("text"), .required("[https://id.example.com]"),
+            "issuers", .scalars("text"), .required("https://id.example.com"),
             "Who may have issued a token: its `iss`, exactly."),
         ConfigurationKey(
             "audience", .text("text"), .required("islet"),
@@ -26,7 +26,7 @@ extension ConfigurationKey {
             "The identity provider's key set, in place of keys of one's own."),
         ConfigurationKey(
             "algorithms", .scalars(TokenAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")),
-            .optional("[ES256]"),
+            .optional("ES256"),
             "What tokens may be signed by; left out, what the keys are for. A key is never used by another algorithm "
                 + "than its own."),
         ConfigurationKey(

@@ -19,7 +19,7 @@ extension ConfigurationKey {
             "The environment variable that holds the secret, in place of secretFile."),
         ConfigurationKey(
             "kinds", .scalars(EventRecord.Kind.allCases.map(\.name).joined(separator: ", ")),
-            .optional("[dismissed, ended]"), "The kinds of events that are told; left out, all."),
+            .optional("dismissed, ended"), "The kinds of events that are told; left out, all."),
         ConfigurationKey(
             "timeout", .scalar("duration"), .defaulted(Wording.duration(Default.webhookTimeout)),
             "How long one answer may take, at most 60s; then the event is told again later."),

@@ -12,8 +12,8 @@ enum ConfigurationReference {
                 + "a key marks one that has none, with an example. A duration is 90s, 5m, 1h, 2d or a number of "
                 + "seconds, at most 30d. A variable that is set and not empty wins over the file; the 0 in its name "
                 + "counts the list's elements. "
-                + "ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error) and ISLET_LOG_FORMAT (text, json) "
-                + "stand in no file.",
+                + "ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error, critical) and "
+                + "ISLET_LOG_FORMAT (text, json) stand in no file.",
             indent: "")
         lines.append("")
         write(ConfigurationKey.file, [], Layout(), &lines)

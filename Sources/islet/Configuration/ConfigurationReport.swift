@@ -128,6 +128,9 @@ struct ConfigurationReport {
             policy.staleAfter.map { "a state is stale \(Wording.duration($0)) after it was last set" }
                 ?? "a state has no stale date unless the call that sets it gives one")
         add(restart(policy))
+        add(
+            policy.endAfter.map { "an activity that nobody has set for \(Wording.duration($0)) is ended" }
+                ?? "an activity that nobody sets any more is never ended by the server")
         lines += rarer(policy).map { "    " + $0 }
         return lines
     }
@@ -144,6 +147,9 @@ struct ConfigurationReport {
             lines.append("no start from \(quiet.from) to \(quiet.to) on the phone's clock\(alerts)\(others)")
         }
         if policy.renewal { lines.append("a card is started anew after 7h 15m, before iOS stops updating it") }
+        if policy.join == .open {
+            lines.append("whoever's phone reports a card is let in: who can name an activity sees its states")
+        }
         if policy.authority == .app { lines.append("what the app changed itself stays until a newer state is set") }
         switch policy.atCeiling {
         case .ignore: break

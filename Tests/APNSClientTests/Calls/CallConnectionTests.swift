@@ -16,12 +16,19 @@ extension CallTests {
                 options.verifyAfterIdle = .nanoseconds(1)
                 let client = try client(port: port, roots: server.authority.rootPEM, options: options)
                 try await client.broadcast(request())
-                // One that stands is asked and used again.
-                try await client.broadcast(request())
-                #expect(proxy.connections == 1)
+                // One that stands is asked and used again, unless the machine stands still for the three seconds that
+                // an answer may take.
+                var isUsedAgain = false
+                for _ in 0..<5 where !isUsedAgain {
+                    let before = proxy.connections
+                    try await client.broadcast(request())
+                    isUsedAgain = proxy.connections == before
+                }
+                #expect(isUsedAgain)
+                let (connections, requests) = (proxy.connections, server.requests.count)
                 await proxy.freeze()
                 try await client.broadcast(request(), within: .seconds(200))
-                #expect(server.requests.count == 3 && proxy.connections == 2)
+                #expect(server.requests.count == requests + 1 && proxy.connections > connections)
                 await client.end(within: .zero)
             }
         }
@@ -35,6 +42,7 @@ extension CallTests {
             try await ByteProxy.run(to: server.port) { proxy, port in
                 var options = APNSClient.Options()
                 options.keepAliveWhileBusy = .milliseconds(200)
+                options.keepAliveTimeout = .seconds(1)
                 let client = try client(port: port, roots: server.authority.rootPEM, options: options)
                 let channels = try channels(client)
                 _ = try await channels.list()
@@ -43,7 +51,8 @@ extension CallTests {
                 while server.requests.count < 2 { await Task.yield() }
                 await proxy.freeze()
                 #expect(try await list.isEmpty)
-                #expect(server.requests.count == 3 && proxy.connections == 2)
+                // A machine that stands still for a second leaves more of them.
+                #expect(server.requests.count >= 3 && proxy.connections >= 2)
                 await client.end(within: .zero)
             }
         }

@@ -66,7 +66,7 @@ import Testing
         return Told(reply.status, reply.code, activities)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func `two people and their phones reach what is theirs, and what is revoked is over with the next call`()
         async throws
     {
@@ -154,7 +154,7 @@ import Testing
     /// From one look of the server at its files to the next.
     private static let interval = Duration.seconds(10)
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func `SIGHUP has a certificate and its key read at once, and a pair that does not fit is left`() async throws {
         try await withStage { stage in
             let files = ["a.crt", "a.key"].map { stage.directory.appendingPathComponent($0) }

@@ -16,6 +16,8 @@ import Testing
             try await stage.addKilledPhone()
             try await stage.setOrder("ready")
             try await stage.shows("ready")
+            // What the phone has told by then is what it does not tell again.
+            try await stage.isLive()
             let backup = stage.directory.appendingPathComponent("good.db").path
             #expect(try await stage.command("backup", backup).code == 0)
             await stage.stopServer()

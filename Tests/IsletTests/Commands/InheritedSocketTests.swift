@@ -23,7 +23,7 @@ import Testing
             .appending(path: "../../../script/rolling-restart").standardizedFileURL
         let run = try await Execution.of(
             ["python3", script.path, "--islet", Execution.executable.path, "--restarts", "3", "--writers", "2"],
-            in: Folder(), executable: URL(fileURLWithPath: "/usr/bin/env"))
+            in: Folder(), executable: URL(fileURLWithPath: "/usr/bin/env"), limit: .seconds(240))
         #expect(run.code == 0, "\(run.output) \(run.errors)")
         #expect(run.output.contains(#""restarts": 3"#) && run.output.contains(#""failed": 0"#), "\(run.output)")
     }

@@ -75,7 +75,8 @@ import Testing
             try await JSONCaller(server.address).call(.GET, "/readyz")
             let start = ContinuousClock.now
             await server.process.stop()
-            #expect(ContinuousClock.now - start < .seconds(2))
+            // No call is open, and what it asks of an APNs that cannot be reached is not waited for.
+            #expect(ContinuousClock.now - start < .seconds(4))
             #expect(try await server.process.exitCode(within: .seconds(1)) == 0)
             // That the database's ring of keys was made is all there is to say, and said once.
             let said = try String(contentsOf: server.log, encoding: .utf8).split(separator: "\n")

@@ -105,6 +105,20 @@ import Testing
         #expect(run.code == 0 && run.output.contains("the app changes its card"))
     }
 
+    @Test func `a type with a contract is played as any other`() async throws {
+        let folder = try Folder()
+        let contract = """
+            {"attributesType": "OrderAttributes",
+             "attributes": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
+             "contentState": {"type": "object", "required": ["nothing"], "properties": {"nothing": {"type": "string"}}}}
+            """
+        try folder.write(contract, to: "order.json")
+        let type = Sample.type(more: ", contract: order.json")
+        try folder.write(Sample.file(apps: "[\(Sample.app(types: "[\(type)]"))]"), to: "islet.yaml")
+        let run = try await Execution.of(["policy", "explain", "--type", "Order"], in: folder)
+        #expect(run.code == 0 && run.output.contains("end sent: revision 6"), "\(run.output) \(run.errors)")
+    }
+
     @Test(arguments: [
         ("", "the changes begin with a state"), ("{", "line 1 of the changes is not JSON"),
         (#"{"at": "soon", "state": {}}"#, "line 1 of the changes: /at: expected a duration"),

@@ -6,6 +6,7 @@ import LoopbackServer
 import NIOCore
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 import Tracing
 
@@ -43,9 +44,13 @@ struct TraceExporterTests {
         }
     }
 
-    private func exporter(to address: String, pause: Duration, deadline: Duration = .seconds(30)) -> TraceExporter {
+    private func exporter(
+        to address: String, pause: Duration, deadline: Duration = .seconds(30),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) -> TraceExporter {
         TraceExporter(
-            buffer, to: "\(address)/v1/traces", version: "1", pause: pause, deadline: deadline, logger: log.logger)
+            buffer, to: "\(address)/v1/traces", version: "1", pause: pause, deadline: deadline, clock: clock,
+            logger: log.logger)
     }
 
     /// Runs it, does something meanwhile, and stops it as a signal would.
@@ -77,9 +82,11 @@ struct TraceExporterTests {
             }
             return httpAnswer(call <= 2 ? .serviceUnavailable : .ok)
         }) { address, asked in
-            try await run(exporter(to: address, pause: .milliseconds(1))) {
+            let clock = SteppedClock()
+            try await run(exporter(to: address, pause: .seconds(2), clock: clock)) {
                 for call in 1...4 {
                     add(3)
+                    await clock.advanceToSleeper(.seconds(2))
                     try await Waiting.until("the collector was called", within: .seconds(30)) { asked().count == call }
                 }
             }
@@ -110,9 +117,9 @@ struct TraceExporterTests {
         }
         try await withLoopbackServer({ _ in Response(status: .ok, body: body) }) { address, asked in
             add(1100)
-            try await run(exporter(to: address, pause: .seconds(3600), deadline: .milliseconds(300)))
+            try await run(exporter(to: address, pause: .seconds(3600), deadline: .seconds(3)))
             #expect(try Self.spans(asked()) == [512])
-            #expect(log.lines == ["traces are not taken, error no answer within 0.3 seconds"])
+            #expect(log.lines == ["traces are not taken, error no answer within 3.0 seconds"])
             rest.finish()
         }
     }

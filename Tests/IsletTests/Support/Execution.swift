@@ -8,11 +8,10 @@ struct Execution: Sendable {
     let output: String
     let errors: String
 
-    private static let limit = Duration.seconds(60)
-
     /// Runs it to its end.
     static func of(
-        _ arguments: [String], in folder: Folder, environment: [String: String] = [:], executable: URL? = nil
+        _ arguments: [String], in folder: Folder, environment: [String: String] = [:], executable: URL? = nil,
+        limit: Duration = .seconds(120)
     ) async throws -> Execution {
         let executable = try executable ?? Self.executable
         let id = UUID().uuidString

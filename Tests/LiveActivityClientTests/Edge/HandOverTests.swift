@@ -111,10 +111,10 @@ struct HandOverTests {
         }
         server.revoke(try #require(server.people.keys.first))
         try await app.launch(user: nil, credentials: { _ in "bob" }) { client in
-            let events = client.events
-            for await event in events where event.code == .credentialsRefused { break }
+            try await app.heard.wait { $0.contains { $0.code == .credentialsRefused } }
+            let confirmed = app.heard.all.count { $0.code == .deviceConfirmed }
             client.signIn(user: "bob")
-            for await event in events where event.code == .deviceConfirmed { return }
+            try await app.heard.wait { $0.count { $0.code == .deviceConfirmed } > confirmed }
         }
         #expect(server.people.values.contains("bob"), "\(server.people)")
     }
