@@ -166,10 +166,10 @@ extension Dispatcher {
         if logger.logLevel <= .debug { for entry in entries { tell(entry, of: flight) } }
         for entry in entries {
             guard case .answered(let outcome) = entry.outcome else { continue }
-            let (phone, isStart) = (entry.seat.phone, entry.seat.plan.kind == .start)
+            let (phone, plan) = (entry.seat.phone, entry.seat.plan)
             noteDeath(
-                of: isStart ? phone.pushToStartToken?.value : phone.updateToken?.value,
-                isStart ? "push-to-start" : "update", on: phone.device.id, outcome)
+                of: phone.token(of: plan), plan.kind == .start ? "push-to-start" : "update", on: phone.device.id,
+                outcome)
         }
         for _ in 0..<limits.settleAttempts {
             do throws(StorageError) {

@@ -21,11 +21,13 @@ package struct Dispatcher: Service {
         /// Its outcome is known within this time of its claim; less than the claim's lease.
         package var answerWithin = Duration.seconds(12)
         /// After `answerWithin` a straggler's outcome is written within this time, before that phone is tried again.
-        package var writeWithin = Duration.seconds(1)
+        package var writeWithin = Duration.seconds(8)
         /// After this time a flight is settled without its stragglers, so that one slow answer delays one phone.
         package var settleAfter = Duration.milliseconds(1500)
         /// How long to wait when the store fails.
         package var storagePause = Duration.seconds(1)
+        /// Cards ended at once to make room for others: as many share a commit.
+        package var evictionsAtOnce = 100
         /// Attempts to settle one flight before its lease runs out and it is rescued.
         package var settleAttempts = 5
 
@@ -116,6 +118,8 @@ package struct Dispatcher: Service {
                     room.enter(departure.flight)
                     group.addTask { await fly(departure) }
                 }
+                // After the flights: what was claimed has seconds to leave, and does not wait for other commits.
+                if !claimed.evictions.isEmpty { group.addTask { await evict(claimed.evictions) } }
             } catch {
                 // A read that the end of the service cut off is no fault.
                 if Task.isCancelled { return }
@@ -142,19 +146,14 @@ package struct Dispatcher: Service {
 
     private func claim(
         _ grant: Pacer.Grant
-    ) async throws(StorageError) -> (departures: [Departure], hasMore: Bool) {
+    ) async throws(StorageError) -> (departures: [Departure], evictions: [EvictCard], hasMore: Bool) {
         let before = time.monotonic()
         let now = time.wall()
         let gate = circuits.gate(at: now)
         let command = ClaimWork(
             now: now, node: node, apps: apps, limits: limits.claim, gate: gate, pace: grant, seed: dice())
-        guard case .success(let reply) = try await store.commit(command) else { return ([], false) }
+        guard case .success(let reply) = try await store.commit(command) else { return ([], [], false) }
         circuits.claimed(probed: reply.probed, held: reply.held, at: now)
-        for eviction in reply.evictions {
-            if case .success(true) = try await store.commit(eviction) {
-                logger.info("a card is ended to make room for another", metadata: ["app": "\(eviction.app.bundleID)"])
-            }
-        }
         report(unreadable: reply.unreadable)
         if reply.rescued > 0 {
             logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
@@ -162,7 +161,30 @@ package struct Dispatcher: Service {
         let departures = reply.flights.map {
             Departure(flight: $0, claimedAt: before, gate: gate, halvings: grant.halvings)
         }
-        return (departures, reply.hasMore)
+        return (departures, reply.evictions, reply.hasMore)
+    }
+
+    /// Ends cards that make room for others. One that cannot be written is asked for again when its start is looked at
+    /// next.
+    private func evict(_ evictions: [EvictCard]) async {
+        var rest = evictions[...]
+        while !rest.isEmpty, !Task.isCancelled {
+            let some = rest.prefix(limits.evictionsAtOnce)
+            rest = rest.dropFirst(some.count)
+            // Together, so that the store writes them in one commit.
+            await withDiscardingTaskGroup { group in
+                for eviction in some { group.addTask { await evict(eviction) } }
+            }
+        }
+    }
+
+    private func evict(_ eviction: EvictCard) async {
+        do throws(StorageError) {
+            guard case .success(true) = try await store.commit(eviction) else { return }
+            logger.info("a card is ended to make room for another", metadata: ["app": "\(eviction.app.bundleID)"])
+        } catch {
+            logger.error("a card could not be ended to make room for another", metadata: ["error": "\(error)"])
+        }
     }
 
     func report(unreadable rows: [String]) {

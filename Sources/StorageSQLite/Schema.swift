@@ -17,6 +17,7 @@ enum Schema {
         migrator.registerMigration("2 announced activities by their age") { db in try db.execute(sql: announced) }
         migrator.registerMigration("3 events, webhooks") { db in try db.execute(sql: events) }
         migrator.registerMigration("4 activities by app and phase") { db in try db.execute(sql: listed) }
+        migrator.registerMigration("5 numbered reports") { db in try db.execute(sql: numbered) }
         return migrator
     }
 
@@ -147,6 +148,9 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX addressee_due ON addressee (notification, due_at) WHERE due_at IS NOT NULL;
         """
+
+    /// The number of a device's newest report: beside that of its newest inventory, since cards report themselves too.
+    private static let numbered = "ALTER TABLE device ADD COLUMN reports INTEGER NOT NULL DEFAULT 0;"
 
     private static let refreshes = """
         CREATE TABLE refresh (

@@ -24,6 +24,8 @@ enum Simulate {
         var goesOn = false
         /// One line, for programs.
         var isBrief = false
+        /// A folder for the timelines of what fails, and for the seed to go on from.
+        var keep: String?
     }
 
     static func main() async {
@@ -70,6 +72,7 @@ enum Simulate {
             case "--seed": options.seed = try number()
             case "--steps": options.steps = try list()
             case "--calm": options.calm = Set(try list())
+            case "--keep": options.keep = value
             case "--workers": options.workers = Int(try number())
             default: throw Wrong(text: "unknown option \(word): see script/simulate --help")
             }
@@ -104,12 +107,33 @@ enum Simulate {
             let least = found.sorted().prefix(20).map(String.init).joined(separator: ", ")
             print("\(rule.title): \(found.count) histories, the first of them with the seeds \(least)")
         }
+        if let folder = options.keep { try keep(report, in: folder) }
         guard let plan = report.failing else {
             print("all of them were good")
             return 0
         }
         print("seed \(plan.seed) fails; making it short …")
         return show(Shrinking.shrink(History(plan)))
+    }
+
+    /// So many failing histories are made short: each takes seconds.
+    private static let mostKept = 50
+
+    private static func keep(_ report: Campaign.Report, in folder: String) throws {
+        try write("\(report.next)\n", to: folder + "/next-seed")
+        for seed in report.failures.values.joined().sorted().prefix(mostKept) {
+            let history = Shrinking.shrink(History(Plan(seed: seed)))
+            let lines =
+                history.timeline + history.violations.map { "VIOLATED \($0.rule.title): \($0.text)" }
+                + ["again: \(history.plan.command)", ""]
+            try write(lines.joined(separator: "\n"), to: folder + "/seed-\(seed).txt")
+        }
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        guard let file = fopen(path, "w") else { throw Wrong(text: "\(path) cannot be written") }
+        defer { fclose(file) }
+        guard fputs(text, file) >= 0 else { throw Wrong(text: "\(path) cannot be written") }
     }
 
     private static func show(_ history: History) -> Int32 {

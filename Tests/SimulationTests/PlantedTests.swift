@@ -22,9 +22,9 @@ struct PlantedTests {
         return String(line.dropFirst(key.count + 2))
     }
 
-    @Test func `each of the ten fits one place, and says which of them it is`() throws {
+    @Test func `each fits one place, and says which of them it is`() throws {
         let bugs = try Self.bugs()
-        #expect(bugs.count == 10)
+        #expect(bugs.count >= 30)
         for (index, bug) in bugs.enumerated() {
             let parts = bug.text.components(separatedBy: "--- instead of\n")
             let texts = parts.last?.components(separatedBy: "\n--- stands\n") ?? []

@@ -20,6 +20,9 @@ public struct InstanceRequest: Sendable, Hashable, Codable {
     public var contentState: JSONObject?
     /// The revision that a local update was based on: pushes up to it are not needed.
     public var basedOn: Int?
+    /// Grows with every report of the device, inventories included: a report that a newer one has overtaken on its way
+    /// brings back no card and no token. In an inventory the number of the inventory counts.
+    public var sequence: Int?
 
     /// Where a card is in its life, as the phone sees it.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
@@ -50,7 +53,8 @@ public struct InstanceRequest: Sendable, Hashable, Codable {
 
 /// The body of `PUT /v1/devices/{device}/instances`: every card that a phone has; what it does not list is not there.
 public struct InventoryRequest: Sendable, Hashable, Codable {
-    /// Grows with every inventory of a device: one that is older than another changes nothing.
+    /// Grows with every inventory of a device, and with every report that is numbered: an inventory that is older than
+    /// another changes nothing.
     public var sequence: Int
     /// All cards of the app on that phone.
     public var instances: [InventoryItem]

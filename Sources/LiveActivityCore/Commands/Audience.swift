@@ -93,8 +93,10 @@ package struct Audience: Sendable {
                             // An end that met a dead token ended nothing that anybody knows of.
                             state: instance.last?.reason.code == .tokenInactive ? .gone : .ended, at: now))
                 }
+                // What was told in place of a card is not shown by one as well.
+                let hasFallenBack = instance.hasFallenBack && instance.run == activity.run
                 instance = instance.renewed(run: activity.run, at: now)
-                instance.alertedRevision = alertedOnJoining
+                instance.hasFallenBack = hasFallenBack
                 draft.removeUpdateToken(key)
             }
             if let until = instance.awaitsUntil {
@@ -108,6 +110,8 @@ package struct Audience: Sendable {
                 instance.mayStart = mayStart
                 CardEvents(activity: activity, now: now).reported(nil, instance, .reported, &draft)
             }
+            // What was said while they were away is not for them.
+            instance.alertedRevision = max(instance.alertedRevision, alertedOnJoining)
             instance.isWanted = true
             instance.lookAt = lookAt
             draft.put(instance)
@@ -134,7 +138,8 @@ package struct Audience: Sendable {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         guard var instance = draft.snapshot.instances[key], instance.isWanted else { return }
         instance.isWanted = false
-        instance.dueAt = nil
+        // The end waits for nothing but the answer to what is on its way.
+        instance.dueAt = instance.awaitedUntil.flatMap { now < $0 ? $0 : nil }
         instance.lookAt = instance.state.mayHaveCard || instance.run != activity.run ? now : nil
         draft.put(instance)
         draft.record(

@@ -8,6 +8,7 @@ extension CardIntake {
     /// Only APNs's word about a token spoke for its end, and the phone has the card with another token: iOS had
     /// replaced the one, and the app had not come to say so.
     func isAliveAfterAll(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
+        if isTakenBack(report, tombstone, draft) { return true }
         guard let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)],
             instance.localID == report.localID
         else { return isFoundAgain(report, tombstone, draft) }
@@ -17,6 +18,36 @@ extension CardIntake {
             instance.last?.reason.code == .tokenInactive, let token = report.token
         else { return false }
         return draft.snapshot.owners[.init(device.app, TokenValue(token))]?.deadAt == nil
+    }
+
+    /// An inventory shows a card that counts as over while its person is to see one, and no other is there or may still
+    /// come: it is that card. To end it and to start another would take two pushes and leave a gap.
+    ///
+    /// Not where the person or the app ended it, and not while its end, or this inventory, may still be on its way.
+    func isTakenBack(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
+        let key = Snapshot.PhoneKey(tombstone.activity, device.key)
+        guard isInventory, report.state.isRunning, tombstone.state != .dismissed, let token = report.token,
+            let instance = draft.snapshot.instances[key],
+            let activity = draft.snapshot.activities[tombstone.activity], activity.phase == .active,
+            instance.run == activity.run, instance.isWanted, !instance.isEvicted, !instance.isRenewing,
+            instance.awaitsUntil == nil
+        else { return false }
+        // A card of an earlier run shows what is not true any more.
+        let isOfThisRun = activity.run == 1 || report.startedAt.map { $0 >= activity.runStartedAt } == true
+        let owner = draft.snapshot.owners[.init(device.app, TokenValue(token))]
+        let isOurs = owner.map { ($0.activity, $0.device) == (key.activity, key.device) } ?? true
+        guard isOfThisRun, owner?.deadAt == nil, isOurs, draft.snapshot.updateTokens[key]?.predecessor == nil else {
+            return false
+        }
+        let isPast = tombstone.at + ReportInventory.travel <= now
+        switch instance.state {
+        // An earlier inventory lacked it: this one is newer.
+        case .gone: return instance.localID == report.localID
+        case .absent: return isPast
+        case .starting, .unconfirmed:
+            return isPast && instance.startExpiresAt.map { $0 + ReportInventory.travel < now } ?? false
+        case .requesting, .live, .ending, .ended, .dismissed: return false
+        }
     }
 
     /// The person was taken in again meanwhile, and no card was started since: this one is it. Where we ended it, a
@@ -76,12 +107,16 @@ extension CardIntake {
     }
 
     /// A while after APNs took its end the phone shows the card all the same: the next repeat of the end is due now.
-    func isEndUnheeded(_ report: CardReport, _ instance: InstanceRecord) -> Bool {
+    /// After the last one another follows, for each inventory that comes when the time of a first repeat has passed.
+    func repeatUnheededEnd(_ report: CardReport, _ instance: inout InstanceRecord) {
         guard isInventory, report.state.isRunning, instance.state == .ending, instance.localID == report.localID,
-            (1...Reconciler.endRepeats.count).contains(instance.tries), let last = instance.last,
-            last.kind == .end, last.reason.code == .accepted
-        else { return false }
-        return now >= last.at + Self.endTravel
+            instance.tries > 0, let last = instance.last, last.kind == .end, last.reason.code == .accepted
+        else { return }
+        let repeats = Reconciler.endRepeats
+        let pause = instance.tries > repeats.count ? repeats.first ?? Self.endTravel : Self.endTravel
+        guard now >= last.at + pause else { return }
+        instance.tries = min(instance.tries, repeats.count)
+        instance.dueAt = now
     }
 
     /// The phone says itself what APNs's word about a token had made likely.

@@ -24,6 +24,8 @@ package struct CardReport: Sendable, Equatable {
     package var contentState: JSONObject?
     /// The revision that a local update was based on.
     package var basedOn: Revision?
+    /// Grows with each report of the device, inventories included; `nil`: the app does not number its reports.
+    package var sequence: Int64?
 
     package init(localID: LocalID, type: ActivityType, state: State) {
         self.localID = localID
@@ -58,6 +60,7 @@ struct CardIntake {
 
     /// - Throws: `Refusal.activityNotNamed` when nothing says which activity a new card is.
     func take(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
+        if isOvertaken(report, &draft) { return }
         if let tombstone = draft.snapshot.tombstones[.init(device.key, report.localID)] {
             // A card that is over never comes back; a person's word outranks our guess about why.
             if report.state == .dismissed, tombstone.state == .gone {
@@ -102,7 +105,7 @@ struct CardIntake {
         case .gone: finish(report, .gone, &instance, &draft)
         case .duplicate: return
         }
-        if isEndUnheeded(report, instance) { instance.dueAt = now }
+        repeatUnheededEnd(report, &instance)
         let old = draft.snapshot.instances[key]
         if let old, old.hasOpenStart, instance.state == .live {
             trustStartToken(of: activity, &draft)
@@ -126,6 +129,21 @@ struct CardIntake {
         }
         CardEvents(activity: activity, now: now).reported(old, instance, .reported, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
+    }
+
+    /// The phone has said something newer of this card: a later report showed it, or a later inventory listed it or did
+    /// not. One that counts as over is not brought back by a report that any other has overtaken. That a card is over
+    /// stays true, however late it is said.
+    private func isOvertaken(_ report: CardReport, _ draft: inout Draft) -> Bool {
+        guard report.state.isRunning, !isInventory, let sequence = report.sequence else { return false }
+        if sequence < device.inventorySequence { return true }
+        let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)] != nil
+        if isOver, sequence < device.reportSequence { return true }
+        for key in draft.phones(on: device.key) {
+            guard let instance = draft.snapshot.instances[key], instance.localID == report.localID else { continue }
+            return sequence < instance.reportSequence
+        }
+        return false
     }
 
     /// One card too many is away: only that. The activity goes on with the card that stays, which the phone tells of.
@@ -231,6 +249,8 @@ struct CardIntake {
             instance.state = .live
         }
         instance.startedAt = report.startedAt ?? instance.startedAt ?? now
+        instance.reportSequence = report.sequence ?? 0
+        instance.reportedAt = report.sequence == nil ? now : nil
         let isNewer = report.lastTimestamp.map { $0 > instance.timestamp }
         if let last = report.lastTimestamp, last <= now.seconds + 120 {
             instance.timestamp = max(instance.timestamp, last)

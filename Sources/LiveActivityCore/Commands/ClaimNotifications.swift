@@ -163,7 +163,7 @@ package struct ClaimNotifications: Command {
         draft.settle(addressee.key)
         // What was parked is in the timeline already.
         guard let fallback = notification.fallback, addressee.dueAt != nil else { return }
-        draft.takeBack(fallback, on: addressee.device, reason)
+        if addressee.cannotHaveArrived { draft.takeBack(fallback, on: addressee.device, reason) }
         draft.record(
             HistoryRecord(
                 activity: fallback.activity, at: now, revision: fallback.revision,
@@ -187,6 +187,11 @@ extension Draft {
         instance.hasFallenBack = false
         put(instance)
     }
+}
+
+extension AddresseeRecord {
+    /// Nothing left for this phone, or APNs refused all that did: of an earlier attempt nothing is known any more.
+    fileprivate var cannotHaveArrived: Bool { tries == 0 || tries == 1 && (reason?.code.isOfDeviceToken ?? false) }
 }
 
 extension Reason.Code {

@@ -34,8 +34,12 @@ extension ClaimWork {
             } else {
                 instance.timestamp = Flight.timestamp(after: instance.timestamp, now: flight.claimedAt)
             }
-            if let alert = activity.alert, alert.onUnknown == .drop, alert.revision <= flight.revision {
-                instance.alertedRevision = max(instance.alertedRevision, alert.revision)
+            if let alert = activity.alert, alert.onUnknown == .drop, alert.revision <= flight.revision,
+                instance.alertedRevision < alert.revision
+            {
+                instance.alertedRevision = alert.revision
+                // The process may be late and not lost, and come to say that APNs never took it.
+                instance.awaitedAlert = instance.timestamp
             }
             draft.put(instance)
             guard isLost else { continue }

@@ -69,7 +69,7 @@ package struct EndActivity: Command {
                 AlertRecord(
                     id: alert.id ?? "r\(activity.revision)", revision: activity.revision, alert: alert.alert,
                     expiresAt: now + alert.expiresAfter, keep: alert.keep, onUnknown: alert.onUnknown))
-        } else if alert == nil, activity.alert?.keep == false {
+        } else if activity.alert?.keep == false, alert?.id != activity.alert?.id {
             activity.alert = nil
         }
         // One that is kept and not sent yet goes with the last state too.

@@ -23,7 +23,8 @@ package enum Lanes {
         guard activity.phase != .announced else { return nil }
         // By far the most frequent case, and the cheapest to tell.
         if instance.state == .live, activity.phase == .active, instance.isWanted, instance.run == activity.run,
-            instance.heldRevision >= activity.revision, instance.isPlain, !activity.isToRefresh(instance)
+            instance.heldRevision >= activity.revision, instance.isPlain, !activity.isToRefresh(instance),
+            !Reconciler.owesAlert(activity, to: instance, now)
         {
             return renews ? instance.renewalDue(at: now) : nil
         }

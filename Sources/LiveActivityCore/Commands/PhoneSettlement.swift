@@ -40,7 +40,7 @@ struct PhoneSettlement {
 
     var seat: Flight.Seat { entry.seat }
     var plan: PushPlan { entry.seat.plan }
-    private var isStart: Bool { entry.seat.plan.kind == .start }
+    var isStart: Bool { entry.seat.plan.kind == .start }
 
     /// - Parameter isBehind: The lane goes around once more anyway.
     mutating func apply(to old: InstanceRecord, isBehind: Bool, _ draft: inout Draft) {
@@ -77,6 +77,8 @@ struct PhoneSettlement {
         // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
         guard old.run == seat.phone.instance.run else { return consequence }
         var instance = old
+        if !isOvertaken(old) { instance.awaitedUntil = nil }
+        if !consequence.mayHaveArrived { giveAlertBack(&instance) }
         if plan.part == .predecessor {
             settlePredecessor(consequence, &instance, &draft)
             draft.put(instance)
@@ -115,14 +117,14 @@ struct PhoneSettlement {
         case .notBuilt(let error): return .parked(Reason(.payloadRefused, error.description))
         case .awaited: return .accepted
         case .answered(let result):
-            let token = firstSeenAt(draft)
             let device = draft.snapshot.devices[old.device]?.facts ?? seat.phone.device
             // A token that came since is tried in both as well.
             let wasTried = old.last?.reason == Reason(.otherEnvironment, environment.rawValue)
             let consequence = Consequence(
                 result,
                 Consequence.Context(
-                    tries: tries(of: old), laneTries: laneTries, tokenFirstSeenAt: token ?? UnixTime(milliseconds: 0),
+                    tries: tries(of: old), laneTries: laneTries,
+                    tokenFirstSeenAt: firstSeenAt ?? UnixTime(milliseconds: 0),
                     environment: environment,
                     mayTryOtherEnvironment: device.environment == nil && !wasTried
                         && app.environments.contains(environment.other),
@@ -141,11 +143,13 @@ struct PhoneSettlement {
         return isLastState && isFirst ? 3 : 8
     }
 
-    /// When the value that the push went to was first seen: a renewed card's is not its successor's.
-    private func firstSeenAt(_ draft: Draft) -> UnixTime? {
+    /// When the value that the push went to was first seen.
+    ///
+    /// `nil` for a predecessor: nothing but its end is sent to it, and a 410 of whatever time says that there is nothing
+    /// to end. If the card is still there with another token, the next inventory names that one.
+    private var firstSeenAt: UnixTime? {
         if isStart { return seat.phone.pushToStartToken?.firstSeenAt }
-        guard plan.part == .predecessor else { return seat.phone.updateToken?.firstSeenAt }
-        return seat.phone.token(of: plan).flatMap { draft.snapshot.owners[.init(activity.app, $0)]?.firstSeenAt }
+        return plan.part == .predecessor ? nil : seat.phone.updateToken?.firstSeenAt
     }
 
     private var environment: APNSEnvironment {
@@ -265,9 +269,20 @@ struct PhoneSettlement {
     /// The phone has the push, or may have it.
     private func consume(_ instance: inout InstanceRecord, keepsAlert: Bool) {
         instance.timestamp = max(instance.timestamp, seat.timestamp)
-        if plan.carriesAlert && !keepsAlert {
-            instance.alertedRevision = max(instance.alertedRevision, plan.alertRevision)
-        }
+        guard plan.carriesAlert, !keepsAlert else { return }
+        instance.alertedRevision = max(instance.alertedRevision, plan.alertRevision)
+        instance.awaitedAlert = nil
+    }
+
+    /// APNs definitely has not taken this push, so that its alert is still to come.
+    ///
+    /// While the answer was awaited the alert counted as given, and no other push carried it. A newer alert that counts
+    /// as given since stays so.
+    private func giveAlertBack(_ instance: inout InstanceRecord) {
+        guard instance.awaitedAlert == seat.timestamp else { return }
+        instance.awaitedAlert = nil
+        guard instance.alertedRevision == plan.alertRevision else { return }
+        instance.alertedRevision = seat.phone.instance.alertedRevision
     }
 
     /// News of a replaced update token does not hold up the one that replaced it.
@@ -306,69 +321,17 @@ struct PhoneSettlement {
         }
     }
 
-    /// An answer about one value of a token never touches the next one.
-    private func markDeadToken(_ consequence: Consequence, _ draft: inout Draft) {
-        guard case .tokenDead(let reason) = consequence else { return }
-        let device = seat.phone.device.key
-        let value: TokenValue?
-        if isStart {
-            value = seat.phone.pushToStartToken?.value
-            // One value may serve several types; it is dead for all of them.
-            for key in draft.tokens(of: device) where key.kind == .pushToStart {
-                guard let token = draft.snapshot.deviceTokens[key], token.value == value else { continue }
-                var dead = token
-                dead.deadAt = now
-                draft.put(dead)
-            }
-        } else {
-            value = seat.phone.token(of: plan)
-            if var token = draft.snapshot.updateTokens[.init(activity.number, device)], token.value == value {
-                token.deadAt = now
-                draft.put(token)
-            }
-        }
-        guard let value else { return }
-        let first = (isStart ? seat.phone.pushToStartToken?.firstSeenAt : seat.phone.updateToken?.firstSeenAt) ?? now
-        var owner =
-            draft.snapshot.owners[.init(activity.app, value)]
-            ?? TokenOwnerRecord(
-                app: activity.app, value: value, kind: isStart ? .pushToStart : .update, device: device,
-                activity: isStart ? 0 : activity.number, firstSeenAt: first)
-        if owner.deadAt == nil {
-            var event = EventRecord.dead(
-                isStart ? .pushToStartToken : .updateToken, of: device, in: activity.app, reason.code, at: now)
-            event.activity = activity.number
-            event.run = seat.phone.instance.run
-            event.revision = plan.revision
-            draft.tell(event)
-        }
-        owner.deadAt = now
-        draft.put(owner)
-    }
-
-    func switchEnvironment(to environment: APNSEnvironment, _ draft: inout Draft) {
-        let device = seat.phone.device.key
-        if isStart {
-            guard var token = draft.snapshot.deviceTokens[.init(device, .pushToStart, activity.type)],
-                token.value == seat.phone.pushToStartToken?.value
-            else { return }
-            token.environment = environment
-            draft.put(token)
-        } else {
-            guard var token = draft.snapshot.updateTokens[.init(activity.number, device)],
-                token.value == seat.phone.updateToken?.value
-            else { return }
-            token.environment = environment
-            draft.put(token)
-        }
-    }
-
     private mutating func hold(_ old: InstanceRecord, _ until: UnixTime, _ draft: inout Draft) {
         result = .awaited
-        guard old.run == seat.phone.instance.run, !isOvertaken(old) else { return }
+        guard old.run == seat.phone.instance.run else { return }
         var instance = old
-        consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
+        let keepsAlert = activity.alert?.onUnknown == .repeat
+        consume(&instance, keepsAlert: keepsAlert)
+        if plan.carriesAlert, !keepsAlert { instance.awaitedAlert = seat.timestamp }
+        // A newer push or an update of the app's own has overtaken it: its alert may have come all the same.
+        guard !isOvertaken(old) else { return draft.put(instance) }
         instance.dueAt = until
+        instance.awaitedUntil = until
         // The app's own state had its time: what is newer is on its way, or the end is.
         if plan.kind == .end || !isStart && instance.heldRevision < plan.revision { instance.isLocalAhead = false }
         if let last = instance.last, isOldNews(last) { note(Reason(.awaited, until.description), in: &instance) }

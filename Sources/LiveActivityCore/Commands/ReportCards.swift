@@ -21,6 +21,7 @@ package struct ReportCard: Command {
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
         var record = try reporter.device(app.bundleID, device, now: now, in: draft)
         record.contactAt = now
+        record.reportSequence = max(record.reportSequence, report.sequence ?? 0)
         draft.put(record)
         try CardIntake(app: app, device: record, reporter: reporter, now: now).take(report, &draft)
         draft.forgetOldTombstones(of: record.key)
@@ -38,6 +39,8 @@ package struct ReportInventory: Command {
 
     /// From a start's expiration to the first inventory that speaks of it: a phone's clock and a report's way.
     static let startMargin = Duration.seconds(60)
+    /// How late the network may bring an inventory at most. One that is older lacks cards which appeared since.
+    package static let travel = Duration.seconds(180)
 
     package let app: AppSettings
     package let device: DeviceID
@@ -64,17 +67,36 @@ package struct ReportInventory: Command {
             return Reply(device: record.key, supersededBy: record.inventorySequence)
         }
         record.inventorySequence = sequence
+        record.reportSequence = max(record.reportSequence, sequence)
         record.contactAt = now
         draft.put(record)
         let intake = CardIntake(app: app, device: record, reporter: reporter, now: now, isInventory: true)
-        // A card nobody can place must not keep the others from being taken, and leaves nothing itself.
-        for report in reports { _ = draft.step { (draft) throws(Refusal) in try intake.take(report, &draft) } }
+        // Cards that count as over come last: by then it is known which cards there are besides.
+        let known = draft.snapshot.tombstones
+        let ordered =
+            reports.filter { known[.init(record.key, $0.localID)] == nil }
+            + reports.filter { known[.init(record.key, $0.localID)] != nil }
+        for var report in ordered {
+            report.sequence = sequence
+            // A card nobody can place must not keep the others from being taken, and leaves nothing itself.
+            _ = draft.step { (draft) throws(Refusal) in try intake.take(report, &draft) }
+        }
         let listed = Set(reports.map(\.localID))
         for key in draft.phones(on: record.key) {
             settleAbsence(key, listed, &draft)
         }
         draft.forgetOldTombstones(of: record.key)
         return Reply(device: record.key)
+    }
+
+    /// The phone made this inventory after the newest report that showed the card.
+    ///
+    /// Where reports have no numbers, time has to tell, if another card would be started in this one's place. Else the
+    /// next inventory that shows the card takes it back.
+    private func isNewer(than instance: InstanceRecord, of activity: ActivityRecord) -> Bool {
+        if instance.reportSequence > 0 { return sequence > instance.reportSequence }
+        guard activity.restart != .never, let reportedAt = instance.reportedAt else { return true }
+        return reportedAt + Self.travel <= now
     }
 
     private func settleAbsence(_ key: Snapshot.PhoneKey, _ listed: Set<LocalID>, _ draft: inout Draft) {
@@ -86,7 +108,7 @@ package struct ReportInventory: Command {
             let state: InstanceRecord.State = instance.state == .ending ? .ended : .gone
             // Without a local id it is the card that stayed in place of a duplicate, and that nobody has told of.
             if let localID = instance.localID {
-                guard !listed.contains(localID) else { return }
+                guard !listed.contains(localID), isNewer(than: instance, of: activity) else { return }
                 draft.put(
                     TombstoneRecord(
                         device: key.device, localID: localID, activity: key.activity, state: state, at: now))

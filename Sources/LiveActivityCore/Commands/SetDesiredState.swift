@@ -215,6 +215,12 @@ package struct SetDesiredState: Command {
             keep: wish.keep, onUnknown: wish.onUnknown)
     }
 
+    /// The call names this alert again: by its id, or as the call did that brought it.
+    private func isNamed(_ alert: AlertRecord?) -> Bool {
+        guard let wish = body.alert, let alert else { return false }
+        return wish.id.map { $0 == alert.id } ?? (wish.alert == alert.alert)
+    }
+
     private func wishesDiffer(_ activity: ActivityRecord) -> Bool {
         activity.relevance != body.relevance || activity.staleAt != body.staleAt
             || activity.staleAfter != body.staleAfter
@@ -244,8 +250,8 @@ package struct SetDesiredState: Command {
         activity.refreshedSince = nil
         if let newAlert {
             activity.take(newAlert)
-        } else if body.alert == nil, activity.alert?.keep == false {
-            // A later state carries an unsent alert only where it was asked to, or names it again.
+        } else if !isNamed(activity.alert), activity.alert?.keep == false {
+            // A later state carries an unsent alert only where it was asked to, or names that alert again.
             activity.alert = nil
         }
         activity.beginLap(at: now)

@@ -103,8 +103,9 @@ package struct SettleNotifications: Command {
         case .tokenDead(let reason):
             reply.refused += 1
             draft.kill(seat.token, in: seat.notification.app, reason, at: now)
-            draft.settle(key)
-            if let fallback = seat.notification.fallback { draft.takeBack(fallback, on: seat.device.key, reason) }
+            // The phone may have named another token while this push was on its way. The next claim sees that, and gives
+            // the notification up where there is none.
+            retry(entry, at: now, reason, &draft)
         case .retry(let at, let reason), .unknownFate(let at, let reason):
             reply.retried += 1
             retry(entry, at: at, reason, &draft)

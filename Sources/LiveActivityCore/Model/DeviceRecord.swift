@@ -21,6 +21,8 @@ package struct DeviceRecord: Sendable, Equatable {
     package var notificationAuthorization: String?
     /// The sequence of the last inventory that was taken; an older one changes nothing.
     package var inventorySequence: Int64 = 0
+    /// The number of the newest report that was taken, of one card or of all; 0: its reports have none.
+    package var reportSequence: Int64 = 0
     package var createdAt: UnixTime
     /// When the phone itself was last heard of.
     package var contactAt: UnixTime

@@ -83,6 +83,17 @@ package struct InstanceRecord: Sendable, Equatable {
     /// to be named there, and nothing is told or sent to it. See `CardIntake`.
     package var awaitsUntil: UnixTime?
 
+    /// The number of the phone's newest report that showed this card; 0: its reports have none. An older one, which the
+    /// network brings late, says nothing new.
+    package var reportSequence: Int64 = 0
+    /// When the newest report without a number showed this card. Nothing but the time tells whether an inventory that
+    /// lacks the card is older than that.
+    package var reportedAt: UnixTime?
+    /// Until then the answer to the newest push is awaited, and the same is not sent again; `nil`: it has come.
+    package var awaitedUntil: UnixTime?
+    /// The timestamp of the push whose answer is awaited and whose alert counts as given until that comes; `nil`: none.
+    package var awaitedAlert: Int64?
+
     /// Where a `requesting` phone stood: its lease leads back there, so that a person's dismissal is not forgotten.
     package var stateBeforeRequest: State = .absent
 

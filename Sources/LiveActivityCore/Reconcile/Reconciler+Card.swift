@@ -7,6 +7,8 @@ extension Reconciler {
         case state
         /// The app's own state had its time.
         case localState
+        /// The state was sent without its alert, whose push APNs refused when that was known late.
+        case alert
         case staleDate
     }
 
@@ -32,7 +34,7 @@ extension Reconciler {
         }
         // The phone showed less than it was sent of this revision: the same again, which is never worth a high push.
         let isRepeat = instance.contradictions > 0 && (instance.last?.revision ?? 0) >= activity.revision
-        let alert = isRepeat || lag != .state ? 0 : dueAlert(desired, phone, now)
+        let alert = isRepeat || (lag != .state && lag != .alert) ? 0 : dueAlert(desired, phone, now)
         // Behind through no will of the writer: its first push is worth a high one, unless it repeats a state.
         let hasFallenBehind = instance.tries > 0 || instance.sentRevision == 0
         let wantsHigh =
@@ -41,13 +43,14 @@ extension Reconciler {
             case .low: false
             case .auto: alert > 0 || desired.isHighState || hasFallenBehind
             }
-        let mayBeHigh = lag == .state && !isRepeat && wantsHigh
+        let mayBeHigh = (lag == .state || lag == .alert) && !isRepeat && wantsHigh
         let lifeEnd = (instance.startedAt ?? activity.runStartedAt) + activityLifetime
         let expiry = max(activity.staleDate(policy: desired.type.policy) ?? lifeEnd, now + .seconds(60))
         return .send(
             PushPlan(
                 kind: .update, revision: activity.revision,
-                priority: mayBeHigh && highIsOpen(desired, phone, alert > 0 ? .alertOrEnd : .ordinary, now)
+                priority: mayBeHigh
+                    && highIsOpen(desired, phone, alert > 0 ? .alertOrEnd : .ordinary, alert: alert, now)
                     ? .high : .low,
                 alertRevision: alert, expiresAt: expiry, reason: reason(lag, instance, isRepeat: isRepeat)))
     }
@@ -55,6 +58,7 @@ extension Reconciler {
     private static func lag(_ desired: DesiredSituation, _ instance: InstanceRecord, _ now: UnixTime) -> Lag? {
         if instance.heldRevision < desired.activity.revision { return .state }
         if instance.isLocalAhead { return .localState }
+        if owesAlert(desired.activity, to: instance, now) { return .alert }
         // One that is past by now would only make it stale.
         guard desired.activity.isToRefresh(instance),
             let date = desired.activity.staleDate(policy: desired.type.policy), date > now
@@ -66,6 +70,7 @@ extension Reconciler {
         switch lag {
         case .localState: Reason(.localAheadOver)
         case .staleDate: Reason(.staleDateRenewed)
+        case .alert: Reason(.newState)
         case .state: isRepeat ? Reason(.phoneBehind) : Reason(instance.sentRevision == 0 ? .freshToken : .newState)
         }
     }
@@ -97,6 +102,10 @@ extension Reconciler {
             return .wait(until: due, Reason(wasSent ? .endSent : .retryLater, due.description))
         }
         let wantsHigh = !wasSent && activity.priority != .low
+        // What a card says that is ended alone, while the activity goes on, is not for its person.
+        let alert =
+            wasSent || activity.phase != .ended || !instance.isWanted || instance.isEvicted
+            ? 0 : dueAlert(desired, phone, now)
         let dismissal: UnixTime =
             switch activity.endDismissal(policy: desired.type.policy) {
             case .at(let date): date
@@ -105,10 +114,8 @@ extension Reconciler {
         return .send(
             PushPlan(
                 kind: .end, revision: activity.revision,
-                priority: wantsHigh && highIsOpen(desired, phone, .alertOrEnd, now) ? .high : .low,
-                // What a card says that is ended alone, while the activity goes on, is not for its person.
-                alertRevision: wasSent || activity.phase != .ended || !instance.isWanted || instance.isEvicted
-                    ? 0 : dueAlert(desired, phone, now),
+                priority: wantsHigh && highIsOpen(desired, phone, .alertOrEnd, alert: alert, now) ? .high : .low,
+                alertRevision: alert,
                 expiresAt: max(dismissal, now + .seconds(60)), reason: wasSent ? Reason(.endRepeated) : why))
     }
 

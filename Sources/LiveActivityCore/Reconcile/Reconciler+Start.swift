@@ -136,7 +136,9 @@ extension Reconciler {
         if phone.instance.isEvicted { return .nothing(Reason(.evicted)) }
         // A dead token alone starts no card anew: the phone may have the one with another token, and come to say so.
         if phone.instance.isGoneByTokenAlone {
-            let until = (phone.instance.startedAt ?? phone.instance.createdAt) + activityLifetime
+            // iOS counts from the moment when the card appeared, which was before its start expired.
+            let began = phone.instance.startedAt ?? phone.instance.createdAt
+            let until = max(began, phone.instance.startExpiresAt ?? began) + activityLifetime
             if now < until {
                 return desired.activity.restart == .never ? .nothing(reason) : .wait(until: until, reason)
             }

@@ -126,18 +126,29 @@ package enum Reconciler {
         return alert.revision > alerted ? alert.revision : 0
     }
 
+    /// APNs took the state for this phone without its alert: the push that carried both was refused, and that was known
+    /// late.
+    static func owesAlert(_ activity: ActivityRecord, to instance: InstanceRecord, _ now: UnixTime) -> Bool {
+        guard let alert = activity.alert, now < alert.expiresAt, instance.run == activity.run else { return false }
+        return instance.sentRevision >= alert.revision && alert.revision > instance.alertedRevision
+    }
+
     static func obstacleToken(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason? {
         guard let token = phone.updateToken else { return Reason(.waitingForUpdateToken) }
         if token.deadAt != nil { return Reason(.updateTokenDead) }
         return isParked(desired, phone) ? parkedReason(phone) : nil
     }
 
-    /// One high push a minute for each card, and no more than our estimate of what the device lets through.
+    /// No more high pushes than our estimate of what the device lets through, and of states one a minute for each card.
+    ///
+    /// An alert does not wait for that minute, or it would come late and without its sound: what it may cost is the
+    /// budget's matter, which keeps a reserve for it.
     static func highIsOpen(
-        _ desired: DesiredSituation, _ phone: PhoneSituation, _ use: BudgetLimit.Use, _ now: UnixTime
+        _ desired: DesiredSituation, _ phone: PhoneSituation, _ use: BudgetLimit.Use, alert: Revision = 0,
+        _ now: UnixTime
     ) -> Bool {
         let policy = desired.type.policy
-        if let last = phone.instance.lastHighAt, last + policy.highPriorityInterval > now { return false }
+        if alert == 0, let last = phone.instance.lastHighAt, last + policy.highPriorityInterval > now { return false }
         return policy.budgets.high(phone.device).opens(phone.highBudget, for: use, now: now) <= now
     }
 

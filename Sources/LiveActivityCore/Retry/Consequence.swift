@@ -81,7 +81,7 @@ package enum Consequence: Sendable, Equatable {
         case .accepted: return .accepted
         case .tokenDead(.inactive(let since)):
             if let since, context.tokenFirstSeenAt > since, context.tries < Self.doubts {
-                let at = now + Backoff.token(tries: context.tries + 1, dice: context.dice)
+                let at = now + Backoff.unknownFate(tries: context.tries + 1, dice: context.dice)
                 return .retry(at: at, Reason(.tokenNewer, at.description))
             }
             return .tokenDead(Reason(.tokenInactive, reasonText))
@@ -164,6 +164,14 @@ extension Consequence {
         case .retry, .laneFault, .otherEnvironment: true
         case .unknownFate: !isStart
         case .accepted, .tokenDead, .parked: false
+        }
+    }
+
+    /// The phone may have the push.
+    var mayHaveArrived: Bool {
+        switch self {
+        case .accepted, .unknownFate: true
+        case .tokenDead, .retry, .laneFault, .parked, .otherEnvironment: false
         }
     }
 

@@ -86,7 +86,7 @@ extension RegistrationMachine {
             guard let index = orders.firstIndex(where: { $0.number == number }) else { return nil }
             orders[index].announcedAt = now.steady
             let path = device + "/instances/" + Self.segment("starting-\(number)")
-            return (.put, path, Self.body(Self.announcement(of: orders[index].card)))
+            return (.put, path, numbered(Self.announcement(of: orders[index].card)))
         case .inventory:
             let running = memory.cards.filter(\.value.isRunning).sorted { $0.value.number < $1.value.number }
             change { $0.sequence += 1 }
@@ -98,8 +98,16 @@ extension RegistrationMachine {
             )
         case .card(let localID, _):
             guard let card = memory.cards[localID] else { return nil }
-            return (.put, device + "/instances/" + Self.segment(localID), Self.body(Self.report(of: card)))
+            return (.put, device + "/instances/" + Self.segment(localID), numbered(Self.report(of: card)))
         }
+    }
+
+    /// The network may bring reports in another order: the server tells by the number which is the newer one.
+    private mutating func numbered(_ report: InstanceRequest) -> [UInt8]? {
+        change { $0.sequence += 1 }
+        var report = report
+        report.sequence = memory.sequence
+        return Self.body(report)
     }
 
     /// What an inventory may list; iOS itself keeps far fewer.

@@ -88,6 +88,12 @@ extension InstanceRequest {
             }
             report.basedOn = Revision(basedOn)
         }
+        if let sequence {
+            guard sequence >= 1 else {
+                throw .invalid(pointer + "/sequence", "not positive", expected: "1 or more", given: String(sequence))
+            }
+            report.sequence = Int64(sequence)
+        }
         return report
     }
 }

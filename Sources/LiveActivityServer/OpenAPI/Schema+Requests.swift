@@ -189,6 +189,9 @@ extension Schema.Name {
         Schema.field("lastTimestamp", .named(.instant), "The newest timestamp that the card applied."),
         Schema.field("contentState", .anything, "What the card holds."),
         Schema.field("basedOn", .integer(0...Int.max), "The revision it showed when the app changed it itself."),
+        Schema.field(
+            "sequence", .integer(1...Int.max), "Grows with every report of the device; an inventory's own counts there."
+        ),
     ]
 
     private static let notification = Schema.request(

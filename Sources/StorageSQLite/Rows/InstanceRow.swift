@@ -49,6 +49,8 @@ extension InstanceRecord: StoredRow {
     private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
     private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
     private static let fallenBackFlag: UInt64 = 1 << 13, awaitsFlag: UInt64 = 1 << 14
+    private static let sequenceFlag: UInt64 = 1 << 15, reportedFlag: UInt64 = 1 << 16
+    private static let awaitedFlag: UInt64 = 1 << 17, awaitedAlertFlag: UInt64 = 1 << 18
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -69,6 +71,10 @@ extension InstanceRecord: StoredRow {
         if isRenewing { flags |= Self.renewingFlag }
         if isEvicted { flags |= Self.evictedFlag }
         if awaitsUntil != nil { flags |= Self.awaitsFlag }
+        if reportSequence != 0 { flags |= Self.sequenceFlag }
+        if reportedAt != nil { flags |= Self.reportedFlag }
+        if awaitedUntil != nil { flags |= Self.awaitedFlag }
+        if awaitedAlert != nil { flags |= Self.awaitedAlertFlag }
         writer.unsigned(flags)
         writer.signed(sentRevision)
         writer.signed(timestamp)
@@ -76,6 +82,10 @@ extension InstanceRecord: StoredRow {
         writer.signed(createdAt.milliseconds &- timestamp &* 1000)
         if let lastHighAt { writer.signed(lastHighAt.milliseconds &- timestamp &* 1000) }
         if let awaitsUntil { writer.signed(awaitsUntil.milliseconds &- timestamp &* 1000) }
+        if reportSequence != 0 { writer.signed(reportSequence) }
+        if let reportedAt { writer.signed(reportedAt.milliseconds &- timestamp &* 1000) }
+        if let awaitedUntil { writer.signed(awaitedUntil.milliseconds &- timestamp &* 1000) }
+        if let awaitedAlert { writer.signed(awaitedAlert &- timestamp) }
         if isRare {
             writer.signed(shownRevision)
             writer.signed(Int64(tries))
@@ -117,6 +127,22 @@ extension InstanceRecord: StoredRow {
         if flags & Self.awaitsFlag != 0 {
             guard let awaits = reader.signed() else { return false }
             awaitsUntil = UnixTime(milliseconds: awaits &+ time &* 1000)
+        }
+        if flags & Self.sequenceFlag != 0 {
+            guard let sequence = reader.signed() else { return false }
+            reportSequence = sequence
+        }
+        if flags & Self.reportedFlag != 0 {
+            guard let reported = reader.signed() else { return false }
+            reportedAt = UnixTime(milliseconds: reported &+ time &* 1000)
+        }
+        if flags & Self.awaitedFlag != 0 {
+            guard let awaited = reader.signed() else { return false }
+            awaitedUntil = UnixTime(milliseconds: awaited &+ time &* 1000)
+        }
+        if flags & Self.awaitedAlertFlag != 0 {
+            guard let alert = reader.signed() else { return false }
+            awaitedAlert = alert &+ time
         }
         if flags & Self.rareFlag != 0 {
             guard let shown = reader.signed(), let tries = reader.signed(), let parked = reader.signed(),

@@ -6,7 +6,7 @@ extension DeviceRecord: StoredRow {
     static let columns = [
         "dk", "app", "id", "user", "user_id", "platform", "time_zone", "locale", "os_version", "app_version", "build",
         "model", "env", "activities_enabled", "frequent_pushes", "authorization", "inventory", "created_at",
-        "contact_at", "signed_out_at", "credentials",
+        "contact_at", "signed_out_at", "credentials", "reports",
     ]
     static let keyColumns = ["dk"]
     static let fixedColumns: Set<String> = ["app", "id"]
@@ -36,6 +36,7 @@ extension DeviceRecord: StoredRow {
             throw DamagedRow(table: Self.table, column: "credentials")
         }
         self.credentials = credentials
+        reportSequence = row.int()
     }
 
     func bind(_ row: inout RowBinder) {
@@ -60,6 +61,7 @@ extension DeviceRecord: StoredRow {
         row.time(contactAt)
         row.time(signedOutAt)
         row.blob(packedCredentials)
+        row.int(reportSequence)
     }
 
     /// Of the few phones that call by themselves; nothing of all the others.

@@ -137,10 +137,10 @@ import Testing
             scene.store.rows.owners[.init(Sample.bundleID, TokenValue(Sample.token("d1", as: DeviceTokenKind.self)))]?
                 .deadAt != nil)
         #expect(scene.store.rows.deviceTokens[.init(7, .pushToStart, "order")]?.deadAt == nil)
-        // What waits goes to the new one.
+        // What waits goes to the new one, and so does what the old one was refused.
         scene.wait(.seconds(15))
         let next = try scene.claimNotifications().flight.seats
-        #expect(next.map(\.request?.destination) == [.device(Sample.token("d2"))])
+        #expect(next.map(\.request?.destination) == Array(repeating: .device(Sample.token("d2")), count: 2))
     }
 
     @Test func `a token older than a 410 says is tried again`() throws {
@@ -164,6 +164,7 @@ import Testing
         #expect(second.seats.first?.request?.environment == .sandbox)
         #expect(second.seats.first?.request?.id == first.seats.first?.request?.id)
         try scene.settle(second) { _ in .success(.refusal(.badDeviceToken)) }
+        #expect(try scene.claimNotifications().dropped == [.deviceTokenDead: 1])
         #expect(scene.waiting == (0, 0))
     }
 

@@ -153,6 +153,8 @@ struct StrayCardTests {
         let flight = try scene.onlyFlight()
         #expect(flight.seats.map(\.plan.part) == [.predecessor])
         try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer"))) }
+        // Later than any inventory that may be older than the second card's report.
+        scene.wait(ReportInventory.travel)
         _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.kind) == [.end, .start])

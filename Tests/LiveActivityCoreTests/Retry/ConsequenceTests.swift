@@ -27,7 +27,7 @@ struct ConsequenceTests {
                 Consequence(answer(410, "Unregistered", since: since), context(dice: 0))
                     == .tokenDead(Reason(.tokenInactive, "Unregistered")))
         }
-        let at = Sample.now + .seconds(1)
+        let at = Sample.now + .milliseconds(750)
         #expect(
             Consequence(answer(410, "ExpiredToken", since: Sample.now - .seconds(101)), context(dice: 0))
                 == .retry(at: at, Reason(.tokenNewer, at.description)))

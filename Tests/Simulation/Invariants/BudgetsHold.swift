@@ -4,8 +4,8 @@ import LiveActivityCore
 /// **Our budgets hold.** Our configured estimate of high-priority pushes and starts is never exceeded in any sliding
 /// window; over it, updates and ends go at low priority and starts wait.
 ///
-/// In the server's own time, since by that it counts. And of one card: not more than one high-priority update or end in
-/// the interval of its type that APNs has accepted.
+/// In the server's own time, since by that it counts. And of one card: no high-priority update or end without an alert
+/// within the interval of its type after another that APNs has accepted.
 final class BudgetsHold: Invariant {
     private struct Spent: Hashable {
         var device: DeviceKey
@@ -48,7 +48,8 @@ final class BudgetsHold: Invariant {
                 )
             }
         }
-        guard !isStart else { return }
+        // The minute is for states: what an alert costs is the budget's matter.
+        guard !isStart, !seat.plan.carriesAlert else { return }
         let card = Card(
             place: Place(flight.desired.activity.number, device.key), local: seat.phone.instance.localID)
         let interval = flight.desired.type.policy.highPriorityInterval

@@ -37,7 +37,7 @@ enum Invariants {
     static func all() -> [any Invariant] {
         [
             NewestArrives(), NoSecondCard(), NoDeadToken(), AcceptedIsKept(), BudgetsHold(), AlertsOnce(),
-            NobodyElses(), NothingLeaks(), LaneRules(),
+            AlertsArrive(), NobodyElses(), NothingLeaks(), LaneRules(),
         ]
     }
 }

@@ -36,9 +36,16 @@ final class NewestArrives: Invariant {
     private var stamps: [Stamp: Revision] = [:]
     private var tellings: [Told: [Int64]] = [:]
     private var open: [Told: Open] = [:]
+    /// What had been lost when a push was claimed: it may be taken for abandoned before it has left.
+    private var lossesAtClaim: [PushID: Int] = [:]
 
     func see(_ event: Observation, in world: World) {
         switch event {
+        case .claimed(let flight, _):
+            let losses =
+                world.counts.rescued + world.counts.happenings[.storeFailed, default: 0]
+                + world.counts.happenings[.commitUnknown, default: 0]
+            for seat in flight.seats { lossesAtClaim[flight.record.pushID(of: seat.phone.device.key)] = losses }
         case .left(let sent, let node, let push): tell(sent, push, node, world)
         case .settled(let settlement, _): settle(settlement)
         // What the phone says may be a reason of its own: a state of the app's makes what is on its way an older one.
@@ -77,10 +84,11 @@ final class NewestArrives: Invariant {
             sent: sent, kind: seat.plan.kind, at: world.now, node: node.number,
             clock: flight.record.claimedAt.milliseconds - sent.claimedAt,
             clockSteps: world.counts.happenings[.clockStepped, default: 0],
-            losses: world.counts.rescued + world.counts.happenings[.storeFailed, default: 0]
-                + world.counts.happenings[.commitUnknown, default: 0])
+            losses: lossesAtClaim[sent.id] ?? 0)
         if let old = open[told], old.kind == new.kind, old.node == new.node, abs(old.clock - new.clock) < 5000,
-            old.clockSteps == new.clockSteps, old.losses == new.losses, old.sent.isWanted == sent.isWanted,
+            // One that waited in the sender, and leaves after what was claimed later, is no repetition of that.
+            new.sent.claimedAt >= old.sent.claimedAt, old.clockSteps == new.clockSteps, old.losses == new.losses,
+            old.sent.isWanted == sent.isWanted,
             new.at < old.at + Self.awaited
         {
             world.violate(
@@ -197,7 +205,9 @@ final class NewestArrives: Invariant {
     }
 
     /// What may keep a card from a phone that is reachable and whose person is to see it.
-    private static let good: Set<Reason.Code> = [.otherDeviceActive, .fellBack, .startNever, .appOnly]
+    private static let good: Set<Reason.Code> = [
+        .otherDeviceActive, .fellBack, .startNever, .appOnly, .evicted,
+    ]
 
     private static func words(_ instance: InstanceRecord) -> String {
         "\(instance.state.name) run \(instance.run) sent r\(instance.sentRevision) shown r\(instance.shownRevision) "

@@ -37,7 +37,7 @@ final class NoSecondCard: Invariant {
                 claim(flight, seat, world)
             }
         case .settled(let settlement, _):
-            for entry in settlement.entries { settle(settlement, entry) }
+            for entry in settlement.entries { settle(settlement, entry, world) }
         case .reported(let report): close(report, world)
         case .arrived(let sent, let phone, .appeared(let card)): appear(sent, card, phone, world)
         default: break
@@ -61,7 +61,7 @@ final class NoSecondCard: Invariant {
     }
 
     /// Only APNs's definite word that it did not take it, or that it never left, frees the way.
-    private func settle(_ settlement: SettleFlight, _ entry: SettleFlight.Entry) {
+    private func settle(_ settlement: SettleFlight, _ entry: SettleFlight.Entry, _ world: World) {
         let place = Place(settlement.lane.activity, entry.seat.phone.device.key)
         switch (entry.seat.plan.kind, entry.outcome) {
         case (.start, .answered(.success(let answer))) where answer.status == 200: return
@@ -73,6 +73,12 @@ final class NoSecondCard: Invariant {
         // nothing, since iOS may have replaced it.
         case (.end, .answered(.success(let answer)))
         where entry.seat.plan.part == .card && (answer.status == 200 || answer.status == 410):
+            open[place] = nil
+        // So is one that another took the place of.
+        case (.end, .answered(.success(let answer))) where answer.status == 200 || answer.status == 410:
+            guard let token = entry.seat.phone.token(of: entry.seat.plan),
+                case .card(let local) = world.apns.tokens[token.hex]?.kind, open[place]?.card == local
+            else { return }
             open[place] = nil
         default: return
         }
@@ -115,9 +121,12 @@ final class NoSecondCard: Invariant {
         open[place]?.card = local
     }
 
-    /// A card of an earlier run is not this start's.
+    /// A card that another start made is not this start's. The app's own is taken for it, and a renewed card takes its
+    /// place.
     private func isOf(_ start: Start, _ local: String, _ report: Phone.Report) -> Bool {
-        report.phone.cards.first { $0.local == local }.map { $0.run == start.run } ?? true
+        guard let card = report.phone.cards.first(where: { $0.local == local }) else { return true }
+        guard let made = card.start, !card.isSuccessor else { return card.run == start.run }
+        return made == start.id
     }
 
     /// What iOS shows: cards that the server knows of or started, and for whose end APNs has nothing yet.

@@ -33,9 +33,12 @@ extension Phone {
 
     /// Whether the app has heard that it was taken.
     @discardableResult
-    private func call<C: Command>(_ command: C, _ what: Report.What, _ device: String, in world: World) -> Bool {
+    private func call<C: Command>(
+        _ command: C, _ what: Report.What, _ device: String, shows: [String] = [], sequence: Int64 = 0, in world: World
+    ) -> Bool {
         let now = world.serverTime
         let answer = world.call(command) { [self] _ in
+            for local in shows { newestTaken[local] = max(newestTaken[local] ?? 0, sequence) }
             world.see(.reported(Report(phone: self, device: device, what: what, now: now)))
         }
         switch answer {
@@ -97,17 +100,28 @@ extension Phone {
 
     func report(_ index: Int, _ state: CardReport.State = .active, in world: World) {
         let (device, card) = (device, cards[index])
-        guard let report = wording(card, state) else { return }
+        guard var report = wording(card, state) else { return }
+        sequence += 1
+        report.sequence = sequence
         let token = report.token?.hex
         send(
             "reports \(card.local) \(state.rawValue), step \(card.step), token \(token?.prefix(6) ?? "-")",
             mayComeTwice: true, in: world
         ) {
             [self] in
+            let what = Report.What.card(local: card.local, activity: card.activity, state: state, token: token)
             call(
                 ReportCard(app: app, device: Sample.device(device), report: report, now: world.serverTime),
-                .card(local: card.local, activity: card.activity, state: state, token: token), device, in: world)
+                isOvertaken(report, device, in: world) ? .superseded : what, device,
+                shows: state == .active ? [card.local] : [], sequence: report.sequence ?? 0, in: world)
         }
+    }
+
+    /// A newer report or inventory of the phone was taken before: this one changes nothing.
+    private func isOvertaken(_ report: CardReport, _ device: String, in world: World) -> Bool {
+        guard report.state == .active, let sequence = report.sequence else { return false }
+        if sequence < world.store.rows.devices[Self.key(device)]?.inventorySequence ?? 0 { return true }
+        return newestTaken[report.localID.text].map { sequence < $0 } ?? false
     }
 
     func inventory(in world: World) {
@@ -122,7 +136,8 @@ extension Phone {
             call(
                 ReportInventory(
                     app: app, device: Sample.device(device), sequence: sequence, reports: reports,
-                    now: world.serverTime), what, device, in: world)
+                    now: world.serverTime), what, device, shows: isOld ? [] : shown.map(\.local), sequence: sequence,
+                in: world)
         }
     }
 

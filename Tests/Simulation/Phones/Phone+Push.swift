@@ -31,6 +31,7 @@ extension Phone {
         card.timestamp = Int64(timestamp)
         card.revision = sent.card?.seat.plan.revision ?? 0
         card.isSuccessor = sent.card?.seat.plan.part == .successor
+        card.start = sent.id
         cards.append(card)
         let index = cards.count - 1
         // The update token comes at once where the person has allowed it before.

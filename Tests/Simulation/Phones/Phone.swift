@@ -31,6 +31,8 @@ final class Phone {
         /// The server has heard of it.
         var isReported = false
         var isSuccessor = false
+        /// The push that started it; `nil`: the app did.
+        var start: PushID?
     }
 
     /// What a push did.
@@ -82,7 +84,10 @@ final class Phone {
     var stored: (push: Push, destination: VirtualAPNS.Destination)?
     /// Cards whose end APNs has answered: they are over for all that anybody can know.
     var endTaken: Set<String> = []
+    /// Grows with each report, of a card or of all.
     var sequence: Int64 = 0
+    /// The number of the newest report that the server took and that showed the card, by its local id.
+    var newestTaken: [String: Int64] = [:]
     var cardsMade = 0
     /// How far the server's clock was from the true time when the app last had an answer: the app goes by that.
     var knownClock: Int64 = 0

@@ -7,6 +7,8 @@ package enum Campaign {
         package var failing: Plan?
         /// The seeds that failed, by the rule that did not hold first.
         package var failures: [Rule: [UInt64]] = [:]
+        /// The least seed that was not played.
+        package var next = UInt64.max
         package init() {}
     }
 
@@ -24,6 +26,7 @@ package enum Campaign {
                 all.histories += part.histories
                 all.counts += part.counts
                 all.failures.merge(part.failures, uniquingKeysWith: +)
+                all.next = min(all.next, part.next)
                 if let plan = part.failing, all.failing.map({ plan.seed < $0.seed }) ?? true { all.failing = plan }
             }
         }
@@ -43,10 +46,11 @@ package enum Campaign {
             if let rule = history.violations.first?.rule {
                 report.failures[rule, default: []].append(seed)
                 report.failing = report.failing ?? history.plan
-                if !goesOn { return report }
+                if !goesOn { break }
             }
             seed += workers
         }
+        report.next = seed
         return report
     }
 }

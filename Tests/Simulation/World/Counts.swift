@@ -13,6 +13,12 @@ package enum Happening: String, Sendable, CaseIterable {
     case joined, left
     case changedHands, installedAnew, swiped
     case callRepeated, callLate
+    /// A commit of one process made work due for another, which was told.
+    case wokenByAnother
+    /// A refusal, or that a push never left, was known after its flight was settled.
+    case refusedLate, notConnectedLate
+    /// A card made room for another.
+    case evicted
 }
 
 /// A rule that does not hold on purpose, so that what comes after a failure can be tested.

@@ -10,7 +10,8 @@ extension World {
         dice = SeededDice(seed: 1)
         isCalm = true
         apns.weather = .fair
-        faults = Faults(latestTime: max(faults.latestTime, serverTime))
+        let steppedAt = faults.serverClock == 0 ? faults.clockSteppedAt : now
+        faults = Faults(latestTime: max(faults.latestTime, serverTime), clockSteppedAt: steppedAt)
         backend.open = []
         settleProcesses()
         for phone in phones {
@@ -19,6 +20,9 @@ extension World {
             catchUp(phone)
         }
         advance(by: 2000)
+        // A route that is closed is tried each minute.
+        advance(by: 150_000)
+        see(.alertsAreDue)
         // What a clock put off that was set back since waits as long: `SQLiteStore.prune` finds that, not the model.
         let wasAhead = faults.latestTime > serverTime + .seconds(60)
         for round in 0..<4 where violations.isEmpty {

@@ -37,17 +37,19 @@ struct Scenery {
         if dice.chance(25) { pizza.append(Subject(app: Self.pizza, id: "order-2", type: "order")) }
         if dice.chance(25) { pizza.append(Subject(app: Self.pizza, id: "told-1", type: "told")) }
         if dice.chance(15) { pizza.append(Subject(app: Self.pizza, id: "watch-1", type: "watch")) }
+        if dice.chance(15) { pizza.append(Subject(app: Self.pizza, id: "few-1", type: "few")) }
+        if dice.chance(15) { pizza.append(Subject(app: Self.pizza, id: "quiet-1", type: "quiet")) }
         // Another app whose backend chose the same id.
         if dice.chance(15) { pizza.append(Subject(app: Self.taxi, id: "order-1", type: "order")) }
         subjects = pizza
         apps = [
             AppSettings(
-                bundleID: Self.pizza, types: ["order", "ride", "told", "watch"].map(Self.type),
+                bundleID: Self.pizza, types: ["order", "ride", "told", "watch", "few", "quiet"].map(Self.type),
                 environments: [.sandbox, .production]),
             AppSettings(bundleID: Self.taxi, types: [Self.type("order")], environments: [.production]),
         ]
         limits.claim.width.phones = dice.pick([1, 2, 2000])
-        limits.claim.width.lanes = 4
+        limits.claim.width.lanes = dice.pick([4, 4, 64])
         if dice.chance(20) { limits.claim.pushes = 1 }
     }
 
@@ -60,6 +62,14 @@ struct Scenery {
             case "watch":
                 policy.restart = .always
                 policy.renewal = true
+            case "few":
+                policy.ceiling = 1
+                policy.atCeiling = .endOldest
+            case "quiet":
+                // Histories begin at 14:32.
+                policy.quietHours = QuietHours(
+                    from: TimeOfDay(minute: 14 * 60 + 34), to: TimeOfDay(minute: 15 * 60), zone: "UTC",
+                    zones: ZoneTable(["UTC": .utc]))
             default: break
             }
         }

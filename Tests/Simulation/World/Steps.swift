@@ -284,6 +284,7 @@ extension World {
         // From one end to the other it is more than an hour, which no timestamp is ahead of the clock.
         faults.latestTime = max(faults.latestTime, serverTime)
         faults.serverClock = pick([0, 1500, -1500, 30_000, -30_000, 300_000, -300_000, 2_400_000, -2_400_000])
+        faults.clockSteppedAt = now
         count(.clockStepped)
         note("server", "its wall clock is \(faults.serverClock) ms off")
     }

@@ -49,25 +49,29 @@ extension World {
     /// What becomes of a push, before APNs has looked at it.
     private enum Fate {
         case answered(after: Int64)
-        case status(Int, APNSReason.Known)
+        case status(Int, APNSReason.Known, after: Int64)
         /// No answer comes, though APNs may have taken it, at once or later.
         case lost(arrivesAfter: Int64?, saidAfter: Int64?)
-        case notConnected
+        case notConnected(after: Int64)
         case refusedByPeer
     }
 
     private func fate(of push: Push) -> Fate {
         guard !isCalm else { return .answered(after: 20) }
         let quick = Int64(5 + dice.roll(120))
+        // Now and then it takes longer than anybody waits for.
+        let slow: Int64 = dice.roll(6) == 0 ? pick([1490, 2000, 5000, 9000, 11_900]) : 10
         switch apns.weather {
         case .errors where dice.chance(85):
-            return .status(dice.pick([500, 503]), dice.pick([.internalServerError, .serviceUnavailable]))
+            return .status(
+                dice.pick([500, 503]), dice.pick([.internalServerError, .serviceUnavailable]), after: slow)
         case .silence where dice.chance(70):
             return .lost(arrivesAfter: dice.chance(50) ? quick : nil, saidAfter: nil)
         case .slow where dice.chance(70): return .answered(after: pick([1400, 1600, 6000, 11_000]))
-        case .refusing where dice.chance(85): return dice.chance(70) ? .notConnected : .refusedByPeer
-        case .crowded where dice.chance(50): return .status(429, .tooManyRequests)
-        case .keyRefused where dice.chance(95): return .status(403, .invalidProviderToken)
+        case .refusing where dice.chance(85):
+            return dice.chance(70) ? .notConnected(after: slow > 10 ? slow : 0) : .refusedByPeer
+        case .crowded where dice.chance(50): return .status(429, .tooManyRequests, after: slow)
+        case .keyRefused where dice.chance(95): return .status(403, .invalidProviderToken, after: slow)
         default: break
         }
         switch dice.roll(100) {
@@ -78,8 +82,9 @@ extension World {
         case 6..<7: return .lost(arrivesAfter: pick([3000, 12_500, 30_000]), saidAfter: pick([50, 2000]))
         case 7..<8: return .lost(arrivesAfter: quick, saidAfter: nil)
         case 8..<9: return .refusedByPeer
-        case 9..<11: return .status(429, .tooManyRequests)
-        case 11..<12: return .status(503, .serviceUnavailable)
+        case 9..<11: return .status(429, .tooManyRequests, after: slow)
+        case 11..<12: return .status(503, .serviceUnavailable, after: slow)
+        case 12..<13: return .notConnected(after: slow)
         default: return .answered(after: quick)
         }
     }
@@ -110,11 +115,14 @@ extension World {
     private func note(_ fate: Fate) {
         switch fate {
         case .answered(let after): if after > 1000 { count(.answerLate) }
-        case .status(let status, _):
+        case .status(let status, _, let after):
+            if after > 1000 { count(.refusedLate) }
             count(status == 429 ? .slowDown : status == 403 ? .keyRefused : .stormOf5xx)
         case .lost(let arrives, _):
             count(arrives.map { $0 > 1000 } ?? false ? .answerLostAndLateArrival : .answerLost)
-        case .notConnected: count(.notConnected)
+        case .notConnected(let after):
+            if after > 1000 { count(.notConnectedLate) }
+            count(.notConnected)
         case .refusedByPeer: count(.goAway)
         }
     }
@@ -125,7 +133,9 @@ extension World {
         _ push: Push, _ fate: Fate, from node: Node, _ finish: @escaping (Result<PushAnswer, PushFailure>) -> Void
     ) {
         switch fate {
-        case .notConnected: return finish(.failure(PushFailure(.cannotConnect, "refused")))
+        case .notConnected(let delay):
+            after(delay, in: node) { finish(.failure(PushFailure(.cannotConnect, "refused"))) }
+            return
         case .refusedByPeer: return finish(.failure(PushFailure(.refusedByPeer, "GOAWAY")))
         case .answered, .status, .lost: break
         }
@@ -140,9 +150,9 @@ extension World {
                 let answer = take(push)
                 after(delay, in: node) { finish(.success(answer)) }
             }
-        case .status(let status, let reason):
+        case .status(let status, let reason, let delay):
             note("APNs", "\(status) to \(words(push))")
-            after(travel + 10, in: node) { finish(.success(PushAnswer(status: status, reason: .known(reason)))) }
+            after(travel + delay, in: node) { finish(.success(PushAnswer(status: status, reason: .known(reason)))) }
         case .lost(let arrives, let said):
             if let arrives {
                 after(arrives) { [self] in

@@ -23,6 +23,8 @@ enum Observation {
     case called(Backend.Event)
     case logged(String)
     case died(Node)
+    /// Faults have stopped for some minutes: no more than an alert is worth showing.
+    case alertsAreDue
     /// Faults have stopped for a quarter of an hour, or phones have reported since for the next time.
     case calm
     /// Faults have stopped, and everybody had time.
@@ -116,6 +118,7 @@ extension World {
             $0.rescued += reply.rescued
             $0.openCircuits += reply.held.isEmpty ? 0 : 1
         }
+        if !reply.evictions.isEmpty { count(.evicted) }
         see(.claimCommitted(reply, before: before))
         for flight in reply.flights {
             for seat in flight.seats {

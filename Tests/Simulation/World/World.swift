@@ -36,6 +36,8 @@ final class World: @unchecked Sendable {
         var serverClock: Int64 = 0
         /// The latest time that it has shown when it was set.
         var latestTime = Sample.now
+        /// When it was set last, in true time.
+        var clockSteppedAt = Int64.min
     }
 
     init(seed: UInt64, keepsTimeline: Bool, trap: Trap? = nil) {
@@ -116,7 +118,11 @@ final class World: @unchecked Sendable {
             watch(command, result, before: before, by: node)
         }
         if command.rank != .claim, store.nextWakeAt != nil || store.nextNotificationAt != nil {
-            for node in nodes where node.isAlive { node.wakeUp?.yield() }
+            // A wake-up is a hint: now and then another process is not told.
+            for other in nodes where other.isAlive && (other === node || !chance(300, in: 1000)) {
+                if other !== node { count(.wokenByAnother) }
+                other.wakeUp?.yield()
+            }
         }
         return result
     }

@@ -1,0 +1,136 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// Reports and inventories that the network brings late, or in another order than the phone sent them.
+struct ReportOrderTests {
+    private func card(_ scene: Scene, token: String? = "u1") -> CardReport {
+        var report = CardReport(localID: Sample.local("card"), type: scene.type, state: .active)
+        report.activity = Sample.activityID("a")
+        report.token = token.map { Sample.token($0) }
+        return report
+    }
+
+    @Test func `an inventory from before a card was reported does not bury it`() throws {
+        var scene = try Scene.live(Sample.type { $0.restart = .always })
+        // Its first copy got lost, before the card was there.
+        _ = try scene.inventory(sequence: 1)
+        #expect(try scene.instance().state == .live)
+        #expect(try scene.deliver().isEmpty)
+        scene.wait(ReportInventory.travel)
+        _ = try scene.inventory(sequence: 2)
+        #expect(try scene.instance().state == .gone)
+    }
+
+    @Test func `numbered reports and inventories are in order, whatever time has passed`() throws {
+        var scene = try Scene.live()
+        try scene.report(token: "u1") { $0.sequence = 5 }
+        scene.wait(.seconds(3600))
+        _ = try scene.inventory(sequence: 4)
+        #expect(try scene.instance().state == .live)
+        _ = try scene.inventory(sequence: 6)
+        #expect(try scene.instance().state == .gone)
+    }
+
+    @Test func `a late report does not replace the token that a newer one named`() throws {
+        var scene = try Scene.live()
+        try scene.report(token: "u3") { $0.sequence = 5 }
+        try scene.report(token: "u2") { $0.sequence = 4 }
+        let number = try scene.activity().number
+        let token = scene.store.rows.updateTokens[.init(number, 7)]
+        #expect(token?.value == TokenValue(Sample.token("u3", as: UpdateTokenKind.self)) && token?.deadAt == nil)
+    }
+
+    @Test func `a report that an inventory has overtaken makes no card, and one that says it is over does`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        _ = try scene.inventory(sequence: 7)
+        try scene.report(token: "u1") { $0.sequence = 6 }
+        #expect(try scene.instance().state == .absent)
+        try scene.report("phone", .dismissed) { $0.sequence = 5 }
+        #expect(try scene.instance().state == .dismissed)
+    }
+
+    @Test func `a card that is over is not brought back by a report that another has overtaken`() throws {
+        var scene = try Scene.live()
+        try scene.put("a", 2, users: ["bob"])
+        scene.wait(.seconds(2))
+        try scene.deliver(.refusal(.expiredToken, inactiveSince: scene.now))
+        try scene.report(local: "other", .gone) { $0.sequence = 9 }
+        try scene.put("a", 3, users: ["ann"])
+        try scene.report(token: "u2") { $0.sequence = 8 }
+        #expect(try scene.instance().state == .absent)
+        try scene.report(token: "u2") { $0.sequence = 10 }
+        #expect(try scene.instance().state == .live)
+    }
+
+    @Test func `a card whose end got lost is the person's card when they are taken in again`() throws {
+        var scene = try Scene.live()
+        try scene.put("a", 2, users: ["bob"])
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        try scene.put("a", 3, users: ["ann"])
+        scene.wait(.seconds(20))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        // The start is lost as well; while it may still come, the old card is ended beside it.
+        scene.wait(.seconds(3600))
+        _ = try scene.inventory(sequence: 1, [card(scene)])
+        let instance = try scene.instance()
+        #expect(instance.state == .live && instance.localID == Sample.local("card"))
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+    }
+
+    @Test func `a card that one inventory lacked and the next one shows goes on`() throws {
+        var scene = try Scene.live()
+        scene.wait(.seconds(3600))
+        _ = try scene.inventory(sequence: 1)
+        #expect(try scene.instance().state == .gone)
+        scene.wait(.seconds(3600))
+        _ = try scene.inventory(sequence: 2, [card(scene)])
+        #expect(try scene.instance().state == .live)
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+    }
+
+    @Test func `after the last repeat of an end another follows when an inventory still shows the card`() throws {
+        var scene = try Scene.live()
+        try scene.end()
+        scene.wait(.seconds(2))
+        try scene.deliver()
+        for pause in Reconciler.endRepeats {
+            scene.wait(pause)
+            #expect(try scene.deliver().count == 1)
+        }
+        scene.wait(.seconds(14 * 60))
+        _ = try scene.inventory(sequence: 1, [card(scene)])
+        #expect(try scene.deliver().isEmpty)
+        scene.wait(.seconds(60))
+        for (sequence, expected) in [(2, 1), (3, 0)] {
+            _ = try scene.inventory(sequence: Int64(sequence), [card(scene)])
+            #expect(try scene.deliver().map(\.plan.kind) == Array(repeating: .end, count: expected))
+        }
+    }
+
+    @Test func `a stray card's token that APNs refuses is done with, however new it is`() throws {
+        var scene = try Scene.live()
+        try scene.end()
+        scene.wait(.seconds(2))
+        try scene.deliver()
+        let before = scene.now
+        scene.wait(.seconds(300))
+        try scene.put("a", 2) { $0.reopen = true }
+        try scene.deliver()
+        var second = card(scene, token: "u2")
+        second.localID = Sample.local("second")
+        second.startedAt = scene.now
+        scene.wait(.seconds(2))
+        // iOS had given the first card a token that the server has not seen before.
+        _ = try scene.inventory(sequence: 1, [card(scene, token: "u9"), second])
+        let flight = try scene.onlyFlight()
+        #expect(flight.seats.first?.plan.part == .predecessor)
+        try scene.settle(flight) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: before))) }
+        scene.wait(.seconds(120))
+        #expect(try scene.deliver().allSatisfy { $0.plan.part != .predecessor })
+    }
+}

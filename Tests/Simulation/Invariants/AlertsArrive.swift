@@ -1,0 +1,128 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+
+/// **Alerts once**, the other half: an alert that is due, and that APNs never took, arrives while it is worth showing.
+///
+/// Looked at when faults have stopped for some minutes. Whoever may have had the alert is outside (an answer that was
+/// lost, a process that died), and so is who came to the activity after it was given.
+final class AlertsArrive: Invariant {
+    private struct Alert: Hashable {
+        var place: Place
+        var run: Int
+        var revision: Revision
+    }
+
+    /// What is known of the pushes that carried one alert to one phone.
+    private struct Carriers {
+        /// Not answered, or nobody knows what became of them.
+        var open: Set<PushID> = []
+        var isTaken = false
+        var isUnknown = false
+    }
+
+    private var carriers: [Alert: Carriers] = [:]
+    /// When somebody last came to an activity, or left it.
+    private var moves: [Scenery.Subject: [String: Int64]] = [:]
+    /// When a device was last registered for another person, or signed out.
+    private var hands: [String: (user: String, at: Int64)] = [:]
+    private var rescuedAt = Int64.min
+
+    func see(_ event: Observation, in world: World) {
+        switch event {
+        case .claimed(let flight, _):
+            for seat in flight.seats where seat.plan.carriesAlert {
+                carriers[alert(seat, flight.desired.activity.run), default: Carriers()].open
+                    .insert(flight.record.pushID(of: seat.phone.device.key))
+            }
+        case .settled(let settlement, _):
+            for entry in settlement.entries where entry.seat.plan.carriesAlert { settle(settlement, entry) }
+        case .accepted(let sent):
+            guard let (flight, seat) = sent.card, seat.plan.carriesAlert else { return }
+            carriers[alert(seat, flight.desired.activity.run)]?.isTaken = true
+        case .claimCommitted(let reply, _): if reply.rescued > 0 { rescuedAt = world.now }
+        case .called(.stands(let call, let stand)):
+            if !stand.isReplayed, !stand.isSuperseded { move(call, world) }
+        case .reported(let report): hold(report, world)
+        case .alertsAreDue: check(world)
+        default: break
+        }
+    }
+
+    private func alert(_ seat: Flight.Seat, _ run: Int) -> Alert {
+        Alert(
+            place: Place(seat.phone.instance.activity, seat.phone.device.key), run: run,
+            revision: seat.plan.alertRevision)
+    }
+
+    private func settle(_ settlement: SettleFlight, _ entry: SettleFlight.Entry) {
+        let alert = alert(entry.seat, entry.seat.phone.instance.run)
+        switch entry.outcome {
+        case .awaited: return
+        case .answered(.failure(let failure)) where failure.mayHaveArrived: carriers[alert]?.isUnknown = true
+        case .answered, .notBuilt: carriers[alert]?.open.remove(settlement.flight.pushID(of: alert.place.device))
+        }
+    }
+
+    private func move(_ call: Backend.Call, _ world: World) {
+        let before = world.backend.wishes[call.subject]?.people ?? []
+        let after: Set<String>
+        switch call.what {
+        case .put(let body, _, _): after = body.users.map { Set($0.map(\.text)) } ?? before
+        case .audience(let add, let remove): after = before.union(add).subtracting(remove)
+        case .replaceAudience(let people): after = Set(people)
+        case .end, .notify: return
+        }
+        for person in before.symmetricDifference(after) { moves[call.subject, default: [:]][person] = world.now }
+    }
+
+    private func hold(_ report: Phone.Report, _ world: World) {
+        switch report.what {
+        case .registered(let user, _):
+            if hands[report.device]?.user != user { hands[report.device] = (user, world.now) }
+        case .signedOut: hands[report.device] = ("", world.now)
+        default: break
+        }
+    }
+
+    private func check(_ world: World) {
+        for subject in world.scenery.subjects {
+            guard let activity = world.activity(subject), activity.phase == .active, let alert = activity.alert,
+                world.serverTime < alert.expiresAt
+            else { continue }
+            // By the server's clock, which was right all the time since: else nobody knows when it was given.
+            let given = world.now - max(0, (world.serverTime - activity.changedAt).wholeMilliseconds)
+            guard alert.revision == activity.revision, given > rescuedAt, given > world.faults.clockSteppedAt else {
+                continue
+            }
+            for phone in world.phones where phone.app.bundleID == subject.app {
+                guard (moves[subject]?[phone.user] ?? .min) < given, let hand = hands[phone.device],
+                    hand.user == phone.user, hand.at < given
+                else { continue }
+                check(alert, activity, phone, world)
+            }
+        }
+    }
+
+    private func check(_ alert: AlertRecord, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {
+        let key = Snapshot.PhoneKey(activity.number, phone.key)
+        guard let instance = world.store.rows.instances[key], instance.run == activity.run, instance.state == .live,
+            instance.isWanted, !instance.isEvicted, !instance.hasFallenBack, instance.contradictions == 0,
+            instance.createdAt < activity.changedAt, let token = world.store.rows.updateTokens[key],
+            token.deadAt == nil
+        else { return }
+        // The phone has the state by other ways: the app that got it for itself runs.
+        if instance.shownRevision >= alert.revision, instance.sentRevision < alert.revision { return }
+        // It waits for its turn after 5xx or 429.
+        if let due = instance.waitsUntil(at: world.serverTime), due > world.serverTime { return }
+        let known =
+            carriers[Alert(place: Place(key.activity, key.device), run: activity.run, revision: alert.revision)]
+            ?? Carriers()
+        guard !known.isTaken, !known.isUnknown, known.open.isEmpty else { return }
+        world.violate(
+            .alertsOnce,
+            "the alert of r\(alert.revision) of \(activity.id) was never taken, and does not come to \(phone.name): "
+                + "sent r\(instance.sentRevision) shown r\(instance.shownRevision) alerted r\(instance.alertedRevision)"
+        )
+    }
+}
