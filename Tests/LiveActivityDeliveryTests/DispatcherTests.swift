@@ -48,7 +48,7 @@ struct DispatcherTests {
     }
 
     static let troubles: [(line: ScriptedSender.Line, least: Double, most: Double, isLanes: Bool)] = [
-        (.answer(PushAnswer(status: 429, reason: .known(.tooManyRequests))), 1, 1, false),
+        (.answer(PushAnswer(status: 429, reason: .known(.tooManyRequests))), 1, 2, false),
         (.fail(.unknownFate), 0.75, 1.25, false),
         (.answer(PushAnswer(status: 503, reason: .known(.serviceUnavailable))), 0.75, 1.25, true),
         (.answer(PushAnswer(status: 403, reason: .known(.invalidProviderToken))), 60, 60, true),
