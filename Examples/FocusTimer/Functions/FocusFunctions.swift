@@ -99,7 +99,7 @@ public actor FocusFunctions {
 
     /// Ends the timer on every phone; the same again changes nothing.
     ///
-    /// - Parameter dismissAt: When it leaves the lock screen: at most four hours ahead. A minute after the end if `nil`.
+    /// - Parameter dismissAt: When it leaves the lock screen, at most four hours ahead. A minute after its end if nil.
     @discardableResult
     public func end(_ id: String, dismissAt: Date? = nil, as person: String) async throws -> FocusSession {
         var session = try session(id, of: person)

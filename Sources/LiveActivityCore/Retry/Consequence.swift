@@ -8,7 +8,8 @@ package enum Consequence: Sendable, Equatable {
     case tokenDead(Reason)
     /// This phone alone is tried again then; the push did not arrive.
     case retry(at: UnixTime, Reason)
-    /// The push may have arrived. This phone alone is tried again then, but not with a start: it might be a second card.
+    /// The push may have arrived. This phone alone is tried again then, but not with a start: that might be a second
+    /// card.
     case unknownFate(retryAt: UnixTime, Reason)
     /// A fault that is not the phone's: written once, for the lane.
     case laneFault(Fault)
