@@ -358,9 +358,9 @@ let package = Package(
                 "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQLite", "LiveActivityCore",
                 "APNSModel", "HTTP2TestServer", "JSONText", "TestSupport", crypto, hummingbird, lifecycle, logging,
                 metrics, product("CryptoExtras", "swift-crypto"), product("HummingbirdTesting", "hummingbird"),
-                httpTypes, product("NIOEmbedded", "swift-nio"),
-            ] + nio,
-            swiftSettings: settings
+                httpTypes, product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
+                product("NIOHTTPTypes", "swift-nio-extras"), product("NIOHTTPTypesHTTP2", "swift-nio-extras"),
+            ] + nio, swiftSettings: settings
         ),
         .testTarget(
             name: "EndToEndTests",

@@ -194,7 +194,7 @@ public final class IsletServer: Service {
 
     package init(parts: ServerParts, database: String) throws {
         self.parts = parts
-        client = try APNSClient(routes: parts.routes, options: parts.clientOptions, logger: parts.logger)
+        client = try parts.makeClient()
         do throws(StorageError) {
             store = try SQLiteStore(path: database, tokenKeys: parts.tokenKeys, faultPoints: parts.faultPoints)
         } catch {

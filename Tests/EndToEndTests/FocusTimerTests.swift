@@ -29,6 +29,24 @@ import Testing
         }
     }
 
+    @Test func `F1 and Fw2: an end takes the instant at which the card leaves, in whole seconds`() async throws {
+        try await FocusCheck.run { stack, functions in
+            let (phone, _) = try await FocusCheck.localTimer(stack, functions)
+            try await stack.reported(phone)
+            let instant = UnixTime(seconds: stack.simulator.now.seconds + 45 * 60)
+            let dismissAt = Date(timeIntervalSince1970: TimeInterval(instant.seconds))
+            let ended = try await functions.end("1", dismissAt: dismissAt, as: "anna")
+            let card = try await FocusCheck.shows(ended, on: phone, stack, .ended)
+            #expect(card.dismissesAt == instant)
+            // Again it changes nothing; an instant that iOS would not keep is refused.
+            try await functions.end("1", dismissAt: dismissAt, as: "anna")
+            await refused("invalid-argument") {
+                try await functions.end("1", dismissAt: dismissAt + 5 * 3600, as: "anna")
+            }
+            #expect(stack.simulator.received.count { $0.event == "end" } == 1)
+        }
+    }
+
     @Test func `F1: refusals are typed: invalid-argument, not-found, permission-denied`() async throws {
         try await FocusCheck.run { stack, functions in
             let card = FocusFunctions.Card(device: "nowhere", localID: "L1", token: String(repeating: "a1", count: 80))
@@ -112,6 +130,7 @@ import Testing
             #expect(pushes <= windows, "11 updates:\n\(timeline.joined(separator: "\n"))")
             let stamps = stack.simulator.received.compactMap(\.timestamp)
             #expect(stamps == Array(Set(stamps)).sorted(), "never two within one second of the phone's order")
+            try stack.sentNothingAhead(after: before)
         }
     }
 

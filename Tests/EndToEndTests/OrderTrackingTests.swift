@@ -26,7 +26,11 @@ import Testing
                     status.rawValue, on: phone, state: status == .delivered ? .ended : .active)
                 #expect(screen.cards[0].contentState["progress"]?.double == status.progress)
                 if status == .preparing { try await stack.reported(phone) }
-                if status == .delivering { #expect(screen.cards[0].alert?.title == "Your order is on its way") }
+                let alert = screen.cards[0].alert.map { [$0.title, $0.body, $0.sound] }
+                if status == .delivering {
+                    #expect(alert == ["Your order is on its way", "Da Mario: 5 minutes", "default"])
+                }
+                if status == .delivered { #expect(alert == ["Enjoy your meal!", nil, "default"]) }
                 if status == .delivered {
                     // A quarter of an hour after the server's end, on the phone's clock; iOS's own choice is four.
                     let left = try #require(screen.cards[0].dismissesAt) - stack.simulator.now
@@ -100,6 +104,7 @@ import Testing
             // One at the beginning of each window of a second, and the last one.
             let windows = Int((ContinuousClock.now - began) / .seconds(1)) + 2
             #expect(stack.simulator.receivedCount - before <= windows)
+            try stack.sentNothingAhead(after: before)
         }
     }
 

@@ -7,6 +7,7 @@ import LiveActivityAPI
 import LiveActivityCore
 import Pager
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import islet
@@ -107,6 +108,27 @@ import Testing
             #expect(card.attributesType == "PagerMessageAttributes" && card.attributes["messageID"] == "message-1")
             // The sound is inside the alert, or the phone would not have found it.
             #expect(card.alert?.title == state.sender && card.alert?.sound == "default")
+        }
+    }
+
+    @Test(arguments: 1...100)
+    func `P3: a text is cut at its characters, or at its bytes where characters are large, and never inside one`(
+        seed: UInt64
+    ) {
+        var dice = SeededDice(seed: seed)
+        // One byte, two, four, 25 of a family, and one with forty accents.
+        let alphabet: [Character] = ["a", "é", "🐼", "👩‍👩‍👧‍👦", Character("e" + String(repeating: "\u{301}", count: 40))]
+        let isPlain = dice.next() % 2 == 0
+        let length = Int(dice.next() % 250)
+        let text = String((0..<length).map { _ in alphabet[Int(dice.next() % (isPlain ? 3 : 5))] })
+        let message = Message(id: "1", from: text, text, at: Self.now)
+        for (cut, characters, bytes) in [(message.sender, 20, 512), (message.text, 100, 2048)] {
+            #expect(text.hasPrefix(cut) && Array(cut) == Array(text.prefix(cut.count)), "seed \(seed)")
+            #expect(cut.count <= characters && cut.utf8.count <= bytes, "seed \(seed)")
+            // Letters reach the number of characters first: 100 of four bytes are 400.
+            if isPlain { #expect(cut.count == min(characters, text.count), "seed \(seed)") }
+            guard cut.count < min(characters, text.count) else { continue }
+            #expect(text.prefix(cut.count + 1).utf8.count > bytes, "seed \(seed): one more has room")
         }
     }
 

@@ -13,6 +13,7 @@ import Logging
 import ServiceLifecycle
 import StorageSQLite
 import Synchronization
+import Testing
 
 @testable import islet
 
@@ -106,23 +107,25 @@ struct Stack: Sendable {
             app: options.bundleID, scope: .backend, at: APNSClient.liveTime.wall(), using: &generator)
         try await store.insertKey(record)
 
-        let (simulatorKey, p8) = APNSSimulator.ProviderKeyAlias.fresh(
-            environments: options.environments, topics: options.topics)
+        // One for each environment: APNs refuses what the other one signed.
+        let keys = options.environments.map { environment in
+            (environment, APNSSimulator.ProviderKeyAlias.fresh(environments: [environment], topics: options.topics))
+        }
         let address = Promise<String>()
         let backend = LateBackend(address: address, key: apiKey.text, people: options.people)
         var configuration = APNSSimulator.Configuration()
         configuration.ports = Dictionary(uniqueKeysWithValues: options.environments.map { ($0, 0) })
-        configuration.keys = [simulatorKey]
+        configuration.keys = keys.map(\.1.key)
         configuration.deviceLimits = options.deviceLimits
         let simulator = try APNSSimulator(configuration, backend: backend)
 
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await simulator.run() }
             let ports = try await simulator.started
-            let signer = try Signing.key(keyID: simulatorKey.keyID, teamID: simulatorKey.teamID, p8: p8)
-            let routes = try options.environments.map { environment in
+            let routes = try keys.map { environment, key in
                 APNSClient.Route(
-                    bundleID: options.bundleID, environment: environment, key: signer,
+                    bundleID: options.bundleID, environment: environment,
+                    key: try Signing.key(keyID: key.key.keyID, teamID: key.key.teamID, p8: key.p8),
                     endpoint: try .init(host: ports.host, port: ports.ports[environment] ?? 0),
                     trustRoots: .pem(Array(ports.caPEM.utf8)))
             }
@@ -198,6 +201,18 @@ struct Stack: Sendable {
         let id = try simulator.addPhone(specification)
         if specification.isOnline { try await reported(id) }
         return id
+    }
+
+    /// No two pushes were sent to one phone within a second, however long a test took.
+    ///
+    /// Timestamps of a phone's pushes grow by a second at least. So those of pushes in quick succession run away from
+    /// the clock, by one second for each push too many. They may be ahead of it from the beginning.
+    func sentNothingAhead(after count: Int, _ place: SourceLocation = #_sourceLocation) throws {
+        let pushes = simulator.received.filter { $0.number > count }
+        let leads = pushes.map { ($0.timestamp ?? 0) - Int($0.at.seconds) }
+        let first = try #require(leads.first, sourceLocation: place)
+        // One more by rounding.
+        #expect(leads.allSatisfy { $0 <= first + 1 }, "\(leads)", sourceLocation: place)
     }
 
     /// Waits until everything a phone has to say has arrived.

@@ -28,7 +28,7 @@ struct TraceTests {
             request.end()
             try await stage.perform { _ async throws in
                 await stage.settled(1)
-                await stage.clock.advanceToSleeper(.seconds(1))
+                await stage.clock.advanceToSleeper(.seconds(1)...(.seconds(2)))
                 await stage.settled(2)
             }
             let spans = buffer.take(100).spans

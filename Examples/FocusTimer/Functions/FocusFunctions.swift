@@ -13,7 +13,7 @@ public actor FocusFunctions {
 
     /// How many timers are kept: whoever comes beyond them is told to come back later.
     public static let maximumSessions = 10_000
-    /// An ended timer stays on the lock screen for so long.
+    /// An ended timer stays on the lock screen for so long, where the app names no instant.
     private static let dismissAfter = "1m"
 
     /// - Parameters:
@@ -98,19 +98,25 @@ public actor FocusFunctions {
     }
 
     /// Ends the timer on every phone; the same again changes nothing.
+    ///
+    /// - Parameter dismissAt: When it leaves the lock screen, at most four hours ahead. A minute after its end if nil.
     @discardableResult
-    public func end(_ id: String, as person: String) async throws -> FocusSession {
+    public func end(_ id: String, dismissAt: Date? = nil, as person: String) async throws -> FocusSession {
         var session = try session(id, of: person)
         session.end(at: now())
         sessions[id] = session
+        var body: JSONObject = [
+            "state": try JSONValue(encoding: session.state), "sequence": .number(JSONNumber(session.version)),
+            "alert": ["id": "over", "title": "Well done", "body": .string(session.title)],
+        ]
+        if let dismissAt {
+            body["dismissAt"] = .string(dismissAt.formatted(.iso8601))
+        } else {
+            body["dismissAfter"] = .string(Self.dismissAfter)
+        }
         try refuse(
             try await call(
-                .POST, "/v1/activities/\(IsletAPI.segment(Self.activity(session)))/end",
-                [
-                    "state": try JSONValue(encoding: session.state), "dismissAfter": .string(Self.dismissAfter),
-                    "sequence": .number(JSONNumber(session.version)),
-                    "alert": ["id": "over", "title": "Well done", "body": .string(session.title)],
-                ]))
+                .POST, "/v1/activities/\(IsletAPI.segment(Self.activity(session)))/end", .object(body)))
         return session
     }
 

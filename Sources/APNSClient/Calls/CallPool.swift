@@ -13,6 +13,9 @@ final class CallPool: Sendable {
     static let maximumWaiting = 1_000
     /// The most that are open at once, if the peer allows as many.
     static let maximumOpen = 100
+    /// A deadline is compared with the clock at least this often: the event loop's own clock stands while the machine
+    /// is suspended.
+    static let deadlineCheck = Duration.milliseconds(500)
 
     struct Settings: Sendable {
         let endpoint: APNSClient.Endpoint
@@ -119,17 +122,19 @@ final class CallPool: Sendable {
         guard state.value.waiting.count < Self.maximumWaiting else {
             return call.settle(.failure(BroadcastError(.overloaded, "\(Self.maximumWaiting) calls are waiting")))
         }
-        let bound = NIOLoopBound(call, eventLoop: eventLoop)
-        let rest = max(.zero, call.call.deadline - now)
-        call.timer = eventLoop.scheduleTask(in: .nanoseconds(rest.wholeNanoseconds)) { self.expire(bound.value) }
-        if let instant = call.call.leaveBy {
-            let rest = max(.zero, instant - now)
-            eventLoop.scheduleTask(in: .nanoseconds(rest.wholeNanoseconds)) {
-                if bound.value.link == nil { self.expire(bound.value) }
-            }
-        }
+        watchDeadline(of: call)
         state.value.waiting.append(call)
         advance()
+    }
+
+    private func watchDeadline(of call: WaitingCall) {
+        let bound = NIOLoopBound(call, eventLoop: eventLoop)
+        let next = call.link == nil ? call.lastDeparture : call.call.deadline
+        let rest = min(max(.zero, next - now), Self.deadlineCheck)
+        call.timer = eventLoop.scheduleTask(in: .nanoseconds(rest.wholeNanoseconds)) {
+            let call = bound.value
+            if call.isLate(at: self.now) { self.expire(call) } else { self.watchDeadline(of: call) }
+        }
     }
 
     private func expire(_ call: WaitingCall) {
@@ -165,8 +170,12 @@ final class CallPool: Sendable {
                 guard link.open > 0 || link.isProven || now - link.heardAt < settings.staleSilence else {
                     return prove(link, within: min(ConnectionLimits().proofTimeout, settings.pingTimeout))
                 }
-                link.isProven = false
                 guard let call = state.value.waiting.popFirst() else { return }
+                guard !call.isLate(at: now) else {
+                    expire(call)
+                    continue
+                }
+                link.isProven = false
                 start(call, on: link)
             }
         }
@@ -307,6 +316,14 @@ final class WaitingCall {
     init(_ call: Call, _ promise: EventLoopPromise<Result<CallAnswer, BroadcastError>>) {
         self.call = call
         self.promise = promise
+    }
+
+    /// It leaves before this instant or not at all.
+    var lastDeparture: MonotonicTime { min(call.deadline, call.leaveBy ?? call.deadline) }
+
+    /// Whether its time is over, to leave or to be answered.
+    func isLate(at now: MonotonicTime) -> Bool {
+        now >= (link == nil ? lastDeparture : call.deadline)
     }
 
     func settle(_ result: Result<CallAnswer, BroadcastError>) {

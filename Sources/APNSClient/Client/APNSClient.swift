@@ -46,7 +46,7 @@ public final class APNSClient: PushSender, Sendable {
     private let isRunning = Mutex(false)
 
     /// - Parameters:
-    ///   - time: The clocks; tests give their own.
+    ///   - time: The clocks; tests give their own. `Push.sendBefore` and `answerBy` are instants of its monotonic one.
     ///   - logger: Gets `debug` messages about connections, never a token, key or payload. Without one, nothing.
     ///   - observer: Hears what the client does; nobody when `nil`.
     ///   - dice: From 0 up to 1, for waits.

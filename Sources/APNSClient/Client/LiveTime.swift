@@ -1,5 +1,4 @@
 public import APNSModel
-import NIOCore
 
 #if canImport(Darwin)
     import Darwin
@@ -10,25 +9,28 @@ import NIOCore
 #endif
 
 extension APNSClient {
-    /// The machine's clocks. The monotonic one has the origin of `NIODeadline`.
+    /// The machine's clocks. The monotonic one counts the time for which the machine was suspended.
+    ///
+    /// A push that waited through a suspend is late by the whole of it, so the clock of its deadline counts that.
+    /// `NIODeadline` does not: an instant of that clock is no deadline here.
     public static let liveTime = TimeSource(
         wall: {
-            var now = timespec()
-            clock_gettime(CLOCK_REALTIME, &now)
+            let now = reading(CLOCK_REALTIME)
             return UnixTime(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
         },
-        monotonic: { MonotonicTime(nanoseconds: Int64(NIODeadline.now().uptimeNanoseconds)) }
+        monotonic: {
+            #if canImport(Darwin)
+                let now = reading(CLOCK_MONOTONIC_RAW)
+            #else
+                let now = reading(CLOCK_BOOTTIME)
+            #endif
+            return MonotonicTime(nanoseconds: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
+        }
     )
 
-    /// What has gone by on this machine, that in which it was suspended included: `liveTime.monotonic` does not count
-    /// that. With an origin of its own.
-    package static let elapsedTime: @Sendable () -> MonotonicTime = {
+    private static func reading(_ clock: clockid_t) -> timespec {
         var now = timespec()
-        #if canImport(Darwin)
-            clock_gettime(CLOCK_MONOTONIC_RAW, &now)
-        #else
-            clock_gettime(CLOCK_BOOTTIME, &now)
-        #endif
-        return MonotonicTime(nanoseconds: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
+        clock_gettime(clock, &now)
+        return now
     }
 }

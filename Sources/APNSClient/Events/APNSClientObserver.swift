@@ -48,6 +48,9 @@ public protocol APNSClientObserver: Sendable {
 
     /// Pushes were taken into a queue, or out of it.
     ///
+    /// Called by one thread at a time for each key and endpoint: the last depth that is told is the newest. Changes
+    /// during a call are told together after it.
+    ///
     /// - Parameter depth: How many wait now for this key and endpoint.
     func queueChanged(_ endpoint: APNSClient.Endpoint, keyID: String, depth: Int)
 }

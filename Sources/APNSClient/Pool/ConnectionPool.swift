@@ -14,10 +14,20 @@ final class ConnectionPool: ConnectionOwner {
         /// When each connection was dialed, then when it could be used. Only filled for an observer.
         var since: [PoolMachine.ConnectionID: (isOpen: Bool, time: MonotonicTime)] = [:]
         var lastEnd: APNSClient.ConnectionEndReason?
+        var queueTelling = QueueTelling.silent
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
+    /// Who tells the observer how many pushes wait: one thread at a time, so that the last number told is the newest.
+    private enum QueueTelling {
+        case silent, telling
+        /// The queue changed while it was being told.
+        case outdated
+    }
+
     private static let tick = TimeAmount.milliseconds(50)
+    /// The most numbers that one thread tells in a row. An event loop that is needed for more goes on after other work.
+    private static let tellings = 16
 
     let key: ProviderKey
     private let context: ConnectionContext
@@ -191,7 +201,29 @@ final class ConnectionPool: ConnectionOwner {
 
     private func reportQueue() {
         guard let observer else { return }
-        observer.queueChanged(context.endpoint, keyID: key.keyID, depth: state.withLock { $0.machine.queue.count })
+        let isMine = state.withLock { state in
+            defer { state.queueTelling = state.queueTelling == .silent ? .telling : .outdated }
+            return state.queueTelling == .silent
+        }
+        if isMine { tellQueue(observer) }
+    }
+
+    /// Tells the depth, and again while it changed meanwhile. No lock is held while the observer hears it.
+    private func tellQueue(_ observer: any APNSClientObserver) {
+        for _ in 0..<Self.tellings {
+            let depth = state.withLock { state in
+                state.queueTelling = .telling
+                return state.machine.queue.count
+            }
+            observer.queueChanged(context.endpoint, keyID: key.keyID, depth: depth)
+            let isOver = state.withLock { state in
+                guard state.queueTelling == .telling else { return false }
+                state.queueTelling = .silent
+                return true
+            }
+            if isOver { return }
+        }
+        eventLoop.execute { self.tellQueue(observer) }
     }
 
     private func reportOpened(_ connection: PoolMachine.ConnectionID) {

@@ -16,6 +16,8 @@ public struct Push: Sendable {
     /// What is sent, and where to.
     public let request: PushRequest
     /// It leaves before this instant or not at all: a claim's lease, checked just before the bytes leave.
+    ///
+    /// Both instants are of the sender's own clock: of an `APNSClient` the `time` that it was made with.
     public let sendBefore: MonotonicTime
     /// Its outcome is reported by this instant at the latest, whatever the peer does. It owns every wait and retry.
     public let answerBy: MonotonicTime

@@ -1,6 +1,6 @@
 /// An instant of a clock that never steps: for deadlines and leases, meaningless outside this process.
 public struct MonotonicTime: Sendable, Hashable, Comparable {
-    /// Since the clock's own origin; the live clocks share that of `NIODeadline.uptimeNanoseconds`.
+    /// Since the clock's own origin: two instants compare only if they come from one clock.
     public let nanoseconds: Int64
 
     /// The instant at a reading of the clock; tests count from any number they like.

@@ -111,7 +111,9 @@ package struct ServerParts: Sendable {
     package var refreshes = RefreshService.Limits()
     package var delivery = Dispatcher.Limits()
     package var zones: any ZoneSource = ZoneDirectory()
-    private let clock = ReferenceClock(wall: APNSClient.liveTime.wall, elapsed: APNSClient.elapsedTime)
+    /// The machine's clocks: the server's corrected one and the client are made from the same.
+    private let machine: TimeSource
+    private let clock: ReferenceClock
     /// Where spans go; `nil`: there are none.
     package var traces: Traces?
     /// What runs beside the server: started before it, and stopped after it.
@@ -121,22 +123,30 @@ package struct ServerParts: Sendable {
     package var faultPoints = FaultPoints()
     package var logger: Logger
 
-    package init(apps: [AppSettings], routes: [APNSClient.Route], version: String, logger: Logger) {
+    package init(
+        apps: [AppSettings], routes: [APNSClient.Route], version: String, machine: TimeSource = APNSClient.liveTime,
+        logger: Logger
+    ) {
         self.apps = apps
         self.routes = routes
         self.version = version
+        self.machine = machine
         self.logger = logger
+        clock = ReferenceClock(wall: machine.wall, elapsed: machine.monotonic)
     }
 
     /// What the server writes and decides by.
     package var time: TimeSource { clock.time }
 
-    /// What the client is made with: it tells the server the time that APNs has.
-    package var clientOptions: APNSClient.Options {
+    /// The client, which tells the server the time that APNs has.
+    ///
+    /// It reads the dispatcher's monotonic clock: a lease is made with one and checked with the other. Its wall clock
+    /// is the machine's own, since it measures how far that is from APNs's.
+    package func makeClient() throws(APNSClientError) -> APNSClient {
         var options = connections
         let clock = clock
         options.dateReceived = { clock.learn($0) }
-        return options
+        return try APNSClient(routes: routes, time: machine, options: options, logger: logger)
     }
 
     /// The services in the order in which they start, which is that of stopping from the last to the first: no more

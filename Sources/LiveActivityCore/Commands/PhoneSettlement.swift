@@ -123,9 +123,8 @@ struct PhoneSettlement {
             let consequence = Consequence(
                 result,
                 Consequence.Context(
-                    tries: tries(of: old), laneTries: laneTries,
-                    tokenFirstSeenAt: firstSeenAt ?? UnixTime(milliseconds: 0),
-                    environment: environment,
+                    isStart: isStart, tries: tries(of: old), laneTries: laneTries,
+                    tokenFirstSeenAt: firstSeenAt ?? UnixTime(milliseconds: 0), environment: environment,
                     mayTryOtherEnvironment: device.environment == nil && !wasTried
                         && app.environments.contains(environment.other),
                     now: now, dice: entry.dice))
@@ -334,7 +333,9 @@ struct PhoneSettlement {
         instance.awaitedUntil = until
         // The app's own state had its time: what is newer is on its way, or the end is.
         if plan.kind == .end || !isStart && instance.heldRevision < plan.revision { instance.isLocalAhead = false }
-        if let last = instance.last, isOldNews(last) { note(Reason(.awaited, until.description), in: &instance) }
+        if let last = instance.last, isOldNews(last) {
+            note(isStart ? Reason(.awaited) : Reason(.awaited, until.description), in: &instance)
+        }
         draft.put(instance)
     }
 

@@ -175,7 +175,11 @@ package struct Reason: Sendable, Hashable {
         case .notificationsDenied: "the person does not allow notifications on this phone"
         case .expired: "it could not be delivered before it went out of date"
         case .accepted: "APNs accepted it"
-        case .awaited: "its answer is not there yet: without one the next attempt is at \(argument(0))"
+        case .awaited:
+            arguments.isEmpty
+                ? "its answer is not there yet: without one it is not sent again, since a second start would be a "
+                    + "second card"
+                : "its answer is not there yet: without one the next attempt is at \(argument(0))"
         case .tokenInactive: "APNs answered 410 \(argument(0)): this token is dead"
         case .tokenBad: "APNs answered 400 BadDeviceToken: this token is dead, or belongs to the other environment"
         case .tokenWrongTopic: "APNs answered 400 DeviceTokenNotForTopic: this token belongs to another app or kind"
@@ -188,7 +192,11 @@ package struct Reason: Sendable, Hashable {
                 + "the work is kept and tried again at \(argument(3))"
         case .providerToken: "APNs refused the provider token (\(argument(0))): tried again at \(argument(1))"
         case .connection: "APNs gave up the connection (\(argument(0))): tried again at \(argument(1))"
-        case .unknownFate: "no answer came (\(argument(0))): it may have arrived; the next attempt is at \(argument(1))"
+        case .unknownFate:
+            "no answer came (\(argument(0))): it may have arrived; "
+                + (arguments.count > 1
+                    ? "the next attempt is at \(argument(1))"
+                    : "it is not sent again, since a second start would be a second card")
         case .notSent: "it did not leave (\(argument(0))): tried again at \(argument(1))"
         case .notConfigured: "no APNs key is configured for \(argument(0)) of this app"
         case .rescued: "the server stopped while it was on its way: it may have arrived"

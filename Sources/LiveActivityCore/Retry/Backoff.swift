@@ -2,9 +2,13 @@ import APNSModel
 
 /// How long to wait before another attempt. The dice are 0 to 1 and given in, so that tests know the answer.
 package enum Backoff {
-    /// 429 TooManyRequests for one token: 1 s to 5 min, full jitter.
+    /// 429 TooManyRequests for one token: 1 to 2 s, then up to 4 s, 8 s, … to 5 min, full jitter and never under 1 s.
+    ///
+    /// The first wait has its jitter above the second, not below: phones that APNs slowed down together come back one
+    /// by one, and none of them earlier than after a second.
     package static func token(tries: Int, dice: Double) -> Duration {
-        max(.seconds(1), jittered(limit: exponential(base: 1, factor: 2, tries: tries, cap: 300), dice: dice))
+        guard tries > 1 else { return .milliseconds(Int64(1000 + 1000 * clamped(dice))) }
+        return max(.seconds(1), jittered(limit: exponential(base: 1, factor: 2, tries: tries, cap: 300), dice: dice))
     }
 
     /// 5xx and lost connections: about 1 s, then 4 s, 16 s, … to Apple's 15 min, full jitter from the second on.

@@ -8,7 +8,8 @@ package enum Consequence: Sendable, Equatable {
     case tokenDead(Reason)
     /// This phone alone is tried again then; the push did not arrive.
     case retry(at: UnixTime, Reason)
-    /// This phone alone is tried again then; the push may have arrived.
+    /// The push may have arrived. This phone alone is tried again then, but not with a start: that might be a second
+    /// card.
     case unknownFate(retryAt: UnixTime, Reason)
     /// A fault that is not the phone's: written once, for the lane.
     case laneFault(Fault)
@@ -39,6 +40,7 @@ package enum Consequence: Sendable, Equatable {
 
     /// What the table may look at.
     package struct Context: Sendable {
+        package var isStart: Bool
         package var tries: Int
         package var laneTries: Int
         package var tokenFirstSeenAt: UnixTime
@@ -49,9 +51,10 @@ package enum Consequence: Sendable, Equatable {
         package var dice: Double
 
         package init(
-            tries: Int, laneTries: Int, tokenFirstSeenAt: UnixTime, environment: APNSEnvironment,
-            mayTryOtherEnvironment: Bool, now: UnixTime, dice: Double
+            isStart: Bool = false, tries: Int, laneTries: Int, tokenFirstSeenAt: UnixTime,
+            environment: APNSEnvironment, mayTryOtherEnvironment: Bool, now: UnixTime, dice: Double
         ) {
+            self.isStart = isStart
             self.tries = tries
             self.laneTries = laneTries
             self.tokenFirstSeenAt = tokenFirstSeenAt
@@ -126,7 +129,11 @@ package enum Consequence: Sendable, Equatable {
         switch failure.code {
         case .unknownFate:
             let at = now + Backoff.unknownFate(tries: context.tries + 1, dice: context.dice)
-            return .unknownFate(retryAt: at, Reason(.unknownFate, failure.detail, at.description))
+            // The timeline promises no attempt that will not be made.
+            let reason =
+                context.isStart
+                ? Reason(.unknownFate, failure.detail) : Reason(.unknownFate, failure.detail, at.description)
+            return .unknownFate(retryAt: at, reason)
         case .cannotConnect, .refusedByPeer:
             let at = now + Backoff.lane(tries: context.laneTries + 1, dice: context.dice)
             return .laneFault(

@@ -26,12 +26,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var phase: Phase
     private var deadline: Scheduled<Void>?
     private var context: ChannelHandlerContext?
-    /// Requests whose answer is not finished.
+    /// Requests whose answer is not finished; of HTTP/2 those of all streams.
     private var open = 0
     /// The server stops: no further request is to come on this connection.
     private(set) var isStopping = false
     /// When something went over a connection of HTTP/2 last, in either direction.
-    private var lastBytesAt = NIODeadline.now()
+    private var lastBytesAt = NIODeadline.uptimeNanoseconds(0)
     private var silence: Scheduled<Void>?
     /// A connection of HTTP/2 takes no further streams.
     private var isQuiescing = false
@@ -65,7 +65,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .frames = phase { lastBytesAt = .now() }
+        if case .frames = phase { lastBytesAt = context.eventLoop.now }
         if case .idle = phase {
             phase = .head
             deadline?.cancel()
@@ -77,7 +77,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .frames = phase { lastBytesAt = .now() }
+        if case .frames = phase { lastBytesAt = context.eventLoop.now }
         context.write(data, promise: promise)
     }
 
@@ -101,7 +101,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         phase = isHTTP2 ? .frames : .idle
         deadline?.cancel()
         deadline = nil
-        if isHTTP2 { watchSilence(from: .now()) }
+        if isHTTP2, let context { watchSilence(from: context.eventLoop.now) }
         guard isStopping else { return }
         if isHTTP2 { sayFarewell() } else { schedule(limits.stopGrace) }
     }
@@ -132,19 +132,29 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func answerEnded() { open -= 1 }
 
+    /// The head of a call came on a stream of HTTP/2.
+    func callBegan() { open += 1 }
+
+    /// It was answered, or its stream is over.
+    func callEnded() { open -= 1 }
+
     // MARK: - Deadlines
 
     /// A client of HTTP/2 that is idle is told to go away by its library, which then waits for the answer to a ping;
     /// and a header that is begun and goes on in no further frame is no stream to anybody. So who says nothing for
-    /// longer than both may take, and is told nothing either, is let go whatever it is waited for.
+    /// longer than both may take, and is told nothing either, is let go.
+    ///
+    /// A connection with an open call is not idle, however long its answer takes: the call has limits of its own.
     private func watchSilence(from last: NIODeadline) {
         guard let context else { return }
         lastBytesAt = last
         let limit = Self.amount(limits.idleTimeout + limits.headTimeout)
         silence = context.eventLoop.assumeIsolated().scheduleTask(deadline: last + limit) { [weak self] in
-            guard let self else { return }
-            if lastBytesAt + limit <= .now() {
-                self.context?.close(promise: nil)
+            guard let self, let context = self.context else { return }
+            if open > 0 {
+                watchSilence(from: context.eventLoop.now)
+            } else if lastBytesAt + limit <= context.eventLoop.now {
+                context.close(promise: nil)
             } else {
                 watchSilence(from: lastBytesAt)
             }

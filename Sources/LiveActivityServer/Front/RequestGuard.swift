@@ -14,6 +14,10 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let limits: LiveActivityServer.Limits
     /// `nil` on a stream of HTTP/2.
     private var connection: ConnectionGuard?
+    /// That of a stream's connection; `nil` on a connection of HTTP/1.1.
+    private var frames: ConnectionGuard?
+    /// The connection was told of this stream's call, and not of its end.
+    private var isCalling = false
     private var bodyDeadline: Scheduled<Void>?
     private var readDeadline: Scheduled<Void>?
     /// The end of the newest request has not come.
@@ -40,12 +44,29 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         connection = ConnectionGuard.of(context.channel)
+        frames = connection == nil ? context.channel.parent.flatMap(ConnectionGuard.of) : nil
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         bodyDeadline?.cancel()
         readDeadline?.cancel()
         connection = nil
+        // A stream that was reset was not answered.
+        endCall()
+        frames = nil
+    }
+
+    private func beginCall() {
+        guard let frames, !isCalling else { return }
+        isCalling = true
+        frames.callBegan()
+    }
+
+    /// An answer may go out without a request, to what was none.
+    private func endCall() {
+        guard isCalling else { return }
+        isCalling = false
+        frames?.callEnded()
     }
 
     // MARK: - What comes
@@ -55,6 +76,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             connection?.headCame()
+            beginCall()
             open += 1
             requests += 1
             (isReading, isLines, unread) = (true, Self.isLines(head), 0)
@@ -130,6 +152,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
             // Lines that nobody answers any more are a body as any other.
             if open == 0 { isLines = false }
             connection?.answerEnded()
+            endCall()
             let wasLast = isLast
             answers += 1
             guard connection != nil, wasLast else { return context.write(data, promise: promise) }

@@ -71,6 +71,15 @@ import Testing
         #expect(stage.pool.events.filter { $0.hasPrefix("dial") } == ["dial 1"])
     }
 
+    @Test func `an answer after a suspend makes room, and what waited beyond its lease stays`() throws {
+        let stage = try HandlerStage()
+        stage.pool.enqueue(stage.attempts([try Make.push(1, sendBefore: Make.time(8), answerBy: Make.time(12))]))
+        stage.clock.advance(60)
+        try stage.answer(1)
+        #expect(stage.streams == [1] && stage.outcomes.failureCodes == [.notSentInTime])
+        #expect(stage.outcomes.accepted == 1 && stage.outcomes.areCompleteOnce)
+    }
+
     @Test func `GOAWAY: the connection retires before what it did not process waits again`() throws {
         let stage = try HandlerStage.accepting()
         try stage.submit(try (1...4).map { try Make.push($0) })

@@ -164,7 +164,7 @@ import Testing
             [.answer(200)]
         } body: { server in
             try await withClient(server, options: options) { client in
-                let outcomes = await sendAll(client, try (1...300).map { try push($0) })
+                let outcomes = await sendAll(client, try (1...300).map { try push($0, within: 600) })
                 #expect(outcomes.each.allSatisfy { (try? $0.get().status) == 200 })
                 #expect(server.mostOpenStreams == 1)
             }

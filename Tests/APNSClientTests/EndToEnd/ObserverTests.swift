@@ -1,7 +1,9 @@
 import APNSClient
 import APNSModel
+import Dispatch
 import HTTP2TestServer
 import NIOHTTP2
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -56,6 +58,32 @@ final class RecordingObserver: APNSClientObserver {
     }
 }
 
+/// One that takes its time over a push that waits, until that has left.
+private final class SlowObserver: APNSClientObserver {
+    private let depths = Mutex<[Int]>([])
+    private let isPatient = Mutex(false)
+    private let hasLeft = DispatchSemaphore(value: 0)
+
+    /// In the order in which it was done with them: a gauge holds the last one.
+    var told: [Int] { depths.withLock(\.self) }
+
+    /// From now on, once.
+    func takeTime() { isPatient.withLock { $0 = true } }
+
+    func pushSent(_ push: APNSClient.PushInfo, after duration: Duration) {
+        if push.id.low == 2 { hasLeft.signal() }
+    }
+
+    func queueChanged(_ endpoint: APNSClient.Endpoint, keyID: String, depth: Int) {
+        let waits = isPatient.withLock { isPatient in
+            defer { isPatient = isPatient && depth == 0 }
+            return isPatient && depth > 0
+        }
+        if waits { _ = hasLeft.wait(timeout: .now() + 60) }
+        depths.withLock { $0.append(depth) }
+    }
+}
+
 @Suite(.timeLimit(.minutes(5))) struct ObserverTests: Sending {
     @Test func `a life of two pushes is told in order, with verdicts and without tokens`() async throws {
         let observer = RecordingObserver()
@@ -79,6 +107,32 @@ final class RecordingObserver: APNSClientObserver {
         #expect(observer.queueDepths.max() ?? 0 >= 1 && observer.queueDepths.last == 0)
         let token = try Make.request(1).destination.hex
         #expect(observer.heard.allSatisfy { !$0.contains(token.suffix(32)) })
+    }
+
+    @Test func `the last depth that is told is that of the queue, however long the observer takes over one`()
+        async throws
+    {
+        let observer = SlowObserver()
+        try await TestServer.run(script: { $0.number == 1 ? [] : [.answer(200)] }) { server in
+            var options = APNSClient.Options()
+            options.maximumConnections = 1
+            let client = try APNSClient(routes: [route(server)], options: options, observer: observer)
+            // Its end makes room for the second: one stream is open until the provider token was accepted.
+            let first = submit(client, [try push(1, within: 2)])
+            while server.requests.isEmpty, !Task.isCancelled { await Task.yield() }
+            let second = Outcomes()
+            let waiting = try push(2)
+            observer.takeTime()
+            // On a thread that may be kept.
+            try await NIOThreadPool.singleton.runIfActive {
+                client.submit([waiting]) { index, result in second.record(index, result) }
+            }
+            await first.wait(for: 1)
+            await second.wait(for: 1)
+            #expect(second.accepted == 1)
+            await client.end(within: .seconds(5))
+        }
+        #expect(observer.told.contains(1) && observer.told.last == 0, "\(observer.told)")
     }
 
     @Test func `a push that the client sends again is sent twice and answered once`() async throws {

@@ -159,7 +159,7 @@ final class HandlerStage {
         return stage
     }
 
-    private func attempts(_ pushes: [Push], then: (@Sendable (Int) -> Void)? = nil) -> [Attempt] {
+    func attempts(_ pushes: [Push], then: (@Sendable (Int) -> Void)? = nil) -> [Attempt] {
         let outcomes = outcomes
         let numbers = pushes.map { Int($0.request.id.low) }
         guard let first = pushes.first else { return [] }

@@ -7,7 +7,7 @@ import Testing
 @testable import islet
 
 /// A disk without room: a small file system of memory, in a mount namespace of its own.
-@Suite(.serialized, .enabled("this system lets nobody make a mount namespace") { try await SmallDisk.isPossible() })
+@Suite(.serialized, .enabled("this system lets nobody make a mount namespace") { try await SmallDisk.isExpected() })
 struct DiskFullTests {
     @Test func `on a full disk changes are refused and nothing is lost; with room again everything goes on`()
         async throws
@@ -46,7 +46,13 @@ struct SmallDisk {
     private let directory: URL
     private let holder: ChildProcess
 
-    static func isPossible() async throws -> Bool {
+    /// Whether tests that need it run: where it is possible, and in CI anyway, to fail there.
+    static func isExpected() async throws -> Bool {
+        if ProcessInfo.processInfo.environment["CI"] != nil { return true }
+        return try await isPossible()
+    }
+
+    private static func isPossible() async throws -> Bool {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -57,7 +57,7 @@ struct DeliveryTests {
         var (other, second) = try updating()
         try other.settle(second) { _ in refused(410, "Unregistered", since: Sample.now) }
         #expect(try other.instance().state == .live)
-        other.wait(.milliseconds(999))
+        other.wait(.milliseconds(1499))
         #expect(try other.deliver().isEmpty)
         other.wait(.milliseconds(1))
         #expect(try other.deliver().count == 1)
@@ -82,8 +82,8 @@ struct DeliveryTests {
     @Test func `429 waits for this phone, a replaced token's does not`() throws {
         var (scene, flight) = try updating()
         try scene.settle(flight) { _ in refused(429, "TooManyRequests") }
-        #expect(try scene.instance().tries == 1 && scene.instance().dueAt == scene.now + .seconds(1))
-        scene.wait(.seconds(1))
+        #expect(try scene.instance().tries == 1 && scene.instance().dueAt == scene.now + .milliseconds(1500))
+        scene.wait(.milliseconds(1500))
         let again = try scene.deliver()
         #expect(again.map(\.plan.revision) == [2] && again.map(\.plan.priority) == [.high])
 
@@ -295,7 +295,7 @@ struct DeliveryTests {
         #expect(try scene.instance().state == .unconfirmed)
         try scene.settle(flight) { _ in refused(429, "TooManyRequests") }
         #expect(try scene.instance().state == .absent)
-        scene.wait(.seconds(1))
+        scene.wait(.milliseconds(1500))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 struct BackoffTests {
     @Test(arguments: [
-        (0, 1, 1), (1, 1, 1), (2, 1, 2), (3, 1, 4), (5, 1.6, 16), (9, 25.6, 256), (10, 30, 300), (50, 30, 300),
+        (0, 1, 2), (1, 1, 2), (2, 1, 2), (3, 1, 4), (5, 1.6, 16), (9, 25.6, 256), (10, 30, 300), (50, 30, 300),
         (Int.max, 30, 300),
     ]) func `429 waits from 1 second to 5 minutes`(tries: Int, least: Double, most: Double) {
         #expect(Backoff.token(tries: tries, dice: 0) == .milliseconds(Int64(least * 1000)))
@@ -20,6 +20,11 @@ struct BackoffTests {
     @Test(arguments: [(1, 1.25), (3, 16), (4, 60), (6, 60), (99, 60)])
     func `what may have arrived is sent again after a minute at the latest`(tries: Int, most: Double) {
         #expect(Backoff.unknownFate(tries: tries, dice: 1) == .milliseconds(Int64(most * 1000)))
+    }
+
+    @Test(arguments: [1, 2, 3, 10]) func `no two phones that met a 429 together come back together`(tries: Int) {
+        let waits = (50...100).map { Backoff.token(tries: tries, dice: Double($0) / 100) }
+        #expect(Set(waits).count == waits.count)
     }
 
     @Test func `dice beyond their range do no harm`() {

@@ -29,6 +29,7 @@ extension History {
     mutating func crash() {
         guard !inFlight.isEmpty || !late.isEmpty || dice.chance(20) else { return }
         note("CRASH with \(inFlight.count) flights open")
+        for one in inFlight { for entry in one.entries { doubt(entry.seat, one.flight) } }
         inFlight = []
         late = []
         scene.node += 1
@@ -82,7 +83,15 @@ extension History {
         } catch { violate("payload of a seat cannot be built: \(error)") }
     }
 
-    private enum Fate { case answered(PushAnswer), lost(Bool), never, notSent }
+    private static func alertKey(_ seat: Flight.Seat) -> String {
+        "\(seat.phone.instance.activity) \(seat.phone.device.id) \(seat.plan.alertRevision)"
+    }
+
+    /// Nobody learns whether the push arrived: the alert may be given once more where it says so.
+    private mutating func doubt(_ seat: Flight.Seat, _ flight: Flight) {
+        guard seat.plan.carriesAlert, flight.desired.activity.alert?.onUnknown == .repeat else { return }
+        doubtfulAlerts[Self.alertKey(seat), default: 0] += 1
+    }
 
     private mutating func answer(
         _ seat: Flight.Seat, _ flight: Flight, _ step: Int
@@ -106,10 +115,12 @@ extension History {
         case 13..<15: return (.answered(.failure(PushFailure(.cannotConnect, "refused"))), nil)
         case 15..<17: return (.answered(.failure(PushFailure(.notSentInTime, "late"))), nil)
         case 17..<22:
+            doubt(seat, flight)
             if dice.chance(50) { take(seat, step) }
             return (.answered(.failure(PushFailure(.unknownFate, "connection lost"))), nil)
         case 22..<28:
             // The answer comes after the flight was settled, or never.
+            doubt(seat, flight)
             let arrives = dice.chance(70)
             if arrives { take(seat, step) }
             return (.answered(.success(PushAnswer(status: arrives ? 200 : 503))), dice.chance(70))
@@ -143,9 +154,13 @@ extension History {
     private mutating func apply(_ seat: Flight.Seat, _ step: Int, _ index: Int, _ ends: Set<TokenValue>) {
         let id = Self.activities.first { (try? scene.activity($0))?.number == seat.phone.instance.activity } ?? "?"
         if seat.plan.carriesAlert {
-            let count = deliveredAlerts["\(id) \(phones[index].name) \(seat.plan.alertRevision)", default: 0] + 1
-            deliveredAlerts["\(id) \(phones[index].name) \(seat.plan.alertRevision)"] = count
-            if count > 1 { violate("6: alert \(seat.plan.alertRevision) of \(id) twice on \(phones[index].name)") }
+            let key = Self.alertKey(seat)
+            let count = deliveredAlerts[key, default: 0] + 1
+            deliveredAlerts[key] = count
+            repeatedAlerts += count > 1 ? 1 : 0
+            if count > 1 + doubtfulAlerts[key, default: 0] {
+                violate("6: alert \(seat.plan.alertRevision) of \(id) \(count) times on \(phones[index].name)")
+            }
         }
         guard seat.plan.kind != .start else {
             guard seat.plan.expiresAt >= scene.now else { return note("\(phones[index].name): the start has expired") }

@@ -58,6 +58,10 @@ struct History {
     /// Lanes beyond the first of each activity.
     var splits = 0
     var deliveredAlerts: [String: Int] = [:]
+    /// How often an alert that says `onUnknown: repeat` may have arrived without anybody knowing.
+    var doubtfulAlerts: [String: Int] = [:]
+    /// Alerts that a phone got more than once because of that.
+    var repeatedAlerts = 0
     var lastTimestamps: [String: Int64] = [:]
 
     /// - Parameter lanePhones: Phones beyond which a lane splits.
@@ -132,7 +136,7 @@ struct History {
         )
         let keep = dice.chance(50)
         let users = dice.chance(30) ? [dice.pick(["ann", "bob"]), "ann"] : steps[id] == 1 ? ["ann", "bob"] : nil
-        let unknown = dice.pick([AlertRecord.OnUnknown.drop])
+        let unknown = dice.pick([AlertRecord.OnUnknown.drop, .drop, .repeat])
         note("PUT \(id) step \(step) users \(users ?? []) alert \(withAlert) reopen \(reopen)")
         let type = type(of: id)
         let reply = try? scene.put(id, step, users: users, type: type) { body in

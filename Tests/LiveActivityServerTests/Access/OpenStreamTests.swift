@@ -71,7 +71,7 @@ import Testing
                     }
                 }
                 await fixture.server.sampler.step()
-                #expect(!(await page.text(until: "\r\n0\r\n\r\n").contains("event: overview")))
+                #expect(!(await page.text(until: "0\r\n\r\n").contains("event: overview")))
             }
         }
     }

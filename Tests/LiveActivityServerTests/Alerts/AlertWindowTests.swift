@@ -80,6 +80,25 @@ import Testing
         #expect(left.summed(by: []) == [[:]: 14])
     }
 
+    @Test(arguments: [(49, false), (51, true)])
+    func `B11: an error rate over 5 percent fires after two minutes, one below does not`(ofThousand: Int, fires: Bool) {
+        var (window, book) = (AlertWindow(), AlertBook())
+        func firing() -> Bool { book.firing(in: AlertRule.all).contains { $0.rule == "IsletErrorRate" } }
+        for step in 0...40 {
+            let now = Self.at(step * 15)
+            let families = [
+                MetricFamily(
+                    .deliveries,
+                    [("accepted", "none", 1000 - ofThousand), ("service_trouble", "InternalServerError", ofThousand)]
+                        .map { .init(["a", "production", "update", $0, $1], .number(Double(step * $2))) })
+            ]
+            window.add(families, at: now)
+            _ = book.evaluate(AlertRule.all, in: window, at: now, wall: UnixTime(seconds: Int64(step * 15)))
+            if step * 15 < 120 { #expect(!firing()) }
+        }
+        #expect(firing() == fires)
+    }
+
     // MARK: - The book
 
     private static let rule = AlertRule(

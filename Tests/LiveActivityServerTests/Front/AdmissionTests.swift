@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a connection over the limit waits until another one ends`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a connection over the limit waits until another one ends`() async throws {
         var limits = LiveActivityServer.Limits.unhurried
         limits.connections = 1
         try await withStoppingServer(limits: limits) { _, address, stop in

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `streams that are opened before the client has read of the end are answered`() async throws {
         try await withStoppingHTTP2 { connection, _, stop in
             await stop()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `what was begun is finished, and its stream is the last that is named`() async throws {
         try await withStoppingHTTP2 { connection, key, stop in
             let head = RawFrame.put("/v1/activities/late", key: key)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
     func `a request that never ends is cut when the stop is over its time`(answersPings: Bool) async throws {
         try await withStoppingHTTP2({ $0.stopTimeout = .milliseconds(300) }) { connection, key, stop in
             let head = RawFrame.put("/v1/activities/never", key: key)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `a client that does not say that it read the farewell gets the next word after the grace`() async throws {
         try await withStoppingHTTP2({ $0.stopGrace = .milliseconds(100) }) { connection, _, stop in
             await stop()

@@ -7,10 +7,10 @@ import Testing
 @Suite struct StoppingTests {
     private static let health = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `an idle connection gets its last request answered, with the word that it was the last`() async throws {
         var limits = LiveActivityServer.Limits.unhurried
-        limits.stopGrace = .seconds(30)
+        limits.stopGrace = .seconds(600)
         try await withStoppingServer(limits: limits) { _, address, stop in
             try await RawConnection.open(address) { connection in
                 await connection.send(Self.health)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a connection that says nothing holds nobody up`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a connection that says nothing holds nobody up`() async throws {
         var limits = LiveActivityServer.Limits.unhurried
         limits.stopGrace = .milliseconds(100)
         try await withStoppingServer(limits: limits) { _, address, stop in
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(2)),
+        .timeLimit(.minutes(10)),
         arguments: [
             "PUT /v1/activities/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Length: 999\r\n\r\n{",
             "POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nTransfer-Encoding: chunked\r\n\r\n",
