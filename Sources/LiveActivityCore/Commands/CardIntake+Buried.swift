@@ -49,6 +49,10 @@ extension CardIntake {
             return
         }
         let start = draft.snapshot.deviceTokens[.init(device.key, .pushToStart, report.type.name)]
+        if known == nil {
+            // Beyond a day's new tokens nobody ends the card: iOS does.
+            guard (try? draft.countNewToken(of: device.key, at: now)) != nil else { return }
+        }
         if var record = draft.snapshot.updateTokens[key] {
             guard record.predecessor == nil, record.value != value else { return }
             record.predecessor = value
@@ -106,7 +110,7 @@ extension Draft {
     mutating func dropUpdateToken(of instance: InstanceRecord, at now: UnixTime) {
         let key = Snapshot.PhoneKey(instance.activity, instance.device)
         guard let old = snapshot.updateTokens[key] else { return }
-        removeUpdateToken(key)
+        removeUpdateToken(key, at: now)
         guard let predecessor = old.predecessor else { return }
         put(.placeholder(for: predecessor, of: instance, old.environment, at: now))
     }

@@ -343,6 +343,7 @@ struct PhoneSettlement {
             draft.tell(event)
         }
         owner.deadAt = now
+        owner.releasedAt = nil
         draft.put(owner)
     }
 

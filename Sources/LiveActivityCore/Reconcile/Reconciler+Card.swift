@@ -90,7 +90,7 @@ extension Reconciler {
         let why = Reason(
             activity.phase == .ended
                 ? .activityEnded
-                : instance.isEvicted ? .evicted : instance.isWanted ? .personDismissed : .leftAudience)
+                : instance.isEvicted ? .evicted : phone.isWanted ? .personDismissed : .leftAudience)
         if wasSent && instance.tries > endRepeats.count { return .nothing(Reason(.endSent)) }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         if let due = retryDue(instance, activity, now), wasSent || !isAfterAccepted(due, desired, instance) {
@@ -107,7 +107,7 @@ extension Reconciler {
                 kind: .end, revision: activity.revision,
                 priority: wantsHigh && highIsOpen(desired, phone, .alertOrEnd, now) ? .high : .low,
                 // What a card says that is ended alone, while the activity goes on, is not for its person.
-                alertRevision: wasSent || activity.phase != .ended || !instance.isWanted || instance.isEvicted
+                alertRevision: wasSent || activity.phase != .ended || !phone.isWanted || instance.isEvicted
                     ? 0 : dueAlert(desired, phone, now),
                 expiresAt: max(dismissal, now + .seconds(60)), reason: wasSent ? Reason(.endRepeated) : why))
     }
