@@ -176,6 +176,8 @@ package struct PruneLimits: Sendable, Equatable {
     package var endedTokens = Duration.seconds(12 * 3600)
     /// That a token's value is dead.
     package var deadTokens = Duration.seconds(90 * 86_400)
+    /// Whose a token's value was that nothing holds any more.
+    package var releasedTokens = TokenOwnerRecord.keptFor
     /// Activities that only a phone has spoken of.
     package var announced = Duration.seconds(48 * 3600)
     /// Events: by age or by number, whichever comes first.

@@ -47,9 +47,12 @@ extension SQLiteStore: ReadStore {
         let found = try await query { sql in
             let snapshot = try SnapshotLoader.snapshot(of: [.device(app, device)], sql)
             guard let key = snapshot.deviceKeys[.init(app, device)] else { return [DeviceActivity]() }
+            let isSignedOut = snapshot.devices[key]?.signedOutAt != nil
             return snapshot.instances.values.filter { $0.device == key }.sorted { $0.activity < $1.activity }
                 .compactMap { instance in
-                    snapshot.state(of: instance.activity).map { DeviceActivity(state: $0, instance: instance) }
+                    var instance = instance
+                    if isSignedOut { instance.isWanted = false }
+                    return snapshot.state(of: instance.activity).map { DeviceActivity(state: $0, instance: instance) }
                 }
         }
         return found.map { ($0.state, $0.instance) }

@@ -18,6 +18,9 @@ enum Schema {
         migrator.registerMigration("3 events, webhooks") { db in try db.execute(sql: events) }
         migrator.registerMigration("4 activities by app and phase") { db in try db.execute(sql: listed) }
         migrator.registerMigration("5 numbered reports") { db in try db.execute(sql: numbered) }
+        migrator.registerMigration("v3-devices: what a day made, cards by device, tokens that nothing holds") { db in
+            try db.execute(sql: devices)
+        }
         return migrator
     }
 
@@ -62,6 +65,29 @@ enum Schema {
     /// For lists of one phase: with the numbers that end every entry it has their order, from either end.
     private static let listed = """
         CREATE INDEX activity_by_phase ON activity (app, phase);
+        """
+
+    /// A device's counts of the day; its instances that may have a card, and those of a card by its id; and of token
+    /// values since when no row holds them.
+    ///
+    /// Earlier versions left owners behind whose values nothing held any more. A row that holds a value has the time
+    /// at which it was first seen, as its owner has.
+    private static let devices = """
+        ALTER TABLE device ADD COLUMN made_since INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE device ADD COLUMN made_cards INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE device ADD COLUMN made_tokens INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX instance_open ON instance (dk, activity) WHERE state IN (1, 2, 3, 4, 5);
+        CREATE INDEX instance_card ON instance (dk, local_id) WHERE local_id IS NOT NULL;
+        ALTER TABLE token_owner ADD COLUMN released_at INTEGER;
+        CREATE INDEX token_owner_released ON token_owner (released_at) WHERE released_at IS NOT NULL;
+        UPDATE token_owner SET released_at = seen_at
+        WHERE dead_at IS NULL AND NOT EXISTS (
+            SELECT 1 FROM update_token t WHERE token_owner.kind = 3 AND t.activity = token_owner.activity
+                AND t.dk = token_owner.dk AND (t.seen_at = token_owner.seen_at OR t.predecessor IS NOT NULL)
+        ) AND NOT EXISTS (
+            SELECT 1 FROM device_token t WHERE token_owner.kind <> 3 AND t.dk = token_owner.dk
+                AND t.kind = token_owner.kind AND t.seen_at = token_owner.seen_at
+        );
         """
 
     private static let phones = """

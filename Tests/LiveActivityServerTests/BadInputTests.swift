@@ -396,7 +396,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         let elsewhere: Set<Problem.Code> = [
             // Keys and content types have tables of their own.
             .keyMissing, .keyInvalid, .keyExpired, .tokenInvalid, .tokenExpired, .credentialInvalid, .keysUnavailable,
-            .userDiffers, .deviceTaken, .tooManyAwaiting, .tooManyCards, .tooManyDevices, .scopeMissing,
+            .userDiffers, .deviceTaken, .tooManyAwaiting, .tooManyCards, .tooManyDevices, .tooManyTokens,
+            .deviceChangesHands, .scopeMissing,
             .originRefused, .appNotConfigured, .unsupportedMediaType,
             // Headers have a table of their own, see the tests of conditions.
             .invalidHeader, .revisionDiffers, .idempotencyKeyReused, .eventsErased,

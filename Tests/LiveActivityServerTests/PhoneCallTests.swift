@@ -70,6 +70,23 @@ import Testing
         }
     }
 
+    @Test func `a phone with more activities than one commit takes is the next person's with one call`() async throws {
+        try await withServer { fixture in
+            try await fixture.registerPhone()
+            for number in 1...310 {
+                let body = #"{"type":"Order","state":{"step":1},"audience":{"users":["ada"]}}"#
+                #expect(try await fixture.put("/v1/activities/order-\(number)", body).status < 300)
+            }
+            let reply = try await fixture.put("/v1/devices/phone-1", #"{"user":"bob"}"#)
+            #expect(reply.status == 200)
+            for number in [1, 155, 310] as [Int64] {
+                let phones = try await fixture.store.phones(of: number, after: -1, limit: 10)
+                #expect(phones.map(\.instance.isWanted) == [false])
+                #expect(phones.map(\.device.userID.text) == ["bob"] && phones[0].device.signedOutAt == nil)
+            }
+        }
+    }
+
     @Test func `signing out ends what runs and leaves nothing else`() async throws {
         try await withServer { fixture in
             try await fixture.registerPhone()

@@ -16,7 +16,10 @@ extension ModelStore {
                 loadRefreshes(app, user, types, &part)
                 for type in types {
                     let id = ProvidedActivity.id(type: type, user: user, device: device)
-                    if let number = rows.activityNumbers[.init(app, id)] { loadActivity(number, &part) }
+                    guard let number = rows.activityNumbers[.init(app, id)] else { continue }
+                    loadActivity(number, &part)
+                    guard let key = rows.deviceKeys[.init(app, device)] else { continue }
+                    loadPhone(number, key, &part)
                 }
             }
         case .dueRefreshes(let due): loadDue(due, &part)

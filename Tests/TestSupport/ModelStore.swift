@@ -69,6 +69,10 @@ package struct ModelStore: Sendable {
         for key in changes.removedTombstones { rows.tombstones[key] = nil }
         for key in changes.tombstones { rows.tombstones[key] = from.tombstones[key] }
         for key in changes.owners { rows.owners[key] = from.owners[key] }
+        for (release, time) in changes.releases {
+            guard let owner = rows.owners[release.value], release.isOf(owner) else { continue }
+            rows.owners[release.value]?.releasedAt = time
+        }
         for key in changes.budgets { rows.budgets[key] = from.budgets[key] }
         for key in changes.removedNotifications { rows.notifications[key] = nil }
         for key in changes.notifications { rows.notifications[key] = from.notifications[key] }
@@ -124,17 +128,19 @@ extension ModelStore {
                 part.users[.init(app, id)] = user
                 loadDevices(of: user, activity: number, &part)
             }
-        case .device(let app, let id):
-            if let device = rows.deviceKeys[.init(app, id)] { loadWholeDevice(device, &part) }
+        case .device(let app, let id, let its):
+            if let device = rows.deviceKeys[.init(app, id)] { loadDevice(device, its, &part) }
+        case .devicePage(let app, let id, let below):
+            if let device = rows.deviceKeys[.init(app, id)] { loadPage(of: device, below: below, &part) }
         case .holders(let app, let values):
             for value in values {
                 guard let owner = rows.owners[.init(app, value)], owner.kind != .update else { continue }
-                loadWholeDevice(owner.device, &part)
+                loadDevice(owner.device, DeviceRows(), &part)
             }
-        case .activitiesOf(let app, let id):
+        case .activitiesOf(let app, let id, let joinable):
             guard let user = rows.users[.init(app, id)] else { return }
             part.users[.init(app, id)] = user
-            for (number, members) in rows.members where members.contains(user) {
+            for number in activities(of: user, joinable) {
                 loadActivity(number, &part)
                 part.members[number, default: []].insert(user)
                 loadDevices(of: user, activity: number, &part)
@@ -204,17 +210,6 @@ extension ModelStore {
         for (token, record) in rows.deviceTokens where token.device == key { part.deviceTokens[token] = record }
     }
 
-    private func loadWholeDevice(_ device: DeviceKey, _ part: inout Snapshot) {
-        loadDevice(device, &part)
-        for phone in rows.instances.keys where phone.device == device {
-            loadActivity(phone.activity, &part)
-            loadPhone(phone.activity, device, &part)
-        }
-        for (tombstone, record) in rows.tombstones where tombstone.device == device {
-            part.tombstones[tombstone] = record
-        }
-    }
-
     private func loadDevices(of user: UserNumber, activity: ActivityNumber?, _ part: inout Snapshot) {
         for device in rows.devices.values where device.user == user {
             loadDevice(device.key, &part)
@@ -222,7 +217,7 @@ extension ModelStore {
         }
     }
 
-    private func loadPhone(_ activity: ActivityNumber, _ device: DeviceKey, _ part: inout Snapshot) {
+    func loadPhone(_ activity: ActivityNumber, _ device: DeviceKey, _ part: inout Snapshot) {
         let key = Snapshot.PhoneKey(activity, device)
         loadDevice(device, &part)
         part.instances[key] = rows.instances[key]

@@ -97,13 +97,13 @@ package struct Audience: Sendable {
                 let hasFallenBack = instance.hasFallenBack && instance.run == activity.run
                 instance = instance.renewed(run: activity.run, at: now)
                 instance.hasFallenBack = hasFallenBack
-                draft.removeUpdateToken(key)
+                draft.removeUpdateToken(key, at: now)
             }
             if let until = instance.awaitsUntil {
                 // What the phone had reported before counts from now on, unless it is too old to be true.
                 if until < now {
                     instance = instance.renewed(run: activity.run, at: now)
-                    draft.removeUpdateToken(key)
+                    draft.removeUpdateToken(key, at: now)
                 }
                 instance.awaitsUntil = nil
                 instance.alertedRevision = alertedOnJoining

@@ -20,24 +20,30 @@ extension CardIntake {
             return
         }
         if !isKnown {
-            let waiting = draft.phones(on: device.key).count { key in
-                draft.snapshot.instances[key]?.awaitsUntil.map { now < $0 } ?? false
+            guard awaiting(&draft) < Self.maximumAwaiting else {
+                throw .tooManyAwaiting(limit: Self.maximumAwaiting)
             }
-            guard waiting < Self.maximumAwaiting else { throw .tooManyAwaiting(limit: Self.maximumAwaiting) }
+            try draft.countNewCard(of: device.key, at: now)
         }
         instance.isWanted = false
         instance.awaitsUntil = now + Self.awaiting
     }
 
-    /// Who names activities that anybody may join makes rows of each, which every call of the phone looks at.
+    /// The reports of this device that wait, and those of a day that waited: who signs out and in again is the same
+    /// phone still.
+    private func awaiting(_ draft: inout Draft) -> Int {
+        draft.phones(on: device.key).count { key in
+            guard let instance = draft.snapshot.instances[key], let until = instance.awaitsUntil else { return false }
+            return now < until || now < instance.createdAt + Self.awaiting
+        }
+    }
+
+    /// Who names activities that anybody may join makes rows of each.
     private func checkRoom(for activity: ActivityRecord, _ draft: inout Draft) throws(Refusal) {
         guard reporter != .backend, draft.snapshot.members[activity.number]?.contains(device.user) != true else {
             return
         }
-        let new = draft.phones(on: device.key).count { key in
-            draft.snapshot.instances[key].map { now < $0.createdAt + Self.counted } ?? false
-        }
-        guard new < Self.maximumNew else { throw .tooManyCards(limit: Self.maximumNew) }
+        try draft.countNewCard(of: device.key, at: now)
     }
 
     /// A card of another type than the activity that it names, which the phone may not know of: counted as one that

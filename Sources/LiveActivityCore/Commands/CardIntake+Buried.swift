@@ -29,7 +29,8 @@ extension CardIntake {
         guard isInventory, report.state.isRunning, tombstone.state != .dismissed, let token = report.token,
             let instance = draft.snapshot.instances[key],
             let activity = draft.snapshot.activities[tombstone.activity], activity.phase == .active,
-            instance.run == activity.run, instance.isWanted, !instance.isEvicted, !instance.isRenewing,
+            instance.run == activity.run, instance.isWanted, device.signedOutAt == nil, !instance.isEvicted,
+            !instance.isRenewing,
             instance.awaitsUntil == nil
         else { return false }
         // A card of an earlier run shows what is not true any more.
@@ -80,6 +81,10 @@ extension CardIntake {
             return
         }
         let start = draft.snapshot.deviceTokens[.init(device.key, .pushToStart, report.type.name)]
+        if known == nil {
+            // Beyond a day's new tokens nobody ends the card: iOS does.
+            guard (try? draft.countNewToken(of: device.key, at: now)) != nil else { return }
+        }
         if var record = draft.snapshot.updateTokens[key] {
             guard record.predecessor == nil, record.value != value else { return }
             record.predecessor = value
@@ -141,7 +146,7 @@ extension Draft {
     mutating func dropUpdateToken(of instance: InstanceRecord, at now: UnixTime) {
         let key = Snapshot.PhoneKey(instance.activity, instance.device)
         guard let old = snapshot.updateTokens[key] else { return }
-        removeUpdateToken(key)
+        removeUpdateToken(key, at: now)
         guard let predecessor = old.predecessor else { return }
         put(.placeholder(for: predecessor, of: instance, old.environment, at: now))
     }

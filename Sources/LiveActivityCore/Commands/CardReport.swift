@@ -50,11 +50,10 @@ struct CardIntake {
 
     /// How long a report waits for its person to be named in the audience.
     static let awaiting = Duration.seconds(86_400)
-    /// So many such reports are kept of a device: a phone shows a handful of cards.
+    /// So many such reports are taken of a device in that time: a phone shows a handful of cards.
     static let maximumAwaiting = 20
-    /// So many new cards are taken of a device in this time on its own word, of activities that anybody may join.
+    /// So many new cards are taken of a device in a day on its own word, those that wait among them.
     static let maximumNew = 100
-    static let counted = Duration.seconds(86_400)
     /// How long the app's word that it is about to start a card holds.
     static let requestingLease = Duration.seconds(120)
 
@@ -170,7 +169,7 @@ struct CardIntake {
         instance.tokenGeneration += 1
         instance.sentRevision = 0
         instance.shownRevision = 0
-        draft.removeUpdateToken(key)
+        draft.removeUpdateToken(key, at: now)
         draft.put(instance)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
@@ -232,7 +231,7 @@ struct CardIntake {
             instance.isRenewing = predecessor != nil
             instance.isLocalAhead = false
             bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft)
-            draft.removeUpdateToken(key)
+            draft.removeUpdateToken(key, at: now)
             // What is on its way to the old card's token says nothing about this one.
             instance.tokenGeneration += 1
             instance.sentRevision = 0
@@ -288,13 +287,16 @@ struct CardIntake {
         if known?.deadAt != nil { return false }
         if let same = draft.snapshot.updateTokens[key], same.value == value {
             guard same.isPlaceholder else { return false }
-            draft.removeUpdateToken(key)
+            draft.removeUpdateToken(key, at: now)
         }
         if let known, (known.activity, known.device) != (activity.number, device.key) {
             let theirs = Snapshot.PhoneKey(known.activity, known.device)
             // By now that card may have another token, which is its own.
-            if draft.snapshot.updateTokens[theirs]?.value == value { draft.removeUpdateToken(theirs) }
+            if draft.snapshot.updateTokens[theirs]?.value == value {
+                draft.removeUpdateToken(theirs, of: device.app, at: now)
+            }
         }
+        if known == nil { try draft.countNewToken(of: device.key, at: now) }
         var owner =
             known
             ?? TokenOwnerRecord(
@@ -303,9 +305,11 @@ struct CardIntake {
         owner.kind = .update
         owner.device = device.key
         owner.activity = activity.number
+        owner.releasedAt = nil
         draft.put(owner)
-        // The token it replaces is not used again, even if the phone should name it once more.
-        if let old = draft.snapshot.updateTokens[key], !old.isPlaceholder {
+        // The token it replaces is not used again, even if a late report should name it once more. One that APNs called
+        // dead is known as dead already.
+        if let old = draft.snapshot.updateTokens[key], old.deadAt == nil {
             var replaced = TokenOwnerRecord(
                 app: device.app, value: old.value, kind: .update, device: device.key, activity: activity.number,
                 firstSeenAt: old.firstSeenAt)

@@ -56,7 +56,7 @@ extension ClaimWork {
                 TombstoneRecord(
                     device: instance.device, localID: old, activity: activity.number, state: .ended, at: now))
         }
-        draft.removeUpdateToken(.init(activity.number, instance.device))
+        draft.removeUpdateToken(.init(activity.number, instance.device), at: now)
         return instance.renewed(run: activity.run, at: now)
     }
 }

@@ -45,13 +45,17 @@ package enum SnapshotKey: Sendable, Equatable {
     case members(BundleID, ActivityID)
     /// People with their devices and tokens, and those devices' instances of the activity, if one is named.
     case users(BundleID, [UserID], ActivityID?)
-    /// A device with its tokens, instances (their activities, contents, lanes and update tokens) and tombstones.
-    case device(BundleID, DeviceID)
-    /// The activities a person is in the audience of, with content, lanes and the instances of all their devices.
-    case activitiesOf(BundleID, UserID)
+    /// A device with its tokens, its tombstones and the instances that `DeviceRows` says, with their activities,
+    /// contents, lanes and update tokens.
+    case device(BundleID, DeviceID, DeviceRows = DeviceRows())
+    /// The next page of a device's instances, the newest activities first, as `device` gives them. See `DevicePage`.
+    case devicePage(BundleID, DeviceID, below: ActivityNumber)
+    /// The activities a person is in the audience of and that `JoinableActivities` says, with content, lanes and the
+    /// instances of all their devices.
+    case activitiesOf(BundleID, UserID, JoinableActivities)
     /// Who owns these token values, and the rows that hold them: an update token, or the owner's device tokens.
     case owners(BundleID, [TokenValue])
-    /// The devices that own these values as start or device tokens, as `device` gives them.
+    /// The devices that own these values as start or device tokens, as `device` gives them by default.
     case holders(BundleID, [TokenValue])
     /// The audience's own row, and of these people: whether they belong to it, their devices and tokens, and those
     /// devices' instances of the activity.
@@ -149,6 +153,10 @@ package enum Refusal: Error, Sendable, Equatable {
     case tooManyCards(limit: Int)
     /// The person has as many devices as one may have on their own word.
     case tooManyDevices(limit: Int)
+    /// The device named as many new tokens as are taken in a day.
+    case tooManyTokens(limit: Int)
+    /// The device was another person's, with more activities than one commit takes: `HandOverDevice` comes first.
+    case deviceChangesHands(DeviceID)
     case activityEnded(ActivityID)
     case notAnActivityYet(ActivityID)
     case typeDiffers(ActivityID, is: String)

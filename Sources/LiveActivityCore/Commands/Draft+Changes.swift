@@ -1,3 +1,5 @@
+package import APNSModel
+
 extension Draft {
     /// The keys whose rows differ from what was loaded, or are new.
     package struct Changes: Sendable, Equatable {
@@ -11,6 +13,8 @@ extension Draft {
         package var devices: Set<DeviceKey> = []
         package var deviceTokens: Set<Snapshot.DeviceTokenKey> = []
         package var instances: Set<Snapshot.PhoneKey> = []
+        /// Of these those whose state or card is another, which a device's cards are found by, and new ones.
+        package var movedInstances: Set<Snapshot.PhoneKey> = []
         package var updateTokens: Set<Snapshot.PhoneKey> = []
         package var removedUpdateTokens: Set<Snapshot.PhoneKey> = []
         package var addedMembers: Set<Snapshot.MemberKey> = []
@@ -22,6 +26,8 @@ extension Draft {
         package var tombstones: Set<Snapshot.TombstoneKey> = []
         package var removedTombstones: Set<Snapshot.TombstoneKey> = []
         package var owners: Set<Snapshot.OwnerKey> = []
+        /// Who let go of a value when, where its owner was not loaded.
+        package var releases: [TokenRelease: UnixTime] = [:]
         package var budgets: Set<BudgetKey> = []
         package var notifications: Set<NotificationNumber> = []
         package var removedNotifications: Set<NotificationNumber> = []
@@ -44,7 +50,7 @@ extension Draft {
                 && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
                 && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
                 && idempotency.isEmpty && notifications.isEmpty && removedNotifications.isEmpty && addressees.isEmpty
-                && removedAddressees.isEmpty && removedTombstones.isEmpty && events.isEmpty
+                && removedAddressees.isEmpty && removedTombstones.isEmpty && events.isEmpty && releases.isEmpty
                 && refreshes.isEmpty && memos.isEmpty && removedMemos.isEmpty
         }
     }

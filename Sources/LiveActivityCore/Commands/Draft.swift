@@ -207,6 +207,8 @@ package struct Draft: Sendable {
         snapshot.instances[key] = instance
         changes.instances.insert(key)
         if old == nil { index?.add(key) }
+        let hadMoved = changes.movedInstances.contains(key)
+        if old?.state != instance.state || old?.localID != instance.localID { changes.movedInstances.insert(key) }
         if old?.state != instance.state || (instance.lookAt != nil && old?.lookAt != instance.lookAt) {
             var lane = snapshot.lane(of: key.device, in: key.activity) ?? LaneRecord(activity: key.activity)
             if let old { lane.counts.count(old.state, -1) }
@@ -217,33 +219,8 @@ package struct Draft: Sendable {
         onRefusal { draft in
             draft.snapshot.instances[key] = old
             if !was { draft.changes.instances.remove(key) }
+            if !hadMoved { draft.changes.movedInstances.remove(key) }
             if old == nil { draft.index?.remove(key) }
-        }
-    }
-
-    package mutating func put(_ token: UpdateTokenRecord) {
-        let key = Snapshot.PhoneKey(token.activity, token.device)
-        let old = snapshot.updateTokens[key]
-        let (was, wasRemoved) = (changes.updateTokens.contains(key), changes.removedUpdateTokens.contains(key))
-        snapshot.updateTokens[key] = token
-        changes.updateTokens.insert(key)
-        changes.removedUpdateTokens.remove(key)
-        onRefusal { draft in
-            draft.snapshot.updateTokens[key] = old
-            if !was { draft.changes.updateTokens.remove(key) }
-            if wasRemoved { draft.changes.removedUpdateTokens.insert(key) }
-        }
-    }
-
-    package mutating func removeUpdateToken(_ key: Snapshot.PhoneKey) {
-        guard let old = snapshot.updateTokens.removeValue(forKey: key) else { return }
-        let was = changes.updateTokens.contains(key)
-        changes.updateTokens.remove(key)
-        changes.removedUpdateTokens.insert(key)
-        onRefusal { draft in
-            draft.snapshot.updateTokens[key] = old
-            if was { draft.changes.updateTokens.insert(key) }
-            draft.changes.removedUpdateTokens.remove(key)
         }
     }
 
@@ -272,16 +249,6 @@ package struct Draft: Sendable {
             if was { draft.changes.tombstones.insert(key) }
             draft.changes.removedTombstones.remove(key)
             draft.index?.add(key)
-        }
-    }
-
-    package mutating func put(_ owner: TokenOwnerRecord) {
-        let (old, was) = (snapshot.owners[owner.key], changes.owners.contains(owner.key))
-        snapshot.owners[owner.key] = owner
-        changes.owners.insert(owner.key)
-        onRefusal { draft in
-            draft.snapshot.owners[owner.key] = old
-            if !was { draft.changes.owners.remove(owner.key) }
         }
     }
 

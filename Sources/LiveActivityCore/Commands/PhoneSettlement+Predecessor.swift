@@ -31,7 +31,10 @@ extension PhoneSettlement {
             return
         }
         // Nothing but its predecessor was known by it.
-        if token.isPlaceholder { return draft.removeUpdateToken(key) }
+        if token.isPlaceholder { return draft.removeUpdateToken(key, at: now) }
+        if let over = token.predecessor {
+            draft.release(over, in: activity.app, .init(activity.number, token.device), at: now)
+        }
         token.predecessor = nil
         draft.put(token)
     }

@@ -39,6 +39,7 @@ extension PhoneSettlement {
             draft.tell(event)
         }
         owner.deadAt = now
+        owner.releasedAt = nil
         draft.put(owner)
     }
 

@@ -47,9 +47,16 @@ package struct RegisterDevice: Command {
     package var keys: [SnapshotKey] {
         let tokens = body.deviceToken.map { [TokenValue($0)] } ?? []
         return [
-            .device(app.bundleID, id), .users(app.bundleID, [body.user], nil), .activitiesOf(app.bundleID, body.user),
+            .device(app.bundleID, id), .users(app.bundleID, [body.user], nil),
+            .activitiesOf(app.bundleID, body.user, joinable),
             .owners(app.bundleID, tokens), .holders(app.bundleID, tokens),
         ] + providedKeys
+    }
+
+    private var joinable: JoinableActivities {
+        JoinableActivities(
+            endedSince: now - TombstoneRecord.lifetime,
+            reusableTypes: app.types.values.filter(\.policy.isReusable).map(\.name).sorted())
     }
 
     /// A card that is reported in the same group may be one of the new owner's.
@@ -59,20 +66,17 @@ package struct RegisterDevice: Command {
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
-        let old = try standing(draft)
-        let user = draft.user(app.bundleID, body.user)
-        if old?.user != user { try checkRoom(for: user, &draft) }
+        let (old, user) = try admitted(&draft)
+        if let old, old.user != user, draft.snapshot.devicesWithMore.contains(old.key) {
+            throw .deviceChangesHands(id)
+        }
         var device =
             old
             ?? DeviceRecord(key: freshKey, app: app.bundleID, id: id, user: user, userID: body.user, at: now)
         if device.user != user {
             // The phone has another owner now: the one before must not go on being shown to them.
             DeviceOwnership.cut(device, now: now, &draft)
-            device.user = user
-            device.userID = body.user
-            device.credentials = []
-            // How far the one before had counted must not keep this one's inventories from being taken.
-            device.inventorySequence = 0
+            device.pass(to: user, body.user)
         }
         device.signedOutAt = nil
         device.contactAt = now
@@ -95,6 +99,14 @@ package struct RegisterDevice: Command {
         }
         if changesWhatIsDue(old, device) { Refreshes.askAfterNews(of: device, app: app, now: now, &draft) }
         return device.key
+    }
+
+    /// The device and the person, if they may have it.
+    func admitted(_ draft: inout Draft) throws(Refusal) -> (device: DeviceRecord?, user: UserNumber) {
+        let old = try standing(draft)
+        let user = draft.user(app.bundleID, body.user)
+        if old?.user != user { try checkRoom(for: user, &draft) }
+        return (old, user)
     }
 
     /// The device as it stands; `nil` for a new one.
@@ -238,7 +250,7 @@ package enum DeviceOwnership {
             // What this person's phone reported of others' activities is nothing to whom it belongs next.
             guard var instance = draft.snapshot.instances[key], instance.awaitsUntil != nil else { continue }
             instance.awaitsUntil = UnixTime(milliseconds: 0)
-            draft.removeUpdateToken(key)
+            draft.removeUpdateToken(key, at: now)
             draft.put(instance)
         }
         for key in draft.tokens(of: device.key) {
@@ -295,16 +307,19 @@ package enum DeviceTokens {
                 draft.put(closed)
             }
         }
+        if known == nil { try draft.countNewToken(of: device.key, at: now) }
         var owner =
             known
             ?? TokenOwnerRecord(
                 app: device.app, value: value, kind: ownerKind, device: device.key, activity: 0, firstSeenAt: now)
         owner.kind = ownerKind
         owner.device = device.key
+        owner.releasedAt = nil
         draft.put(owner)
         draft.put(
             DeviceTokenRecord(
                 device: device.key, kind: kind, type: type, generation: (old?.generation ?? 0) + 1,
                 environment: environment, value: value, firstSeenAt: owner.firstSeenAt))
+        if let old { draft.release(old, in: device.app, at: now) }
     }
 }

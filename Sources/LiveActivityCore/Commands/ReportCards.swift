@@ -167,7 +167,8 @@ enum CardKeys {
         let named = Set(reports.compactMap(\.namedActivity)).sorted()
         // On a person's own word it counts whether they belong to the audience.
         let audiences = reporter.user.map { user in named.map { SnapshotKey.audience(app, $0, [user]) } } ?? []
-        return [.device(app, device)] + named.map { .activity(app, $0) } + audiences
+        let rows = DeviceRows(cards: reports.map(\.localID), activities: named, withRunning: false)
+        return [.device(app, device, rows)] + named.map { .activity(app, $0) } + audiences
             + [.owners(app, reports.compactMap { $0.token.map { TokenValue($0) } })]
             + provided(reports, app: app, device: device)
     }

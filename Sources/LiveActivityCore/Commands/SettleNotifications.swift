@@ -183,6 +183,7 @@ extension Draft {
                 firstSeenAt: token.firstSeenAt)
         if owner.deadAt == nil { tell(.dead(.deviceToken, of: token.device, in: app, reason.code, at: now)) }
         owner.deadAt = now
+        owner.releasedAt = nil
         put(owner)
     }
 }

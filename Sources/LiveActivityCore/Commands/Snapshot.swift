@@ -122,6 +122,10 @@ package struct Snapshot: Sendable, Equatable {
     package var deviceKeys: [AppID<DeviceID>: DeviceKey] = [:]
     package var deviceTokens: [DeviceTokenKey: DeviceTokenRecord] = [:]
     package var instances: [PhoneKey: InstanceRecord] = [:]
+    /// Devices that have more instances than `SnapshotKey.device` gives.
+    package var devicesWithMore: Set<DeviceKey> = []
+    /// What `SnapshotKey.devicePage` found.
+    package var devicePages: [DevicePage.Key: DevicePage] = [:]
     package var updateTokens: [PhoneKey: UpdateTokenRecord] = [:]
     package var members: [ActivityNumber: Set<UserNumber>] = [:]
     /// The replacement of the audience that named a member last; 0 where none is kept.

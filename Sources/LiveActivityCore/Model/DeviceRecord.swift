@@ -29,6 +29,8 @@ package struct DeviceRecord: Sendable, Equatable {
     package var signedOutAt: UnixTime?
     /// What the phone itself may call with, in the order in which they were handed out.
     package var credentials: [PhoneCredentialRecord] = []
+    /// What it has made of late, for the limits of a day.
+    package var made = DayCounts()
 
     package init(
         key: DeviceKey, app: BundleID, id: DeviceID, user: UserNumber, userID: UserID, at now: UnixTime
@@ -67,6 +69,15 @@ package struct DeviceFacts: Sendable, Equatable {
 }
 
 extension DeviceRecord {
+    /// The phone has another owner.
+    mutating func pass(to user: UserNumber, _ id: UserID) {
+        self.user = user
+        userID = id
+        credentials = []
+        // How far the one before had counted must not keep this one's inventories from being taken.
+        inventorySequence = 0
+    }
+
     package var facts: DeviceFacts {
         var facts = DeviceFacts(key: key, id: id, userID: userID, contactAt: contactAt)
         facts.timeZone = timeZone
@@ -255,6 +266,11 @@ package struct TokenOwnerRecord: Sendable, Equatable {
     package var activity: ActivityNumber
     package var firstSeenAt: UnixTime
     package var deadAt: UnixTime?
+    /// From then on no card and no device has it any more: what is known of it is erased `keptFor` later. `nil`: one
+    /// has it, or APNs has called it dead.
+    package var releasedAt: UnixTime?
+    /// A late report is known by its token for as long as by its card: see `TombstoneRecord`.
+    package static let keptFor = TombstoneRecord.lifetime
 
     package init(
         app: BundleID, value: TokenValue, kind: Kind, device: DeviceKey, activity: ActivityNumber,

@@ -71,6 +71,9 @@ package struct PhoneSituation: Sendable, Equatable {
     /// The cards of the app on the device, where they are counted; `nil`: they are not.
     package var cards: [DeviceCard]?
 
+    /// The device belongs to the audience, and its person is signed in on it.
+    package var isWanted: Bool { instance.isWanted && device.signedOutAt == nil }
+
     package init(
         instance: InstanceRecord, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
         pushToStartToken: DeviceTokenRecord? = nil, deviceToken: DeviceTokenRecord? = nil,

@@ -95,7 +95,7 @@ extension Reconciler {
         let why = Reason(
             activity.phase == .ended
                 ? .activityEnded
-                : instance.isEvicted ? .evicted : instance.isWanted ? .personDismissed : .leftAudience)
+                : instance.isEvicted ? .evicted : phone.isWanted ? .personDismissed : .leftAudience)
         if wasSent && instance.tries > endRepeats.count { return .nothing(Reason(.endSent)) }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         if let due = retryDue(instance, activity, now), wasSent || !isAfterAccepted(due, desired, instance) {
@@ -104,7 +104,7 @@ extension Reconciler {
         let wantsHigh = !wasSent && activity.priority != .low
         // What a card says that is ended alone, while the activity goes on, is not for its person.
         let alert =
-            wasSent || activity.phase != .ended || !instance.isWanted || instance.isEvicted
+            wasSent || activity.phase != .ended || !phone.isWanted || instance.isEvicted
             ? 0 : dueAlert(desired, phone, now)
         let dismissal: UnixTime =
             switch activity.endDismissal(policy: desired.type.policy) {

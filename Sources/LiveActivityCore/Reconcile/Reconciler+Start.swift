@@ -5,7 +5,7 @@ extension Reconciler {
     static func start(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
         let activity = desired.activity
         guard activity.phase == .active else { return .nothing(Reason(.endedUnseen)) }
-        guard phone.instance.isWanted else { return .nothing(Reason(.leftAudience)) }
+        guard phone.isWanted else { return .nothing(Reason(.leftAudience)) }
         if Fallback.hasTold(desired, phone) { return .nothing(Reason(.fellBack)) }
         let alert = dueAlert(desired, phone, now)
         if let obstacle = obstacleToStart(desired, phone) {
@@ -119,7 +119,7 @@ extension Reconciler {
     static func unconfirmed(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
         let open =
             (phone.instance.startExpiresAt ?? phone.instance.startedAt ?? phone.instance.createdAt) + startFateHorizon
-        guard desired.activity.phase == .active, phone.instance.isWanted else {
+        guard desired.activity.phase == .active, phone.isWanted else {
             return .nothing(Reason(.waitingForUpdateToken))
         }
         if now < open {

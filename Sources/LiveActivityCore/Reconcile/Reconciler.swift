@@ -38,7 +38,7 @@ package enum Reconciler {
         guard phone.device.signedOutAt == nil || phone.instance.state.mayHaveCard else {
             return .nothing(Reason(.signedOut))
         }
-        let isOver = desired.activity.phase == .ended || !phone.instance.isWanted || phone.instance.isEvicted
+        let isOver = desired.activity.phase == .ended || !phone.isWanted || phone.instance.isEvicted
         if phone.instance.run != desired.activity.run { return afterEarlierRun(desired, phone, now) }
         switch phone.instance.state {
         case .absent: return start(desired, phone, now)

@@ -245,7 +245,7 @@ extension Refusal {
         case .activityIDConflict(let pointer): "\(pointer) names another activity"
         case .typeDiffers(_, let type): "its activity is of the type \(type)"
         case .audienceTooLarge, .attributesDiffer, .unknownActivity, .unknownDevice, .deviceTaken, .tooManyAwaiting,
-            .tooManyCards, .tooManyDevices, .activityEnded, .notAnActivityYet,
+            .tooManyCards, .tooManyDevices, .tooManyTokens, .deviceChangesHands, .activityEnded, .notAnActivityYet,
             .deadToken, .activityNotNamed, .unknownType, .revisionDiffers, .idempotencyKeyReused, .sessionReplaced,
             .sessionClosed:
             "it does not fit what stands"

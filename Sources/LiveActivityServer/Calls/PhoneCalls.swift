@@ -19,17 +19,35 @@ enum PhoneCalls {
         command.possession = try await possession(of: device, in: call)
         let done: Committed<DeviceKey>
         do throws(Problem) {
-            done = try await call.commit(command)
+            done = try await register(command, in: call)
         } catch {
             if error.code == .deviceTaken { call.log("a device was not handed over to another person", of: device) }
             // The same refusal as for other tokens, pointing at the field of this body.
-            throw error.code == .deadToken ? error.pointing(at: "/deviceToken") : error
+            let isOfToken = error.code == .deadToken || error.code == .tooManyTokens
+            throw isOfToken ? error.pointing(at: "/deviceToken") : error
         }
         call.note("device", command.body.deviceToken?.masked, on: device)
         // By itself, so that a repeated call has one too: what is kept of a call's answer is no place for it.
         let credential = wantsCredential ? try await handOut(device, done.reply, in: call) : nil
         return try await desiredStates(
             on: device, done.reply, isReplayed: done.isReplayed, credential: credential, in: call)
+    }
+
+    /// A device with very many activities of its former person is handed over page by page first.
+    private static func register(
+        _ command: RegisterDevice, in call: Call
+    ) async throws(Problem) -> Committed<DeviceKey> {
+        do throws(Problem) {
+            return try await call.commit(command)
+        } catch {
+            guard error.code == .deviceChangesHands else { throw error }
+            var progress: HandOverDevice.Progress? = .begin
+            for _ in 0..<HandOverDevice.maximumPages {
+                guard let next = progress else { return try await call.commit(command) }
+                progress = try await call.result(of: HandOverDevice(for: command, next))
+            }
+            throw error
+        }
     }
 
     /// What a person shows beside their own token as a sign that they hold the phone, where it is one.

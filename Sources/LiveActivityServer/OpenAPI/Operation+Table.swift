@@ -140,13 +140,14 @@ extension Operation {
                 .deviceRequest,
                 #"{"user": "ada", "osVersion": "18.1", "environment": "sandbox", "activitiesEnabled": true}"#),
             answer: Body(.desiredStates, desired.replacing("]}", with: #"], "credential": "islet_device_…"}"#)),
-            problems: [.deadToken, .deviceTaken, .tooManyDevices]),
+            problems: [.deadToken, .deviceTaken, .tooManyDevices, .tooManyTokens, .deviceChangesHands]),
         "PUT /v1/devices/{device}/push-to-start-tokens/{type}": Operation(
             "reportPushToStartToken", .phones, "The token that starts a type",
             path: ["device": "phone-1", "type": "OrderTracking"],
             request: Body(
                 .tokenRequest, #"{"token": "80f2c0a4d1e64c3f9b7a55d0c8e1f2a3b4c5d6e7f8091a2b3c4d5e6f70819203"}"#),
-            answer: Body(.desiredStates, desired), problems: [.unknownDevice, .unknownType, .deadToken]),
+            answer: Body(.desiredStates, desired),
+            problems: [.unknownDevice, .unknownType, .deadToken, .tooManyTokens]),
         "PUT /v1/devices/{device}/instances/{localID}": Operation(
             "reportCard", .phones, "One card", path: ["device": "phone-1", "localID": "7E0C2F1A"],
             request: Body(
@@ -155,7 +156,10 @@ extension Operation {
                 {"type": "OrderTracking", "activity": "order-12345", "state": "active",
                  "token": "80f2c0a4d1e64c3f9b7a55d0c8e1f2a3b4c5d6e7f8091a2b3c4d5e6f70819204"}
                 """#), answer: Body(.desiredStates, desired),
-            problems: [.unknownDevice, .unknownType, .typeDiffers, .activityNotNamed, .tooManyAwaiting, .tooManyCards]),
+            problems: [
+                .unknownDevice, .unknownType, .typeDiffers, .activityNotNamed, .tooManyAwaiting, .tooManyCards,
+                .tooManyTokens,
+            ]),
         "PUT /v1/devices/{device}/instances": Operation(
             "reportInventory", .phones, "All cards", path: phone,
             request: Body(

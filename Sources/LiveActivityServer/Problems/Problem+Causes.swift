@@ -45,6 +45,8 @@ extension Problem {
         case .tooManyAwaiting(let limit): self = Self.tooManyAwaiting(limit)
         case .tooManyCards(let limit): self = Self.tooManyCards(limit)
         case .tooManyDevices(let limit): self = Self.tooManyDevices(limit)
+        case .tooManyTokens(let limit): self = Self.tooManyTokens(limit)
+        case .deviceChangesHands(let id): self = Self.changesHands(id)
         case .activityEnded(let id):
             self.init(
                 .activityEnded, "the activity `\(id)` has ended: its cards are over",
@@ -112,7 +114,7 @@ extension Problem {
 
     private static func tooManyAwaiting(_ limit: Int) -> Problem {
         Problem(
-            .tooManyAwaiting, "of a phone \(limit) cards are kept whose activities do not know its person",
+            .tooManyAwaiting, "of a phone \(limit) cards are taken in a day whose activities do not know its person",
             expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
     }
 
@@ -122,7 +124,7 @@ extension Problem {
 
     private static func tooManyCards(_ limit: Int) -> Problem {
         Problem(
-            .tooManyCards, "of a phone \(limit) new cards of activities that anybody may join are taken in a day",
+            .tooManyCards, "of a phone \(limit) new cards of activities that do not name its person are taken in a day",
             expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
     }
 
@@ -130,6 +132,20 @@ extension Problem {
         Problem(
             .tooManyDevices, "this person has \(limit) devices that were heard of in the last 30 days",
             expected: "at most \(limit)", fix: "let the backend register further ones")
+    }
+
+    private static func tooManyTokens(_ limit: Int) -> Problem {
+        Problem(
+            .tooManyTokens, "of a device \(limit) new tokens are taken in a day", pointer: "/token",
+            expected: "at most \(limit)", fix: "report a token once, and again only when it has changed",
+            headers: [.retryAfter: "3600"])
+    }
+
+    private static func changesHands(_ id: DeviceID) -> Problem {
+        Problem(
+            .deviceChangesHands,
+            "what `\(id)` showed of another person's activities is being ended; the device is signed out meanwhile",
+            fix: "repeat the call as it is", headers: [.retryAfter: "1"])
     }
 
     private init(_ violation: ContractViolation) {

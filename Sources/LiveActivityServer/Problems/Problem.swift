@@ -50,6 +50,8 @@ package struct Problem: Error, Sendable, Equatable {
         case tooManyAwaiting = "too_many_awaiting"
         case tooManyCards = "too_many_cards"
         case tooManyDevices = "too_many_devices"
+        case tooManyTokens = "too_many_tokens"
+        case deviceChangesHands = "device_changes_hands"
         case ignoredByIOS = "ignored_by_ios"
         case rateLimited = "rate_limited"
         case trialTooLong = "trial_too_long"
@@ -81,9 +83,9 @@ package struct Problem: Error, Sendable, Equatable {
                 .payloadTooLarge, .audienceTooLarge, .idempotencyKeyReused, .ignoredByIOS, .tooManyAwaiting,
                 .tooManyCards, .tooManyDevices, .trialTooLong:
                 422
-            case .rateLimited: 429
+            case .rateLimited, .tooManyTokens: 429
             case .typeMisconfigured, .internalError: 500
-            case .storageUnavailable, .commitUnknown, .overloaded, .notReady, .keysUnavailable: 503
+            case .storageUnavailable, .commitUnknown, .overloaded, .notReady, .keysUnavailable, .deviceChangesHands: 503
             }
         }
 
@@ -108,6 +110,8 @@ package struct Problem: Error, Sendable, Equatable {
             case .tooManyAwaiting: "Too many cards of activities that do not know this person"
             case .tooManyCards: "Too many new cards on this device"
             case .tooManyDevices: "Too many devices of this person"
+            case .tooManyTokens: "Too many new tokens on this device"
+            case .deviceChangesHands: "The device is being handed over to another person"
             case .keysUnavailable: "The keys for this token are not there yet"
             case .appNotConfigured: "The app of this key is not configured"
             case .notFound: "There is no such call"

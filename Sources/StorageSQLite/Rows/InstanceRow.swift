@@ -10,6 +10,7 @@ extension InstanceRecord: StoredRow {
         "start_expires_at", "body",
     ]
     static let keyColumns = ["activity", "dk"]
+    static let placeColumns: Set<String> = ["state", "local_id"]
 
     init(_ row: inout RowReader) throws {
         self.init(activity: row.int(), device: row.int(), run: Int(row.int()), at: UnixTime(milliseconds: 0))

@@ -6,7 +6,7 @@ extension DeviceRecord: StoredRow {
     static let columns = [
         "dk", "app", "id", "user", "user_id", "platform", "time_zone", "locale", "os_version", "app_version", "build",
         "model", "env", "activities_enabled", "frequent_pushes", "authorization", "inventory", "created_at",
-        "contact_at", "signed_out_at", "credentials", "reports",
+        "contact_at", "signed_out_at", "credentials", "reports", "made_since", "made_cards", "made_tokens",
     ]
     static let keyColumns = ["dk"]
     static let fixedColumns: Set<String> = ["app", "id"]
@@ -37,6 +37,9 @@ extension DeviceRecord: StoredRow {
         }
         self.credentials = credentials
         reportSequence = row.int()
+        made.since = row.time()
+        made.cards = Int(row.int())
+        made.tokens = Int(row.int())
     }
 
     func bind(_ row: inout RowBinder) {
@@ -62,6 +65,9 @@ extension DeviceRecord: StoredRow {
         row.time(signedOutAt)
         row.blob(packedCredentials)
         row.int(reportSequence)
+        row.time(made.since)
+        row.int(Int64(made.cards))
+        row.int(Int64(made.tokens))
     }
 
     /// Of the few phones that call by themselves; nothing of all the others.

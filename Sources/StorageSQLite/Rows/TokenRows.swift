@@ -145,7 +145,9 @@ struct DeviceTokenRow: StoredRow {
 /// under another key when nothing else holds it any more.
 struct TokenOwnerRow: StoredRow {
     static let table = "token_owner"
-    static let columns = ["hash", "app", "look_up", "kind", "dk", "activity", "seen_at", "dead_at", "key", "value"]
+    static let columns = [
+        "hash", "app", "look_up", "kind", "dk", "activity", "seen_at", "dead_at", "key", "value", "released_at",
+    ]
     static let keyColumns = ["hash"]
 
     let record: TokenOwnerRecord
@@ -175,6 +177,7 @@ struct TokenOwnerRow: StoredRow {
         let (seenAt, deadAt) = (row.time(), row.timeOrNil())
         key = row.int()
         let sealed = row.placeOrNil() ?? .empty
+        let releasedAt = row.timeOrNil()
         var name = hash
         let (sealing, key) = (row.sealing, key)
         guard let bundleID = BundleID(app) else { throw DamagedRow(table: Self.table, column: "app") }
@@ -191,6 +194,7 @@ struct TokenOwnerRow: StoredRow {
         var record = TokenOwnerRecord(
             app: bundleID, value: token, kind: kind, device: device, activity: activity, firstSeenAt: seenAt)
         record.deadAt = deadAt
+        record.releasedAt = releasedAt
         self.record = record
         value = []
     }
@@ -206,6 +210,7 @@ struct TokenOwnerRow: StoredRow {
         row.time(record.deadAt)
         row.int(key)
         row.blob(value)
+        row.time(record.releasedAt)
     }
 
     private static func place(

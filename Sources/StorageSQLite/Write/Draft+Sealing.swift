@@ -33,6 +33,25 @@ extension Draft {
             try records.map { try TokenOwnerRow(sealing: $0, sql.sealing) }.sorted { $0.hash < $1.hash })
     }
 
+    /// Notes of values that nothing holds any more since when. Of one that another holds by now, or that is dead,
+    /// nothing is changed.
+    func writeReleases(_ sql: Statements) throws {
+        guard !changes.releases.isEmpty else { return }
+        var rows: [String] = []
+        for (release, time) in changes.releases {
+            let activity = release.activity.map { "\($0)" } ?? "null"
+            for hash in try sql.sealing.hashes(of: [release.value]).keys {
+                rows.append("[\"\(hash)\",\(release.device),\(activity),\(time.milliseconds)]")
+            }
+        }
+        try sql.execute(
+            """
+            UPDATE token_owner SET released_at = j.value ->> 3 FROM json_each(?) j
+            WHERE hash = j.value ->> 0 AND dk = j.value ->> 1 AND activity = coalesce(j.value ->> 2, activity)
+                AND dead_at IS NULL
+            """, [.text("[" + rows.sorted().joined(separator: ",") + "]")])
+    }
+
     /// Of most devices it is known; what remains is asked for.
     private func apps(of devices: Set<DeviceKey>, _ sql: Statements) throws -> [DeviceKey: String] {
         var apps: [DeviceKey: String] = [:]

@@ -15,7 +15,11 @@ extension Draft {
             }.sorted { $0.number < $1.number })
         try sql.write(changes.devices.sorted().compactMap { snapshot.devices[$0] })
         try writeDeviceTokens(sql)
-        try sql.write(changes.instances.sorted().compactMap { snapshot.instances[$0] })
+        let movedInstances = changes.instances.intersection(changes.movedInstances)
+        try sql.write(movedInstances.sorted().compactMap { snapshot.instances[$0] })
+        try sql.write(
+            changes.instances.subtracting(movedInstances).sorted().compactMap { snapshot.instances[$0] },
+            leavesPlaces: true)
         let removed = changes.removedUpdateTokens.sorted()
         try sql.delete(
             "DELETE FROM update_token WHERE (activity, dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
@@ -37,6 +41,7 @@ extension Draft {
             jsonPairs(forgotten.map { ($0.device, $0.localID.text) }), count: forgotten.count)
         try sql.write(changes.tombstones.sorted().compactMap { snapshot.tombstones[$0] })
         try writeOwners(sql)
+        try writeReleases(sql)
         try sql.write(changes.budgets.sorted().compactMap { snapshot.budgets[$0] })
         try writeNotifications(sql)
         try sql.write(changes.refreshes.sorted().compactMap { snapshot.refreshes[$0] })

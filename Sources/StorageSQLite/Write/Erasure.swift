@@ -35,7 +35,8 @@ struct Erasure {
         try eraseActivities()
         try eraseTokensOfSignedOut()
         try eraseDevices()
-        try eraseDeadOwners()
+        try eraseOwners("token_owner_dead", by: "dead_at", olderThan: limits.deadTokens)
+        try eraseOwners("token_owner_released", by: "released_at", olderThan: limits.releasedTokens)
     }
 
     private mutating func count(_ table: String, _ rows: Int) {
@@ -71,7 +72,7 @@ struct Erasure {
     /// `false` while there are more.
     private mutating func eraseUpdateTokens(of activity: ActivityNumber) throws -> Bool {
         var devices: [Int64] = []
-        var values: [Snapshot.OwnerKey] = []
+        var values: [DeviceKey: [Snapshot.OwnerKey]] = [:]
         try sql.query(
             """
             SELECT \(UpdateTokenRow.list), (SELECT app FROM device WHERE device.dk = update_token.dk) FROM update_token
@@ -81,11 +82,11 @@ struct Erasure {
             devices.append(row.peek(1))
             let token = try sql.token(false) { try UpdateTokenRow(&row) }?.record
             guard let token, let app = row.textOrNil().flatMap({ BundleID($0) }) else { return }
-            values += [token.value, token.predecessor].compactMap(\.self).map { .init(app, $0) }
+            values[token.device, default: []] += token.values.map { .init(app, $0) }
         }
         guard !devices.isEmpty else { return true }
         let isAll = devices.count < room
-        try free(values)
+        try free(values, of: activity)
         count(
             "update_token",
             try sql.execute(
@@ -94,12 +95,22 @@ struct Erasure {
         return isAll
     }
 
-    /// Values that are dead stay known as dead.
-    private mutating func free(_ values: [Snapshot.OwnerKey]) throws {
-        guard !values.isEmpty else { return }
+    /// Values that are dead stay known as dead, and those that another holds by now stay known as its own.
+    ///
+    /// - Parameter activity: Whose cards' tokens they are; `nil`: of all the cards of their devices.
+    private mutating func free(
+        _ values: [DeviceKey: [Snapshot.OwnerKey]], of activity: ActivityNumber? = nil
+    ) throws {
+        var rows: [String] = []
+        for (device, keys) in values.sorted(by: { $0.key < $1.key }) {
+            for hash in try sql.sealing.hashes(of: Set(keys)).keys.sorted() { rows.append("[\"\(hash)\",\(device)]") }
+        }
+        guard !rows.isEmpty else { return }
         let freed = try sql.execute(
-            "DELETE FROM token_owner WHERE hash IN (SELECT value FROM json_each(?)) AND dead_at IS NULL",
-            [.text(jsonTexts(try sql.sealing.hashes(of: values).keys.sorted()))])
+            """
+            DELETE FROM token_owner WHERE (hash, dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))
+            AND dead_at IS NULL AND activity = coalesce(?, activity)
+            """, [.text("[" + rows.joined(separator: ",") + "]"), activity.map(Statements.Argument.int) ?? .null])
         if freed > 0 { erased["token_owner", default: 0] += freed }
     }
 
@@ -254,10 +265,10 @@ extension Erasure {
             """
         try sql.query("SELECT \(UpdateTokenRow.list) FROM \(ofCards)", [.int(device)]) { row in
             guard let token = try sql.token(false, { try UpdateTokenRow(&row) })?.record else { return }
-            values += [token.value, token.predecessor].compactMap(\.self)
+            values += token.values
         }
         count("update_token", try sql.execute("DELETE FROM \(ofCards)", [.int(device)]))
-        if let app { try free(values.map { .init(app, $0) }) }
+        if let app { try free([device: values.map { .init(app, $0) }]) }
     }
 
     private mutating func eraseDevices() throws {
@@ -346,15 +357,15 @@ extension Erasure {
         }
     }
 
-    private mutating func eraseDeadOwners() throws {
+    private mutating func eraseOwners(_ index: String, by column: String, olderThan age: Duration) throws {
         guard room > 0 else { return }
         count(
             "token_owner",
             try sql.execute(
                 """
                 DELETE FROM token_owner WHERE hash IN
-                    (SELECT hash FROM token_owner INDEXED BY token_owner_dead
-                     WHERE dead_at IS NOT NULL AND dead_at < ? ORDER BY dead_at LIMIT ?)
-                """, [before(limits.deadTokens), .int(Int64(room))]))
+                    (SELECT hash FROM token_owner INDEXED BY \(index)
+                     WHERE \(column) IS NOT NULL AND \(column) < ? ORDER BY \(column) LIMIT ?)
+                """, [before(age), .int(Int64(room))]))
     }
 }

@@ -73,7 +73,7 @@ struct SnapshotLoader {
         try resolveActivities(keys, and: provided.activities)
         try resolveUsers(keys)
         try resolveRefreshes(keys, provided)
-        try resolveDevices(keys)
+        try resolveDevices(keys, and: provided.activities)
         try resolveOwners(keys)
         try resolveAudiences(keys)
         try fetchIdempotency(keys)
@@ -89,7 +89,8 @@ struct SnapshotLoader {
             case .phones(let activity, let devices):
                 wanted.activities.insert(activity)
                 wanted.situations.formUnion(devices.map { .init(activity, $0) })
-            case .activity, .members, .users, .device, .activitiesOf, .owners, .holders, .audience, .audiencePage,
+            case .activity, .members, .users, .device, .devicePage, .activitiesOf, .owners, .holders, .audience,
+                .audiencePage,
                 .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes:
                 break
             }
@@ -140,7 +141,7 @@ struct SnapshotLoader {
             switch key {
             case .users(let app, let users, _), .audience(let app, _, let users):
                 ids.formUnion(users.map { .init(app, $0) })
-            case .activitiesOf(let app, let user): ids.insert(.init(app, user))
+            case .activitiesOf(let app, let user, _): ids.insert(.init(app, user))
             default: break
             }
         }
@@ -160,49 +161,10 @@ struct SnapshotLoader {
                 for device in devices[number] ?? [] { wanted.phones.insert(.init(activity, device)) }
             }
         }
-        var people: Set<UserNumber> = []
-        for case .activitiesOf(let app, let user) in keys {
-            if let number = snapshot.users[.init(app, user)] { people.insert(number) }
-        }
-        guard !people.isEmpty else { return }
-        try sql.query(
-            "SELECT activity, user FROM member WHERE user IN (SELECT value FROM json_each(?))",
-            [.text(jsonList(people.sorted()))]
-        ) { row in
-            let (activity, user) = (row.int(), row.int())
-            snapshot.members[activity, default: []].insert(user)
-            wanted.activities.insert(activity)
-            for device in devices[user] ?? [] { wanted.phones.insert(.init(activity, device)) }
-        }
+        try resolveMemberships(keys, devices)
     }
 
-    private mutating func resolveDevices(_ keys: [SnapshotKey]) throws {
-        var ids: Set<Snapshot.AppID<DeviceID>> = []
-        for case .device(let app, let id) in keys { ids.insert(.init(app, id)) }
-        var found = try holders(keys)
-        for (key, number) in try numbers(of: ids, "device", "dk") {
-            snapshot.deviceKeys[key] = number
-            found.insert(number)
-        }
-        guard !found.isEmpty else { return }
-        wanted.devices.formUnion(found)
-        let list = jsonList(found.sorted())
-        try sql.query(
-            "SELECT activity, dk FROM instance WHERE dk IN (SELECT value FROM json_each(?))", [.text(list)]
-        ) { row in
-            let (activity, device) = (row.int(), row.int())
-            wanted.activities.insert(activity)
-            wanted.phones.insert(.init(activity, device))
-        }
-        try sql.query(
-            "SELECT \(TombstoneRecord.list) FROM tombstone WHERE dk IN (SELECT value FROM json_each(?))", [.text(list)]
-        ) { row in
-            let record = try TombstoneRecord(&row)
-            snapshot.tombstones[.init(record.device, record.localID)] = record
-        }
-    }
-
-    private func holders(_ keys: [SnapshotKey]) throws -> Set<DeviceKey> {
+    func holders(_ keys: [SnapshotKey]) throws -> Set<DeviceKey> {
         var values: Set<Snapshot.OwnerKey> = []
         for case .holders(let app, let tokens) in keys { values.formUnion(tokens.map { .init(app, $0) }) }
         guard !values.isEmpty else { return [] }

@@ -63,8 +63,9 @@ struct DraftTests {
             case 9:
                 var token = Sample.updateToken(activity, device)
                 token.generation = Int64(dice.roll(3))
+                token.predecessor = dice.chance(30) ? TokenValue(stored: "\(dice.roll(3))") : nil
                 draft.put(token)
-            case 10: draft.removeUpdateToken(.init(activity, device))
+            case 10: draft.removeUpdateToken(.init(activity, device), of: Sample.bundleID, at: now)
             case 11: draft.addMember(user, to: activity)
             case 12: draft.removeMember(user, from: activity)
             case 13: draft.mark(user, of: activity, with: Int64(dice.roll(3)))

@@ -70,7 +70,48 @@ struct PhonesLimitsTests {
         }
     }
 
+    @Test func `who signs out and in again has no room for more cards that wait until the day is over`() throws {
+        var scene = try Self.scene()
+        for number in 1...20 { try Self.report(Self.card("c\(number)", "x\(number)", scene.type), &scene) }
+        for round in 1...3 {
+            _ = try scene.run(SignOutDevice(app: scene.app.bundleID, id: Self.device, now: scene.now))
+            try scene.register("other", user: round == 2 ? "bob" : "eve", startToken: nil, key: 9)
+            let reporter = round == 2 ? Reporter.person(Sample.user("bob")) : Self.eve
+            #expect(throws: Refusal.tooManyAwaiting(limit: 20), "round \(round)") {
+                try Self.report(Self.card("r\(round)", "y\(round)", scene.type), &scene, by: reporter)
+            }
+            scene.wait(.seconds(3600))
+        }
+        #expect(scene.store.rows.instances.count == 20)
+        scene.wait(.seconds(86_400))
+        try Self.report(Self.card("later", "later", scene.type), &scene)
+    }
+
     // MARK: - What a phone leaves
+
+    @Test func `a device names five hundred new tokens a day, and known ones as often as it likes`() throws {
+        var scene = try Self.scene()
+        try scene.put(users: ["eve"])
+        func name(_ number: Int, _ state: CardReport.State = .active) throws {
+            var card = Self.card("c", "a", scene.type, state)
+            card.token = Sample.token("u\(number)")
+            try Self.report(card, &scene)
+        }
+        for number in 1...499 { try name(number) }
+        try scene.registerStart("other", "start")
+        let before = scene.store.rows
+        #expect(throws: Refusal.tooManyTokens(limit: 500)) { try name(500) }
+        #expect(throws: Refusal.tooManyTokens(limit: 500)) { try scene.registerStart("other", "another") }
+        #expect(scene.store.rows == before)
+        try name(499)
+        try scene.registerStart("other", "start")
+        // A card whose token is too many is still over when its phone says so.
+        try Self.report(Self.card("c", "a", scene.type, .dismissed), &scene)
+        #expect(try scene.instance("other").state == .dismissed)
+        scene.wait(.seconds(86_400))
+        try scene.registerStart("other", "another")
+        #expect(scene.store.rows.owners.count == 501)
+    }
 
     @Test func `of activities that anybody may join a phone's word makes a hundred new cards a day`() throws {
         var scene = try Self.scene(join: .open)

@@ -195,8 +195,9 @@ struct RenewalTests {
 
     @Test func `A card without a token is not renewed: nothing could end it`() throws {
         var scene = try scene()
+        let now = scene.now
         scene.store.edit { draft in
-            for key in draft.snapshot.updateTokens.keys { draft.removeUpdateToken(key) }
+            for key in draft.snapshot.updateTokens.keys { draft.removeUpdateToken(key, at: now) }
         }
         scene.wait(.seconds(60))
         #expect(try scene.deliver().isEmpty)

@@ -135,6 +135,9 @@ struct RandomRows {
                 secretHash: (0..<32).map { _ in UInt8(truncatingIfNeeded: dice.next()) }, createdAt: time(),
                 usedAt: maybe { $0.time() })
         }
+        row.made.since = time()
+        row.made.cards = count()
+        row.made.tokens = count()
         return row
     }
 
@@ -195,6 +198,7 @@ struct RandomRows {
             kind: dice.pick([.device, .pushToStart, .update]), device: number(), activity: number(), firstSeenAt: time()
         )
         row.deadAt = maybe { $0.time() }
+        row.releasedAt = maybe { $0.time() }
         return row
     }
 

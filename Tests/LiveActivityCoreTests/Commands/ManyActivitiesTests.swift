@@ -1,0 +1,138 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// Devices with more activities than a call looks at.
+struct ManyActivitiesTests {
+    /// A phone that shows a card of each of so many activities, and that its person never signed out of.
+    private static func scene(cards: Int, state: InstanceRecord.State = .live) throws -> Scene {
+        var scene = Scene()
+        let device = try scene.register(user: "ann", startToken: "p2s", key: 7)
+        let app = scene.app.bundleID
+        scene.store.edit { draft in
+            let user = draft.user(app, Sample.user("ann"))
+            for _ in 0..<cards {
+                let number = draft.takeActivityNumber()
+                var activity = ActivityRecord(
+                    number: number, app: app, id: Sample.activityID("a\(number)"), type: "order", at: Sample.now)
+                activity.phase = .active
+                activity.revision = 1
+                draft.put(activity)
+                draft.put(
+                    ContentRecord(
+                        activity: number, revision: 1, state: .empty, digest: 0, attributes: .empty,
+                        attributesDigest: 0))
+                draft.addMember(user, to: number)
+                var instance = InstanceRecord(activity: number, device: device, run: 1, at: Sample.now)
+                instance.state = state
+                instance.sentRevision = 1
+                if state == .live {
+                    instance.startedAt = Sample.now
+                    instance.localID = Sample.local("card-\(number)")
+                    instance.tokenGeneration = 1
+                    draft.put(Sample.updateToken(number, device))
+                }
+                draft.put(instance)
+            }
+        }
+        return scene
+    }
+
+    private static func registration(_ scene: Scene, _ user: String) -> RegisterDevice {
+        var body = RegisterDevice.Body(user: Sample.user(user))
+        body.osVersion = OSVersion(18, 0)
+        return RegisterDevice(
+            app: scene.app, id: Sample.device("phone"), body: body, now: scene.now, freshKey: 99)
+    }
+
+    @Test func `a phone with very many activities is another person's only once nothing there is the former's`() throws
+    {
+        var scene = try Self.scene(cards: 650)
+        scene.wait(.seconds(60))
+        let registration = Self.registration(scene, "bob")
+        let before = scene.store.rows
+        #expect(throws: Refusal.deviceChangesHands(Sample.device("phone"))) { try scene.run(registration) }
+        #expect(scene.store.rows == before)
+        var progress: HandOverDevice.Progress? = .begin
+        var pages = 0
+        while let next = progress {
+            pages += 1
+            progress = try scene.run(HandOverDevice(for: registration, next))
+            let device = try #require(scene.store.rows.devices[7])
+            #expect(device.signedOutAt == scene.now && (device.user == 2) == (progress == nil))
+        }
+        #expect(pages == 4)
+        #expect(scene.store.rows.instances.values.allSatisfy { !$0.isWanted })
+        _ = try scene.run(registration)
+        #expect(scene.store.rows.devices[7]?.signedOutAt == nil && scene.store.rows.devices[7]?.userID.text == "bob")
+        // Nothing but ends goes to the phone.
+        for number in [1, 300, 650] { try scene.put("a\(number)", 2) }
+        let sent = try scene.deliver(claims: 200)
+        #expect(sent.count == 650 && sent.allSatisfy { $0.plan.kind == .end })
+    }
+
+    @Test func `a former person who signs in between two pages has the phone, and the next begins anew`() throws {
+        var scene = try Self.scene(cards: 450)
+        let registration = Self.registration(scene, "bob")
+        let next = try #require(try scene.run(HandOverDevice(for: registration, .begin)))
+        scene.wait(.seconds(1))
+        try scene.register(user: "ann", startToken: nil)
+        #expect(try scene.run(HandOverDevice(for: registration, next)) == .begin)
+        #expect(scene.store.rows.devices[7]?.userID.text == "ann" && scene.store.rows.devices[7]?.signedOutAt == nil)
+    }
+
+    @Test func `a phone that signed out is sent nothing but ends, however many activities it has`() throws {
+        var scene = try Self.scene(cards: 400)
+        scene.wait(.seconds(60))
+        _ = try scene.run(SignOutDevice(app: scene.app.bundleID, id: Sample.device("phone"), now: scene.now))
+        // What the call did not look at is ended with its next change.
+        for number in 1...400 { try scene.put("a\(number)", 2) }
+        let sent = try scene.deliver(claims: 200)
+        #expect(sent.count == 400 && sent.allSatisfy { $0.plan.kind == .end })
+        #expect(sent.allSatisfy { $0.plan.alertRevision == 0 })
+    }
+
+    @Test func `a report finds the oldest card by its id, and an inventory the newest hundred that are missing`() throws
+    {
+        var scene = try Self.scene(cards: 400)
+        var report = CardReport(localID: Sample.local("card-1"), type: scene.type, state: .dismissed)
+        _ = try scene.run(ReportCard(app: scene.app, device: Sample.device("phone"), report: report, now: scene.now))
+        #expect(try scene.instance(of: "a1").state == .dismissed)
+        report = CardReport(localID: Sample.local("card-2"), type: scene.type, state: .active)
+        for sequence in 1...4 as ClosedRange<Int64> {
+            _ = try scene.inventory(sequence: sequence, [report])
+            let gone = scene.store.rows.instances.values.filter { $0.state == .gone }.map(\.activity)
+            #expect(gone.count == min(100 * Int(sequence), 398) && gone.max() == 400)
+        }
+        #expect(try scene.instance(of: "a2").state == .live)
+    }
+
+    @Test func `a report that names an old activity goes on with what is known of the phone there`() throws {
+        var scene = try Self.scene(cards: 400, state: .dismissed)
+        let before = try scene.instance(of: "a1")
+        try scene.report(local: "again", .requesting, activity: "a1")
+        let after = try scene.instance(of: "a1")
+        #expect(after.state == .requesting && after.stateBeforeRequest == .dismissed)
+        #expect(after.createdAt == before.createdAt && after.sentRevision == 1)
+        #expect(scene.store.rows.instances.count == 400 && scene.store.rows.laneFaults.isEmpty)
+    }
+
+    @Test func `a device that signs in is taken into the newest hundred that run, and into one that may begin anew`()
+        throws
+    {
+        var scene = Scene(Sample.type("order"), Sample.type("timer") { $0.isReusable = true })
+        try scene.put("old-timer", users: ["ann"], type: scene.app.types["timer"])
+        try scene.end("old-timer")
+        for number in 1...150 { try scene.put("a\(number)", users: ["ann"]) }
+        for number in 100...150 { try scene.end("a\(number)") }
+        scene.wait(.seconds(49 * 3600))
+        try scene.register(user: "ann", startToken: nil)
+        let taken = scene.store.rows.instances.keys.map(\.activity)
+        #expect(taken.count == 100)
+        #expect(try taken.contains(scene.activity("old-timer").number))
+        #expect(try taken.contains(scene.activity("a99").number))
+        #expect(try !taken.contains(scene.activity("a100").number), "it is over")
+    }
+}

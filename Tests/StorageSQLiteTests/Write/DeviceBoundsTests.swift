@@ -1,0 +1,142 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import LiveActivityStorage
+import TestSupport
+import Testing
+
+@testable import StorageSQLite
+
+/// What a call of a phone costs does not grow with what the phone, or its person, has.
+struct DeviceBoundsTests {
+    private static let app = Sample.app(Sample.type(), Sample.type("ride"))
+    private static let phone = Sample.device("device-7")
+
+    /// A device in so many activities: every third runs, every fifth has a card, and its person is in all of them.
+    private static func seed(_ count: Int64) -> PutRows {
+        PutRows { draft in
+            let user = draft.user(Sample.bundleID, Sample.user("user-1"))
+            draft.put(Sample.deviceRecord(7, user: user))
+            draft.put(Sample.startToken(7))
+            for _ in 0..<count {
+                let number = draft.takeActivityNumber()
+                var activity = ActivityRecord(
+                    number: number, app: Sample.bundleID, id: Sample.activityID("a\(number)"), type: "order",
+                    at: Sample.now)
+                activity.phase = number % 3 == 0 ? .active : .ended
+                activity.endedAt = number % 3 == 0 ? nil : Sample.now
+                draft.put(activity)
+                draft.put(
+                    ContentRecord(
+                        activity: number, revision: 1, state: .empty, digest: 0, attributes: .empty,
+                        attributesDigest: 0))
+                draft.addMember(user, to: number)
+                var instance = InstanceRecord(activity: number, device: 7, run: 1, at: Sample.now)
+                instance.state = number % 5 == 0 ? .live : number % 5 == 1 ? .dismissed : .absent
+                instance.localID = number % 5 < 2 ? Sample.local("card-\(number)") : nil
+                draft.put(instance)
+                if instance.state == .live { draft.put(Sample.updateToken(number, 7)) }
+            }
+        }
+    }
+
+    private static func registration(_ user: String) -> RegisterDevice {
+        var body = RegisterDevice.Body(user: Sample.user(user))
+        body.deviceToken = Sample.token("device")
+        return RegisterDevice(app: app, id: phone, body: body, now: Sample.now, freshKey: 9)
+    }
+
+    private static func cards(_ numbers: ClosedRange<Int>) -> [CardReport] {
+        numbers.map { CardReport(localID: Sample.local("card-\($0)"), type: Sample.type(), state: .active) }
+    }
+
+    /// The keys of every call of a phone.
+    private static var calls: [(name: String, keys: [SnapshotKey], named: Int)] {
+        let bundle = Sample.bundleID
+        let start = RegisterPushToStartToken(
+            app: app, id: phone, type: "order", token: Sample.token("new"), now: Sample.now)
+        let report = ReportCard(app: app, device: phone, report: cards(10...10)[0], now: Sample.now)
+        let inventory = ReportInventory(
+            app: app, device: phone, sequence: 1, reports: cards(1...50), now: Sample.now)
+        let handOut = HandOutCredential(
+            app: bundle, id: phone, secretHash: [1], now: Sample.now, reporter: .backend)
+        return [
+            ("register", registration("user-1").keys, JoinableActivities.limit),
+            ("another person registers", registration("bob").keys, JoinableActivities.limit),
+            ("hand over", HandOverDevice(for: registration("bob"), .begin).keys, DevicePage.limit),
+            ("start token", start.keys, 0), ("report", report.keys, 1), ("inventory", inventory.keys, 50),
+            ("sign out", SignOutDevice(app: bundle, id: phone, now: Sample.now).keys, 0),
+            ("credential", handOut.keys, 0), ("revoke", RevokeCredentials(app: bundle, id: phone).keys, 0),
+        ]
+    }
+
+    @Test func `a device with 5,000 activities makes each call load at most three hundred and those that it names`()
+        async throws
+    {
+        try await withStore { store in
+            _ = try await store.commit(Self.seed(5_000)).get()
+            let most = DeviceRows.newest + DeviceRows.open + DeviceRows.running
+            for call in Self.calls {
+                let part = try await store.query { sql in try SnapshotLoader.snapshot(of: call.keys, sql) }
+                let rows = [
+                    part.instances.count, part.activities.count, part.contents.count, part.lanes.count,
+                    part.updateTokens.count, part.members.count,
+                ]
+                #expect(rows.allSatisfy { $0 <= most + call.named }, "\(call.name): \(rows)")
+                #expect(part.instances.count > DeviceRows.newest, "\(call.name): \(rows)")
+                #expect(part.devicesWithMore == [7], "\(call.name)")
+            }
+        }
+    }
+
+    @Test func `a call runs the same few statements for a device with 200 activities as for one with 5,000`()
+        async throws
+    {
+        var counts: [[Int]] = []
+        for activities in [200, 5_000] as [Int64] {
+            try await withStore { store in
+                _ = try await store.commit(Self.seed(activities)).get()
+                var statements: [Int] = []
+                for call in Self.calls {
+                    let recorder = StatementRecorder()
+                    try await recorder.listen(to: store)
+                    var command = PutRows { _ in }
+                    command.keys = call.keys
+                    _ = try await store.commit(command).get()
+                    statements.append(recorder.count)
+                }
+                counts.append(statements)
+            }
+        }
+        #expect(counts[0] == counts[1] && counts[0].allSatisfy { $0 < 40 }, "\(counts)")
+    }
+
+    @Test(arguments: [nil, 20] as [Int?])
+    func `beyond the limits the engine sees what the reference store sees`(cards: Int?) async throws {
+        try await withStore { store in
+            var pair = Pair(store)
+            let now = Sample.now + .seconds(60)
+            try await pair.run("seed", Self.seed(700), { _, _ in true })
+            for (index, call) in Self.calls.enumerated() {
+                let expected = pair.model.load(call.keys)
+                let part = try await store.query { sql in try SnapshotLoader.snapshot(of: call.keys, sql) }
+                let name = "\(index), \(call.name)"
+                #expect(part.instances == expected.instances, "\(name)")
+                #expect(part.activities == expected.activities && part.updateTokens == expected.updateTokens, "\(name)")
+                #expect(part.members == expected.members, "\(name)")
+                #expect(part.devicePages == expected.devicePages, "\(name)")
+                #expect(part.devicesWithMore == expected.devicesWithMore, "\(name)")
+            }
+            let reports = cards.map { Self.cards(1...$0) } ?? []
+            try await pair.run(
+                "inventory",
+                ReportInventory(app: Self.app, device: Self.phone, sequence: 1, reports: reports, now: now))
+            try await pair.run("register", Self.registration("user-1"))
+            try await pair.run("taken", Self.registration("bob"))
+            let first = try await pair.run("hand over", HandOverDevice(for: Self.registration("bob"), .begin))
+            let next = try #require(first.flatMap { $0 })
+            try await pair.run("goes on", HandOverDevice(for: Self.registration("bob"), next))
+            try await pair.run("sign out", SignOutDevice(app: Sample.bundleID, id: Self.phone, now: now))
+        }
+    }
+}
