@@ -17,7 +17,7 @@ struct DocumentAddressTests {
         do throws(DocumentAddress.Failure) { result = .success(try await address.read()) } catch {
             result = .failure(error)
         }
-        try await connections.close()
+        connections.close()
         return result
     }
 
@@ -52,8 +52,8 @@ struct DocumentAddressTests {
             try await writer.finish(nil)
         }
         try await withLoopbackServer({ _ in Response(status: .ok, body: body) }) { url, asked in
-            let stalled = try await Self.read(url, timeout: .milliseconds(300))
-            #expect(stalled == .failure(.init(description: "no answer within 0.3 seconds")))
+            let stalled = try await Self.read(url, timeout: .seconds(3))
+            #expect(stalled == .failure(.init(description: "no answer within 3.0 seconds")))
             #expect(asked().count == 1)
             rest.finish()
         }
@@ -74,6 +74,6 @@ struct DocumentAddressTests {
     func `a text that is no https URL is no address`(url: String) async throws {
         let connections = ProviderConnections()
         #expect(DocumentAddress(url, allowPrivate: false, maximumBytes: 1, connections) == nil)
-        try await connections.close()
+        connections.close()
     }
 }
