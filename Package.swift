@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.2; a table of targets, longer than other files
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -97,8 +97,21 @@ let package = Package(
         .target(name: "JSONText", swiftSettings: historied),
         .target(name: "APNSModel", dependencies: ["JSONText"], swiftSettings: historied),
         .target(
+            name: "PeerIdentity",
+            dependencies: [
+                product("NIOCore", "swift-nio"), product("NIOTLS", "swift-nio"), product("NIOSSL", "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "OutboundHTTP", dependencies: ["PeerIdentity", product("NIOHTTP1", "swift-nio")] + nio,
+            swiftSettings: settings
+        ),
+        .target(
             name: "APNSClient",
-            dependencies: ["APNSModel", "JSONText", crypto, logging, product("NIOHTTP2", "swift-nio-http2")] + nio,
+            dependencies: [
+                "APNSModel", "JSONText", "PeerIdentity", crypto, logging, product("NIOHTTP2", "swift-nio-http2"),
+            ] + nio,
             swiftSettings: settings
         ),
         .target(
@@ -141,8 +154,8 @@ let package = Package(
         .target(
             name: "LiveActivityProviders",
             dependencies: [
-                "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", crypto, httpClient, lifecycle,
-                product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio"), product("NIOPosix", "swift-nio"),
+                "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", "OutboundHTTP", crypto, lifecycle,
+                product("NIOHTTP1", "swift-nio"),
             ], swiftSettings: settings
         ),
         .target(
@@ -250,7 +263,7 @@ let package = Package(
                 "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
                 "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "NextUp",
-                "OrderTracking", "Pager", "StorageSQLite", httpClient, lifecycle, logging,
+                "OrderTracking", "OutboundHTTP", "Pager", "StorageSQLite", lifecycle, logging,
                 product("ArgumentParser", "swift-argument-parser"), product("NIOCore", "swift-nio"),
                 product("NIOHTTP1", "swift-nio"), product("UnixSignals", "swift-service-lifecycle"),
                 product("Yams", "Yams"),
@@ -272,6 +285,15 @@ let package = Package(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: settings),
         .testTarget(
             name: "SimulationTests", dependencies: ["LiveActivityStorage", "Simulation"], swiftSettings: settings),
+        .testTarget(name: "PeerIdentityTests", dependencies: ["PeerIdentity"], swiftSettings: settings),
+        .testTarget(
+            name: "OutboundHTTPTests",
+            dependencies: [
+                "OutboundHTTP", "HTTP2TestServer", "LiveActivityProviders", "LoopbackServer", hummingbird, httpTypes,
+                product("NIOHTTP1", "swift-nio"),
+            ] + nio,
+            swiftSettings: settings
+        ),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText"], swiftSettings: settings),
         .testTarget(
             name: "APNSModelTests", dependencies: ["APNSModel", "JSONText", "TestSupport"], swiftSettings: settings),
@@ -379,7 +401,8 @@ let package = Package(
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "EmbeddedIslet",
                 "HTTP2TestServer", "LiveActivityAPI", "LiveActivityProviders", "LiveActivityServer", "LoopbackServer",
-                "StorageSQLite", "LiveActivityTracing", crypto, hummingbird, lifecycle, logging, tracing, httpTypes,
+                "StorageSQLite", "LiveActivityTracing", "OutboundHTTP", crypto, hummingbird, lifecycle, logging,
+                tracing, httpTypes,
                 product("NIOCore", "swift-nio"),
             ],
             swiftSettings: settings
@@ -387,8 +410,8 @@ let package = Package(
         .testTarget(
             name: "LiveActivityProvidersTests",
             dependencies: [
-                "LiveActivityProviders", "LiveActivityCore", "LoopbackServer", "NextUp", "APNSModel", "JSONText",
-                "TestSupport", hummingbird, logging, lifecycle, crypto, httpTypes,
+                "LiveActivityProviders", "LiveActivityCore", "LoopbackServer", "NextUp", "APNSModel", "HTTP2TestServer",
+                "JSONText", "OutboundHTTP", "TestSupport", hummingbird, logging, lifecycle, crypto, httpTypes,
             ] + nio,
             swiftSettings: settings
         ),

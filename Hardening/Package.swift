@@ -51,7 +51,12 @@ let package = Package(
         .target(name: "JSONText", swiftSettings: settings),
         .target(name: "APNSModel", dependencies: ["JSONText"], swiftSettings: settings),
         .target(
-            name: "APNSClient", dependencies: ["APNSModel", "JSONText", crypto, http2, logging] + nio,
+            name: "PeerIdentity",
+            dependencies: [
+                product("NIOCore", "swift-nio"), product("NIOTLS", "swift-nio"), product("NIOSSL", "swift-nio-ssl"),
+            ], swiftSettings: settings),
+        .target(
+            name: "APNSClient", dependencies: ["APNSModel", "JSONText", "PeerIdentity", crypto, http2, logging] + nio,
             swiftSettings: settings),
         .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: settings),
         .target(

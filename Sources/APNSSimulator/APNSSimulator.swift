@@ -24,6 +24,9 @@ public final class APNSSimulator: Sendable {
         public var channelsPerApp = 10_000
         /// The port of the control API; 0 takes a free one, `nil` serves none.
         public var controlPort: Int?
+        /// What every call of the control API carries as `Authorization: Bearer`; none when `nil`. It has to be set
+        /// where `host` is no address of the loopback: the control API hands out tokens and keys.
+        public var controlToken: String?
         /// Host names its certificate is for, besides `localhost`, `127.0.0.1` and `::1`.
         public var certificateHosts: [String] = []
         /// The keys whose provider tokens it takes; `add(_ key:)` adds more.
@@ -135,6 +138,11 @@ public final class APNSSimulator: Sendable {
             return hasRun
         }
         guard !isSecond else { throw SimulatorError(.notRunning, "a simulator runs once") }
+        let access: ControlAccess
+        do throws(SimulatorError) { access = try ControlAccess(configuration) } catch {
+            startup.settle(.failure(error))
+            throw error
+        }
         defer {
             engine.finish()
             startup.settle(.failure(SimulatorError(.notRunning, "the simulator has stopped")))
@@ -142,7 +150,7 @@ public final class APNSSimulator: Sendable {
         var listeners: [any Channel] = []
         do {
             let ports = try await listen(&listeners)
-            try await cancelWhenGracefulShutdown { try await self.serve(ports) }
+            try await cancelWhenGracefulShutdown { try await self.serve(ports, access) }
             await close(listeners)
         } catch is CancellationError {
             await close(listeners)
@@ -187,7 +195,7 @@ public final class APNSSimulator: Sendable {
                 punishesErrors: configuration.dropsStreamsAfterErrors, isManagement: isManagement))
     }
 
-    private func serve(_ ports: Ports) async throws {
+    private func serve(_ ports: Ports, _ access: ControlAccess) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.engine.keepTime(every: Self.tick) }
             group.addTask {
@@ -195,7 +203,8 @@ public final class APNSSimulator: Sendable {
                 try Task.checkCancellation()
             }
             if let port = configuration.controlPort {
-                let control = ControlServer(simulator: self, host: configuration.host, port: port)
+                let control = ControlServer(
+                    simulator: self, host: configuration.host, port: port, access: access)
                 group.addTask {
                     try await control.run { self.announce(ports, controlPort: $0) }
                 }

@@ -49,12 +49,27 @@ extension LiveActivityServer {
         var openRequestsOfKey: Int { max(1, openRequests / 2) }
         /// The same of one person or phone that calls by itself.
         var openRequestsOfPerson: Int { min(32, openRequestsOfKey) }
+        /// The most requests at the same time of one call that needs no key, such as `GET /metrics`; a further one is
+        /// answered with 503. They are counted apart, and do not take up room of `openRequests`.
+        public var keylessRequests = 32
         /// The most calls of one API key in a second, and twice as many at once; `nil`: any number.
         public var requestsPerSecond: Int? = 10_000
         /// The same of one person or phone that calls by itself, and about one device.
         public var requestsPerSecondPerDevice: Int? = 20
         /// The most connections at the same time; further ones wait to be accepted.
         public var connections = 10_000
+        /// The same of the listener of metrics, where it is one of its own.
+        public var metricsConnections = 64
+        /// The most connections of one remote address, of IPv6 of one network of 64 bits; half of all where nothing is
+        /// said. A further one is closed. A proxy in front is one address.
+        public var connectionsPerAddress: Int {
+            get { ownConnectionsPerAddress ?? max(1, connections / 2) }
+            set { ownConnectionsPerAddress = newValue }
+        }
+        private var ownConnectionsPerAddress: Int?
+        /// The most sign-ins to the console from one remote address in a second, and twice as many at once; `nil`: any
+        /// number. Further ones are answered with 429.
+        public var signInsPerSecond: Int? = 5
         /// How long a connection may be silent before it is closed, and lines may come without a whole one among them.
         public var idleTimeout = Duration.seconds(60)
         /// The most bytes of a request's header; of HTTP/2's at most 16 KiB.

@@ -60,9 +60,34 @@ public struct LiveActivityServer: Service {
         /// A device credential that was not used for so long is not taken any more.
         package var credentialIdleLimit = Duration.seconds(90 * 86_400)
 
+        /// `GET /metrics` is answered there and not on the API's address; `nil`: on the API's.
+        package var metricsListener: MetricsListener?
+
         package init(apps: [AppSettings]) {
             self.apps = apps
         }
+    }
+
+    /// A listener for whoever watches the server: `/metrics`, `/healthz` and `/readyz`, and nothing else.
+    package struct MetricsListener: Sendable {
+        package var host: String
+        /// 0 takes any free port.
+        package var port: Int
+        /// Called once the port is bound.
+        package var onListening: @Sendable (Address) async -> Void
+
+        package init(host: String, port: Int, onListening: @escaping @Sendable (Address) async -> Void = { _ in }) {
+            self.host = host
+            self.port = port
+            self.onListening = onListening
+        }
+    }
+
+    /// The address of ``MetricsListener`` cannot be bound.
+    package struct MetricsListenerFailure: Error {
+        package let host: String
+        package let port: Int
+        package let cause: any Error
     }
 
     /// Hummingbird's application, for its test framework alone: `run` serves the same responder by a front of its own.
@@ -76,6 +101,8 @@ public struct LiveActivityServer: Service {
     /// What hands events to their readers; has to run beside it, and to stop before it.
     package let relay: EventRelayService
     private let front: Front
+    /// For those who watch, where they have a listener of their own.
+    private let watchersFront: Front?
 
     /// - Parameters:
     ///   - dice: 64 random bits at each call, which nobody can foresee: for keys of new devices, and for credentials.
@@ -99,10 +126,12 @@ public struct LiveActivityServer: Service {
         let readers = EventReaders(readerLimits)
         relay = EventRelayService(
             readers: readers, store: store, interval: limits.eventBeat, clock: ContinuousClock(), logger: logger)
+        var metrics = configuration.metrics
+        metrics?.listensApart = configuration.metricsListener != nil
         let services = Services(
             store: store,
             apps: Dictionary(configuration.apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first }),
-            limits: limits, time: time, dice: dice, logger: logger, metrics: configuration.metrics,
+            limits: limits, time: time, dice: dice, logger: logger, metrics: metrics,
             delivery: configuration.delivery,
             httpMetrics: HTTPMetrics(configuration.metrics?.registry ?? MetricsSystem.factory),
             streams: Places(maximum: limits.streams),
@@ -110,19 +139,30 @@ public struct LiveActivityServer: Service {
                 configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
             events: readers, admission: Admission(limits), people: people, keyUses: keyUses,
             credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
-            traces: configuration.traces, alerts: AlertBoard(), trials: configuration.trials, census: Census(),
+            traces: configuration.traces, alerts: AlertBoard(), trials: configuration.trials,
+            census: Census(freshness: Census.interval),
+            metricsPage: SharedReading(freshness: HealthCalls.pageFreshness),
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
             console: configuration.console
                 ? Console(simulator: configuration.simulator, version: configuration.version) : nil)
         alertWatch = AlertWatch(services: services, clock: ContinuousClock())
         let responder = Responder(services: services)
         application = Application(responder: responder, logger: logger)
-        front = Front(
-            channel: FrontChannel(
+        func channel(_ responder: Responder) -> FrontChannel {
+            FrontChannel(
                 certificates: configuration.certificates, limits: limits, logger: logger,
-                responder: responder.answering(time, logger)),
-            host: configuration.host, port: configuration.port, socket: configuration.socket, limits: limits,
-            logger: logger, onListening: onListening)
+                responder: responder.answering(time, logger))
+        }
+        front = Front(
+            channel: channel(responder), host: configuration.host, port: configuration.port,
+            socket: configuration.socket, limits: limits, logger: logger, onListening: onListening)
+        watchersFront = configuration.metricsListener.map { listener in
+            var limits = limits
+            limits.connections = limits.metricsConnections
+            return Front(
+                channel: channel(Responder(services: services, door: .watchers)), host: listener.host,
+                port: listener.port, socket: nil, limits: limits, logger: logger, onListening: listener.onListening)
+        }
     }
 
     /// Serves until its service group shuts down gracefully: then no more connections are accepted, and requests that
@@ -130,6 +170,15 @@ public struct LiveActivityServer: Service {
     ///
     /// - Throws: When the port cannot be bound.
     public func run() async throws {
-        try await front.run()
+        guard let watchersFront else { return try await front.run() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await front.run() }
+            group.addTask {
+                do { try await watchersFront.run() } catch {
+                    throw MetricsListenerFailure(host: watchersFront.host, port: watchersFront.port, cause: error)
+                }
+            }
+            try await group.waitForAll()
+        }
     }
 }

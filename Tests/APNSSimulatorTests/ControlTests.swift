@@ -229,6 +229,43 @@ struct ControlTests {
         }
     }
 
+    @Test(arguments: [
+        ("localhost", "200"), ("127.0.0.1:9", "200"), ("[::1]:9", "200"), ("LocalHost:1", "200"),
+        ("rebound.example.com", "421"), ("127.0.0.1.example.com", "421"), ("10.0.0.1", "421"), ("", "421"),
+    ])
+    func `a page whose name was made to lead here is refused by its Host`(host: String, status: String) async throws {
+        try await Self.withControl { control in
+            let answer = try await control.call("GET", "phones", nil, ["--header", "host: \(host)"])
+            #expect(answer.status == status || host.isEmpty && answer.status == "400")
+        }
+    }
+
+    @Test
+    func `beyond the loopback a control API needs a token, and takes nobody without it`() async throws {
+        var configuration = APNSSimulator.Configuration()
+        configuration.host = "0.0.0.0"
+        configuration.controlPort = 0
+        let open = try APNSSimulator(configuration)
+        let error = await #expect(throws: SimulatorError.self) { try await open.run() }
+        #expect(error?.code == .badValue)
+        try await Self.withControl({
+            $0.host = "0.0.0.0"
+            $0.controlToken = "a-token"
+        }) { control in
+            for (header, status) in [
+                ("x: y", "401"), ("authorization: Bearer a-toke", "401"),
+                ("authorization: Bearer a-token", "200"),
+            ] {
+                let answer = try await control.call("GET", "phones", nil, ["--header", header])
+                #expect(answer.status == status, "\(header)")
+            }
+            let named = try await control.call(
+                "GET", "phones", nil,
+                ["--header", "authorization: Bearer a-token", "--header", "host: rebound.example.com"])
+            #expect(named.status == "421")
+        }
+    }
+
     @Test
     func `a simulator that is stopped has nothing to say about it`() async throws {
         let lines = Lines()

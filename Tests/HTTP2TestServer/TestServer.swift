@@ -4,7 +4,7 @@ import NIOCore
 import NIOHPACK
 package import NIOHTTP2
 import NIOPosix
-import NIOSSL
+package import NIOSSL
 import SwiftASN1
 import Synchronization
 import X509
@@ -24,19 +24,27 @@ package struct TestAuthority {
         rootPEM = Array(try root.serializeAsPEM().pemString.utf8)
     }
 
-    /// A certificate for the address 127.0.0.1 and its key, as PEM text.
-    package func makeIdentity() throws -> (certificate: String, key: String) {
+    /// The address 127.0.0.1.
+    package static let loopback: [UInt8] = [127, 0, 0, 1]
+
+    /// A certificate for addresses and names, and its key, as PEM text.
+    package func makeIdentity(
+        addresses: [[UInt8]] = [loopback], names: [String] = []
+    ) throws -> (certificate: String, key: String) {
         let serverKey = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName("Test server") }
-        let address = try Certificate.Extensions {
-            SubjectAlternativeNames([.ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))])
+        let alternatives = try Certificate.Extensions {
+            SubjectAlternativeNames(
+                addresses.map { .ipAddress(ASN1OctetString(contentBytes: $0[...])) } + names.map { .dnsName($0) })
         }
-        let leaf = try Self.certificate(subject, .init(serverKey.publicKey), issuer: name, key, address)
+        let leaf = try Self.certificate(subject, .init(serverKey.publicKey), issuer: name, key, alternatives)
         return (try leaf.serializeAsPEM().pemString, serverKey.pemRepresentation)
     }
 
-    func makeServerConfiguration(protocols: [String]) throws -> TLSConfiguration {
-        let identity = try makeIdentity()
+    package func makeServerConfiguration(
+        protocols: [String], addresses: [[UInt8]] = [loopback], names: [String] = []
+    ) throws -> TLSConfiguration {
+        let identity = try makeIdentity(addresses: addresses, names: names)
         let certificate = try NIOSSLCertificate(bytes: Array(identity.certificate.utf8), format: .pem)
         let privateKey = try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem)
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -112,12 +120,15 @@ package final class TestServer: Sendable {
     ///   - streamWindow: How much of a request's body may come in before the client has to wait.
     ///   - receiveBuffer: The size of the sockets' receive buffers, in bytes; the system's own when `nil`.
     ///   - authority: Who vouches for it; one of its own when `nil`.
+    ///   - address: What its certificate names.
     package static func run(
         streams: Int = 1_000, streamWindow: Int = 65_535, receiveBuffer: Int? = nil, protocols: [String] = ["h2"],
-        authority: TestAuthority? = nil, script: @escaping Script, body: (TestServer) async throws -> Void
+        authority: TestAuthority? = nil, script: @escaping Script, address: [UInt8] = TestAuthority.loopback,
+        body: (TestServer) async throws -> Void
     ) async throws {
         let server = TestServer(try authority ?? TestAuthority(), script)
-        let tls = try NIOSSLContext(configuration: server.authority.makeServerConfiguration(protocols: protocols))
+        let tls = try NIOSSLContext(
+            configuration: server.authority.makeServerConfiguration(protocols: protocols, addresses: [address]))
         let settings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: streams),
             HTTP2Setting(parameter: .initialWindowSize, value: streamWindow),

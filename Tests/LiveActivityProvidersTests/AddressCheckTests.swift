@@ -52,10 +52,10 @@ struct AddressCheckTests {
         do {
             try await work(connections)
         } catch {
-            try await connections.close()
+            connections.close()
             throw error
         }
-        try await connections.close()
+        connections.close()
     }
 
     private final class Closing: ChannelInboundHandler {

@@ -3,23 +3,21 @@ import Hummingbird
 import LiveActivityProviders
 import LoopbackServer
 import NIOCore
-import TestSupport
 import Testing
 
 /// A small document over HTTP: what is read, and what is not.
 struct DocumentAddressTests {
     private static func read(
-        _ url: String, allowPrivate: Bool = true, clock: any Clock<Duration> = ContinuousClock()
+        _ url: String, allowPrivate: Bool = true, timeout: Duration = .seconds(10)
     ) async throws -> Result<DocumentAddress.Document, DocumentAddress.Failure> {
         let connections = ProviderConnections()
         let address = try #require(
-            DocumentAddress(
-                url, allowPrivate: allowPrivate, maximumBytes: 1000, timeout: .seconds(60), clock: clock, connections))
+            DocumentAddress(url, allowPrivate: allowPrivate, maximumBytes: 1000, timeout: timeout, connections))
         let result: Result<DocumentAddress.Document, DocumentAddress.Failure>
         do throws(DocumentAddress.Failure) { result = .success(try await address.read()) } catch {
             result = .failure(error)
         }
-        try await connections.close()
+        connections.close()
         return result
     }
 
@@ -45,23 +43,17 @@ struct DocumentAddressTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a body that stalls ends with the deadline`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a body that stalls ends with the deadline`() async throws {
         let (silence, rest) = AsyncStream.makeStream(of: Void.self)
         defer { rest.finish() }
-        let (beginnings, begun) = AsyncStream.makeStream(of: Void.self)
-        let clock = SteppedClock()
         let body = ResponseBody { writer in
             try await writer.write(ByteBuffer(string: "{"))
-            begun.yield()
             for await _ in silence {}
             try await writer.finish(nil)
         }
         try await withLoopbackServer({ _ in Response(status: .ok, body: body) }) { url, asked in
-            async let stalled = Self.read(url, clock: clock)
-            for await _ in beginnings { break }
-            await clock.advanceToSleeper(.seconds(60))
-            let result = try await stalled
-            #expect(result == .failure(.init(description: "no answer within 60.0 seconds")))
+            let stalled = try await Self.read(url, timeout: .seconds(3))
+            #expect(stalled == .failure(.init(description: "no answer within 3.0 seconds")))
             #expect(asked().count == 1)
             rest.finish()
         }
@@ -82,6 +74,6 @@ struct DocumentAddressTests {
     func `a text that is no https URL is no address`(url: String) async throws {
         let connections = ProviderConnections()
         #expect(DocumentAddress(url, allowPrivate: false, maximumBytes: 1, connections) == nil)
-        try await connections.close()
+        connections.close()
     }
 }

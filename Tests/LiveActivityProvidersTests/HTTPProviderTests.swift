@@ -7,6 +7,7 @@ import JSONText
 import LiveActivityCore
 import LiveActivityProviders
 import LoopbackServer
+import OutboundHTTP
 import TestSupport
 import Testing
 
@@ -29,7 +30,7 @@ struct HTTPProviderTests {
         do throws(RefreshFailure) { result = .success(try await provider.answer(to: question)) } catch {
             result = .failure(error)
         }
-        try await connections.close()
+        connections.close()
         return result
     }
 

@@ -1,31 +1,24 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
+import PeerIdentity
 
-/// The TLS side of a connection: at least 1.2, HTTP/2 only (RFC 9113 section 3.3), the peer's certificate verified.
+/// The TLS side of a connection: HTTP/2 only (RFC 9113 section 3.3), the peer's certificate verified.
 struct TransportSecurity: Sendable {
-    private let context: NIOSSLContext
-    private let serverName: String?
+    private let peer: PeerSecurity
 
     init(_ trustRoots: APNSClient.TrustRoots, host: String) throws(APNSClientError) {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.certificateVerification = .fullVerification
-        configuration.applicationProtocols = ["h2"]
-        configuration.trustRoots = try Self.roots(trustRoots)
+        let roots = try Self.roots(trustRoots)
         do {
-            context = try NIOSSLContext(configuration: configuration)
+            peer = try PeerSecurity(PeerHost(host), roots: roots, protocols: ["h2"])
         } catch {
             throw APNSClientError(.invalidTrustRoots, "the trust roots cannot be used for TLS")
         }
-        // An address has no server name (RFC 6066 section 3); then the certificate must name the address.
-        serverName = (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
     }
 
     /// Adds TLS, and behind it what looks at the peer's name.
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations) throws {
-        try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: serverName))
-        if let serverName { try pipeline.addHandler(ServerNameCheck(serverName)) }
+        try peer.addHandlers(to: pipeline)
     }
 
     private static func roots(_ roots: APNSClient.TrustRoots) throws(APNSClientError) -> NIOSSLTrustRoots {
@@ -63,7 +56,7 @@ struct TransportSecurity: Sendable {
                 return "TLS: the certificate of \(endpoint) does not name this host"
             default: return "TLS: the connection to \(endpoint) failed: \(error)"
             }
-        case is ServerNameCheck.WrongName: return "TLS: the certificate of \(endpoint) does not name this host"
+        case is PeerSecurity.WrongHost: return "TLS: the certificate of \(endpoint) does not name this host"
         case is NIOSSLExtraError: return "TLS: the certificate of \(endpoint) does not name this host (\(error))"
         case let error as APNSClient.ProxyError: return error.description
         default: return "no connection to \(reason(error, "\(endpoint)"))"

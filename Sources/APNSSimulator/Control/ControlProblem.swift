@@ -8,11 +8,20 @@ internal import NIOCore
 struct ProblemMiddleware: RouterMiddleware {
     typealias Context = ControlRouter.Context
 
+    let access: ControlAccess
+
     func handle(
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         if let origin = request.headers[.origin], !Self.isLocal(origin) {
             return Self.problem(.forbidden, "foreign-origin", "pages of other machines may not use this API")
+        }
+        guard access.isOwn(request.head.authority) else {
+            return Self.problem(
+                .init(code: 421), "foreign-host", "this API is called by an address that it listens on")
+        }
+        guard access.isGranted(request.headers[.authorization]) else {
+            return Self.problem(.unauthorized, "token-missing", "send `Authorization: Bearer` and the control token")
         }
         do {
             return try await next(request, context)

@@ -59,6 +59,7 @@ internal import NIOCore
 /// number); `limitStreams` with `streams`.
 struct ControlRouter: Sendable {
     let simulator: APNSSimulator
+    let access: ControlAccess
 
     typealias Context = BasicRequestContext
 
@@ -69,7 +70,7 @@ struct ControlRouter: Sendable {
 
     var router: Router<Context> {
         let router = Router(context: Context.self)
-        router.add(middleware: ProblemMiddleware())
+        router.add(middleware: ProblemMiddleware(access: access))
         router.get("v1/simulator") { _, _ in try reply(simulatorView) }
         router.get("v1/ca.pem") { _, _ in
             Response(

@@ -8,6 +8,7 @@ struct ControlServer: Sendable {
     let simulator: APNSSimulator
     let host: String
     let port: Int
+    let access: ControlAccess
 
     /// Serves until the task is cancelled; `started` gets the port.
     func run(_ started: @escaping @Sendable (Int?) -> Void) async throws {
@@ -16,7 +17,8 @@ struct ControlServer: Sendable {
         var logger = simulator.logger
         logger.logLevel = .critical
         let application = Application(
-            router: ControlRouter(simulator: simulator).router, server: HTTPServerBuilder { ControlChannel($0) },
+            router: ControlRouter(simulator: simulator, access: access).router,
+            server: HTTPServerBuilder { ControlChannel($0) },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port), serverName: "apns-simulator"),
             onServerRunning: { channel in started(channel.localAddress?.port) },

@@ -91,6 +91,10 @@ package struct ServerParts: Sendable {
     package var limits = LiveActivityServer.Limits()
     /// `GET /metrics` answers.
     package var metrics = true
+    /// It needs a key of the scope `read`.
+    package var metricsNeedKey = false
+    /// It has an address of its own.
+    package var metricsListener: LiveActivityServer.MetricsListener?
     /// `/` is the console.
     package var console = true
     /// In development: the simulator whose phones the console shows.
@@ -149,6 +153,15 @@ package struct ServerParts: Sendable {
         return try APNSClient(routes: routes, time: machine, options: options, logger: logger)
     }
 
+    private var loggedMetricsListener: LiveActivityServer.MetricsListener? {
+        metricsListener.map { [logger] listener in
+            LiveActivityServer.MetricsListener(host: listener.host, port: listener.port) { address in
+                logger.notice("metrics are served", metadata: ["address": "\(address)"])
+                await listener.onListening(address)
+            }
+        }
+    }
+
     /// The services in the order in which they start, which is that of stopping from the last to the first: no more
     /// requests, then no more claims, then no more connections.
     package func services(
@@ -186,6 +199,8 @@ package struct ServerParts: Sendable {
             ConnectionReading.readings(of: client, routes)
         }
         sources.isServed = metrics
+        sources.needsKey = metricsNeedKey
+        serving.metricsListener = loggedMetricsListener
         serving.metrics = sources
         let server = LiveActivityServer(
             configuration: serving, store: store, time: time, dice: dice, logger: logger, onListening: onListening)

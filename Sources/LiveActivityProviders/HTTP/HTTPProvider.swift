@@ -1,42 +1,31 @@
 import APNSModel
-import AsyncHTTPClient
 import Foundation
 import JSONText
 import LiveActivityAPI
 package import LiveActivityCore
-import NIOCore
-import NIOHTTP1
+package import OutboundHTTP
 import ServiceLifecycle
 
 /// The connections to backends that compute states, for as long as the server runs.
 package final class ProviderConnections: Service {
-    /// Connections to one backend; runs of a type are as many at most.
-    private static let connections = 32
-    /// For TCP and TLS.
+    /// For look-up, TCP and TLS.
     static let connectTimeout = Duration.seconds(5)
 
-    let client: HTTPClient
+    let client: OutboundClient
 
-    package init() {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connections
-        configuration.timeout.connect = .nanoseconds(Self.connectTimeout.wholeNanoseconds)
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    package init(_ client: OutboundClient = OutboundClient(connectTimeout: connectTimeout)) {
+        self.client = client
     }
 
     /// Until it is stopped; then the connections are closed.
     package func run() async throws {
         try? await gracefulShutdown()
-        try await close()
+        close()
     }
 
     /// For one that never runs.
-    package func close() async throws {
-        do {
-            try await client.shutdown()
-        } catch let error as HTTPClientError where error == .alreadyShutdown {
-            return
-        }
+    package func close() {
+        client.stop()
     }
 }
 
@@ -89,24 +78,24 @@ package struct HTTPProvider: Sendable {
     package func answer(to question: RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer? {
         let id =
             "msg_" + String(UInt64.random(in: 0 ... .max), radix: 36) + String(UInt64.random(in: 0 ... .max), radix: 36)
-        let (status, bytes): (UInt, [UInt8])
+        let response: OutboundAnswer
         do throws(SignedCall.Failure) {
-            (status, bytes) = try await call.post(Self.body(of: question), id: id, at: question.now) { response in
-                let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-                return (response.status.code, Array(body.readableBytesView))
-            }
+            response = try await call.post(
+                Self.body(of: question), id: id, at: question.now, answerBytes: Self.maximumAnswerBytes)
         } catch {
             switch error {
-            case .tooLong: throw RefreshFailure(.invalid, "the answer has more than \(Self.maximumAnswerBytes) bytes")
             case .late(let problem): throw RefreshFailure(.timeout, problem)
             case .place(let problem), .broken(let problem): throw RefreshFailure(.unreachable, problem)
             }
         }
-        switch status {
+        guard !response.isCut else {
+            throw RefreshFailure(.invalid, OutboundError.tooLong(Self.maximumAnswerBytes).description)
+        }
+        switch response.status {
         case 204: return nil
-        case 200..<300: return try Self.answer(bytes)
-        case 429, 500...: throw RefreshFailure(.unavailable, "HTTP \(status)")
-        default: throw RefreshFailure(.refused, "HTTP \(status)")
+        case 200..<300: return try Self.answer(response.body)
+        case 429, 500...: throw RefreshFailure(.unavailable, "HTTP \(response.status)")
+        default: throw RefreshFailure(.refused, "HTTP \(response.status)")
         }
     }
 

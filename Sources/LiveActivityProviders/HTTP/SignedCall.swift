@@ -1,27 +1,25 @@
 import APNSModel
-import AsyncHTTPClient
 import LiveActivityCore
-import NIOCore
 import NIOHTTP1
+import OutboundHTTP
 
 /// Calls of one address of the app's backend, signed as Standard Webhooks has it. Redirects are not followed.
 struct SignedCall: Sendable {
     enum Failure: Error {
         /// The name leads where it may not, or nowhere.
         case place(String)
-        case tooLong
         case late(String)
         case broken(String)
     }
 
     private let target: HTTPProvider.Target
     private let connections: ProviderConnections
-    private let place: HostPlace
+    private let place: OutboundURL
 
     /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
     init?(_ target: HTTPProvider.Target, _ connections: ProviderConnections) {
         guard HTTPProvider.isAllowed(target.url, allowPrivate: target.allowPrivate),
-            let place = HostPlace(target.url)
+            let place = OutboundURL(target.url)
         else { return nil }
         self.target = target
         self.connections = connections
@@ -30,28 +28,27 @@ struct SignedCall: Sendable {
 
     /// - Parameters:
     ///   - id: What the receiver knows a repetition by.
-    ///   - read: What is made of the answer, inside the same connection.
-    func post<Answer: Sendable>(
-        _ body: [UInt8], id: String, at time: UnixTime, read: (HTTPClientResponse) async throws -> Answer
-    ) async throws(Failure) -> Answer {
-        if !target.allowPrivate, let problem = await place.problem() { throw .place(problem) }
-        var request = HTTPClientRequest(url: target.url)
-        request.method = .POST
-        request.headers = [
+    ///   - answerBytes: The bytes of an answer's body that are read.
+    func post(
+        _ body: [UInt8], id: String, at time: UnixTime, answerBytes: Int
+    ) async throws(Failure) -> OutboundAnswer {
+        let headers: HTTPHeaders = [
             "content-type": "application/json", "accept": "application/json", "user-agent": "Islet",
             "webhook-id": id, "webhook-timestamp": String(time.seconds),
             "webhook-signature": target.secret.signature(id: id, timestamp: time.seconds, body: body),
         ]
-        request.body = .bytes(ByteBuffer(bytes: body))
-        do {
-            return try await read(
-                connections.client.execute(request, timeout: .nanoseconds(target.timeout.wholeNanoseconds)))
-        } catch is NIOTooManyBytesError {
-            throw .tooLong
-        } catch let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout {
-            throw .late("no answer within \(target.timeout)")
+        var request = OutboundRequest(
+            .POST, place, headers, body: body, timeout: target.timeout, maximumAnswerBytes: answerBytes)
+        request.isPublicOnly = !target.allowPrivate
+        do throws(OutboundError) {
+            return try await connections.client.call(request)
         } catch {
-            throw .broken("the call failed: \(type(of: error))")
+            switch error {
+            case .unknownHost, .privateAddress: throw .place(error.description)
+            case .late: throw .late(error.description)
+            case .busy, .unreachable, .closed, .malformed, .tooLong, .stopped:
+                throw .broken("the call failed: \(error)")
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 import APNSModel
-import AsyncHTTPClient
 import JSONText
 package import LiveActivityCore
 import NIOHTTP1
+import OutboundHTTP
 
 /// Where an app's events are told: a signed call each, of whose answer nothing but the status is looked at.
 package struct WebhookTarget: Sendable {
@@ -21,24 +21,21 @@ package struct WebhookTarget: Sendable {
     @concurrent
     package func send(_ message: WebhookMessage) async -> WebhookQueue.Outcome {
         do throws(SignedCall.Failure) {
-            return try await call.post(
-                JSONValue.object(message.event.document).bytes, id: message.event.messageID, at: message.at
-            ) { response in
-                let wait = response.headers.first(name: "retry-after").flatMap { Int($0) }.map {
-                    Duration.seconds(max(0, $0))
-                }
-                // Its words are nobody's business here; what is longer ends the connection.
-                _ = try? await response.body.collect(upTo: Self.answerBytes)
-                return switch response.status.code {
-                case 200..<300: .taken
-                case 410: .unsubscribed
-                default: .failed("HTTP \(response.status.code)", retryAfter: wait)
-                }
+            // The answer's words are nobody's business here; one that is longer ends the connection.
+            let answer = try await call.post(
+                JSONValue.object(message.event.document).bytes, id: message.event.messageID, at: message.at,
+                answerBytes: Self.answerBytes)
+            let wait = answer.headers.first(name: "retry-after").flatMap { Int($0) }.map {
+                Duration.seconds(max(0, $0))
+            }
+            return switch answer.status {
+            case 200..<300: .taken
+            case 410: .unsubscribed
+            default: .failed("HTTP \(answer.status)", retryAfter: wait)
             }
         } catch {
             return switch error {
             case .place(let problem), .late(let problem), .broken(let problem): .failed(problem)
-            case .tooLong: .failed("the answer is too long")
             }
         }
     }

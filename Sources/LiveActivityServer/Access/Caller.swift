@@ -29,13 +29,18 @@ package enum Caller: Sendable, Equatable {
         }
     }
 
-    /// The same for every call of this caller and for nobody else's, of at most 24 characters and without a secret: to
-    /// count and log by. A person's is made of a hash, so that a log does not say who it was.
+    /// Another one in each process. A plain hash of an e-mail address or a short number would be found by trying.
+    private static let labelKey = SymmetricKey(size: .bits256)
+
+    /// The same for every call of this caller to this process and for nobody else's, of at most 24 characters and
+    /// without a secret: to count and log by. A person's is made of a keyed hash, so that a log does not say who it
+    /// was, and two runs of the server cannot be compared by it.
     package var label: String {
         switch self {
         case .key(let record): return "key-\(record.id)"
         case .person(let app, let user):
-            let hash = SHA256.hash(data: Array("\(app.text) \(user.text)".utf8))
+            let hash = HMAC<SHA256>.authenticationCode(
+                for: Array("\(app.text) \(user.text)".utf8), using: Self.labelKey)
             let digits = hash.prefix(8).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
             return "person-" + digits.joined()
         case .phone(_, let holder): return "phone-" + String(holder.device, radix: 36)

@@ -54,12 +54,18 @@ enum HealthCalls {
                 damagedRows: damaged.flatMap { $0 > 0 ? $0 : nil }))
     }
 
+    /// How long one page is everybody's: reading it counts rows.
+    static let pageFreshness = Duration.seconds(1)
+
     /// `GET /metrics`: every number of `docs/metrics.md` in the text format of Prometheus, or 404 when turned off.
+    /// Whoever asks within a second gets the same page.
     @Sendable static func metrics(_ services: Services) async throws(Problem) -> Answer {
         guard let sources = services.metrics, sources.isServed else {
             throw Problem(.notFound, "metrics are turned off", fix: "set `metrics: true` in the configuration")
         }
-        let text = await MetricsPage(sources: sources, services: services).text()
+        let text = await services.metricsPage.value(at: services.time.monotonic()) {
+            await MetricsPage(sources: sources, services: services).text()
+        }
         return Answer(text: text, contentType: PrometheusText.contentType)
     }
 

@@ -51,6 +51,9 @@ extension Responder {
 
     private struct SignIn: Decodable {
         let key: String
+        /// The key was in the page's address. Whoever sends somebody such a link would have them work with the
+        /// sender's key, so only a server in development takes it.
+        var isFromLink: Bool?
     }
 
     private static let tokenHeader = HTTPField.Name("Islet-Console-Token")
@@ -104,12 +107,17 @@ extension Responder {
     // MARK: - Pages
 
     /// Answers what is the console's.
-    func console(_ page: ConsolePage, _ request: Request) async throws(Problem) -> Response {
+    ///
+    /// - Parameter address: Where the request comes from.
+    func console(
+        _ page: ConsolePage, _ request: Request, from address: String
+    ) async throws(Problem) -> Response {
         guard let console = services.console else {
             throw Problem(.notFound, "the console is turned off", fix: "set `console: true` in the configuration")
         }
         // Who signs in is nobody yet: a body that comes slowly holds up no more than others who do.
         let isSigningIn = page == .session && request.method == .post
+        if isSigningIn { try services.admission.countSignIn(from: address, at: services.time.monotonic()) }
         let place = try isSigningIn ? Self.signIn(console) : services.admission.enter()
         defer { withExtendedLifetime(place) {} }
         switch page {
@@ -206,6 +214,11 @@ extension Responder {
         }
         let given: SignIn
         do throws(JSONDecodingError) { given = try json.decode(SignIn.self) } catch { throw Problem(error) }
+        guard given.isFromLink != true || console.simulator != nil else {
+            throw Problem(
+                .originRefused, "a key in the console's address is taken by `islet serve --dev` alone",
+                fix: "open the console, and enter the key there")
+        }
         let caller = try await holder(given.key)
         guard case .key(let key) = caller else { throw Self.sessionOver }
         guard services.apps[key.app] != nil else {

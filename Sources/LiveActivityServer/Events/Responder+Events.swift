@@ -142,12 +142,15 @@ private struct EventStream: Sendable {
         try await services.store.events(of: app, filter, after: after, limit: services.limits.eventPage)
     }
 
-    /// A key that was revoked, or has expired, reads no further.
+    /// A key that was revoked or erased, or has expired, reads no further.
     private func mayRead() async -> Bool {
         guard case .key(let key) = caller else { return false }
-        // A database that fails for a moment revokes nobody.
-        guard let record = try? await services.store.key(key.id) else { return true }
-        return record.standing(at: services.time.wall()) == .valid
+        do throws(StorageError) {
+            return try await services.store.key(key.id)?.standing(at: services.time.wall()) == .valid
+        } catch {
+            // A database that fails for a moment revokes nobody.
+            return true
+        }
     }
 
     private static func text(_ event: StoredEvent) -> String {

@@ -8,19 +8,25 @@ struct Admission: Sendable {
     /// Backends have few keys; people and devices are many.
     private static let keyPlaces = 4096
     private static let devicePlaces = 65_536
+    private static let addressPlaces = 4096
 
     private let places: Places
     private let limits: LiveActivityServer.Limits
+    /// Of the calls that need no key: each has a share.
+    private let open: Places
     /// Of those who were proven: nobody has more than a share.
     private let callers: Places
     private let keys: RateLimiter?
     private let devices: RateLimiter?
+    private let signIns: RateLimiter?
 
     init(_ limits: LiveActivityServer.Limits) {
         self.limits = limits
         places = Places(maximum: limits.openRequests)
+        open = Places(maximum: .max)
         callers = Places(maximum: limits.openRequests)
         keys = limits.requestsPerSecond.map { RateLimiter(perSecond: $0, places: Self.keyPlaces) }
+        signIns = limits.signInsPerSecond.map { RateLimiter(perSecond: $0, places: Self.addressPlaces) }
         devices = limits.requestsPerSecondPerDevice.map { RateLimiter(perSecond: $0, places: Self.devicePlaces) }
     }
 
@@ -29,6 +35,16 @@ struct Admission: Sendable {
         guard let place = places.take() else {
             throw Problem(
                 .overloaded, "\(places.maximum) requests are being answered already; nothing was changed",
+                fix: "repeat the call later", headers: [.retryAfter: "1"])
+        }
+        return place
+    }
+
+    /// Room among those who make this call, which needs no key, until it is dropped.
+    func enter(open route: Route) throws(Problem) -> Places.Place {
+        guard let place = open.take(of: route.path.description, upTo: limits.keylessRequests) else {
+            throw Problem(
+                .overloaded, "\(limits.keylessRequests) requests of this call are being answered already",
                 fix: "repeat the call later", headers: [.retryAfter: "1"])
         }
         return place
@@ -47,6 +63,13 @@ struct Admission: Sendable {
                 headers: [.retryAfter: "1"])
         }
         return place
+    }
+
+    /// Counts an attempt to sign in to the console from this address.
+    ///
+    /// - Throws: `rate_limited`.
+    func countSignIn(from address: String, at now: MonotonicTime) throws(Problem) {
+        try Self.count(signIns, address, at: now)
     }
 
     /// Counts a call of this caller; about a device it counts for that device too.

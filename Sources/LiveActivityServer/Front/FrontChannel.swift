@@ -24,6 +24,7 @@ struct FrontChannel: Sendable {
     private let http2: HTTP2Channel
     private let limits: LiveActivityServer.Limits
     private let logger: Logger
+    private let addresses: AddressRoom
 
     init(
         certificates: Certificates?, limits: LiveActivityServer.Limits, logger: Logger,
@@ -32,6 +33,7 @@ struct FrontChannel: Sendable {
         self.certificates = certificates
         self.limits = limits
         self.logger = logger
+        addresses = AddressRoom(limits)
         let requests = HTTP1Channel.Configuration(
             additionalChannelHandlers: [RequestGuard(limits: limits)],
             idleTimeout: .nanoseconds(limits.idleTimeout.wholeNanoseconds),
@@ -49,6 +51,7 @@ struct FrontChannel: Sendable {
     func setUp(_ channel: any Channel) -> EventLoopFuture<EventLoopFuture<Connection>> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(AddressGuard(addresses))
             guard let certificates else {
                 try pipeline.addHandler(ConnectionGuard(limits: limits, isEncrypted: false))
                 return speakHTTP1(channel)

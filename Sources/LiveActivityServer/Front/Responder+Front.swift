@@ -13,9 +13,7 @@ extension Responder {
         let date = HTTPDate()
         return { request, writer, channel in
             // What is thrown here came of the connection: HTTP that cannot be read is answered with 400 there.
-            var response = try await respond(
-                to: request,
-                context: BasicRequestContext(source: ApplicationRequestContextSource(channel: channel, logger: logger)))
+            var response = try await respond(to: request, from: AddressRoom.label(channel.remoteAddress))
             response.headers[.date] = date.text(at: time.wall())
             do {
                 try await writer.write(response: response.head, body: response.body)

@@ -41,6 +41,10 @@ package struct MetricsSources: Sendable {
     let connections: @Sendable () -> [ConnectionReading]
     /// `GET /metrics` answers; else they are for alerts and the overview alone.
     package var isServed = true
+    /// `GET /metrics` needs a key of the scope `read`.
+    package var needsKey = false
+    /// The API's own address does not answer `GET /metrics`.
+    package var listensApart = false
 
     /// - Parameters:
     ///   - startedAt: When the process began.
@@ -115,7 +119,7 @@ struct MetricsPage {
 
     private func devices() async throws(StorageError) -> MetricFamily {
         let (census, store) = (services.census, services.store)
-        let counts = try await census.counts(at: services.time.monotonic()) { () async throws(StorageError) in
+        let counts = try await census.value(at: services.time.monotonic()) { () async throws(StorageError) in
             try await store.deviceCounts()
         }
         let apps = services.apps.keys.sorted { $0.text < $1.text }

@@ -62,17 +62,8 @@ extension Tally.Measure {
 }
 
 /// How many devices there are, counted anew after a while: it takes a look at each.
-final class Census: Sendable {
-    static let interval = Duration.seconds(300)
+typealias Census = SharedReading<[BundleID: Int], StorageError>
 
-    private let last = Mutex<(at: MonotonicTime, counts: [BundleID: Int])?>(nil)
-
-    func counts(
-        at now: MonotonicTime, _ count: () async throws(StorageError) -> [BundleID: Int]
-    ) async throws(StorageError) -> [BundleID: Int] {
-        if let last = last.withLock({ $0 }), now - last.at < Self.interval { return last.counts }
-        let counts = try await count()
-        last.withLock { $0 = (now, counts) }
-        return counts
-    }
+extension Census {
+    static var interval: Duration { .seconds(300) }
 }

@@ -308,7 +308,8 @@ extension Operation {
             "ready", .server, "Whether the database answers",
             answer: Body(.readiness, #"{"status": "ready", "routes": []}"#), problems: [.notReady]),
         "GET /metrics": Operation(
-            "metrics", .server, "The numbers of docs/metrics.md", answer: nil, problems: [.notFound]),
+            "metrics", .server, "The numbers of docs/metrics.md", answer: nil,
+            problems: [.notFound, .overloaded, .keyMissing, .keyInvalid, .keyExpired, .scopeMissing]),
         "GET /openapi.json": Operation(
             "describe", .server, "This description", answer: Body(.description, #"{"openapi": "3.1.1"}"#)),
     ]

@@ -40,6 +40,7 @@ struct Services: Sendable {
     let trials: PolicyTrials?
     let trialPlace = TrialPlace()
     let census: Census
+    let metricsPage: SharedReading<String, Never>
     let startedAt: UnixTime
     let version: String
     /// `nil` where it is turned off.

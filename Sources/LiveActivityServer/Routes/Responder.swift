@@ -15,26 +15,32 @@ package struct Responder: HTTPResponder {
     package typealias Context = BasicRequestContext
 
     let services: Services
+    var door = Door.api
 
     package func respond(to request: Request, context: Context) async throws -> Response {
-        guard let traces = services.traces else { return try await respond(to: request, nil) }
+        try await respond(to: request, from: "")
+    }
+
+    /// - Parameter address: Where the request comes from, as `AddressRoom.label` has it.
+    func respond(to request: Request, from address: String) async throws -> Response {
+        guard let traces = services.traces else { return try await respond(to: request, address, nil) }
         let headers = request.headers
         let parent = traces.context { name in HTTPField.Name(name).flatMap { headers[$0] } }
         let span = traces.start(String(request.method.rawValue.prefix(16)), .server, in: parent)
         defer { span.end() }
         return try await InstrumentationContext.$current.withValue(span.context) {
-            try await respond(to: request, span)
+            try await respond(to: request, address, span)
         }
     }
 
-    private func respond(to request: Request, _ span: (any Span)?) async throws -> Response {
+    private func respond(to request: Request, _ address: String, _ span: (any Span)?) async throws -> Response {
         let started = services.time.monotonic()
         var trace = Trace(requestID: String(services.dice(), radix: 16))
         let response: Response
         do {
-            if let page = ConsolePage(path: request.uri.path) {
+            if door == .api, let page = ConsolePage(path: request.uri.path) {
                 trace.route = "/console"
-                response = try await console(page, request)
+                response = try await console(page, request, from: address)
             } else {
                 response = try await answer(request, &trace)
             }
@@ -60,14 +66,14 @@ package struct Responder: HTTPResponder {
     /// Throws `Problem`, or what the connection threw while the body was being read: nobody is there to be answered.
     private func answer(_ request: Request, _ trace: inout Trace) async throws -> Response {
         let (route, encoded) = try Self.route(request.method, request.uri.path)
+        try check(route)
         // Whoever watches the server is answered also when it is full.
         let place = route.scopes.isEmpty ? nil : try services.admission.enter()
         defer { withExtendedLifetime(place) {} }
         trace.route = route.path.description
         switch route.access {
         case .open(let handler):
-            _ = try Query(request.uri.query, known: route.query)
-            return Self.response(try await handler(services))
+            return Self.response(try await answerOpen(route, request, handler))
         case .key, .phone, .lines, .events:
             let caller = try await authenticate(request)
             trace.caller = caller.label

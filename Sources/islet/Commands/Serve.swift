@@ -65,7 +65,9 @@ struct Serve: AsyncParsableCommand {
         parts.socket = try InheritedSocket.descriptor()
         parts.certificates = settings.certificates
         parts.limits = settings.limits
-        parts.metrics = settings.metrics
+        parts.metrics = settings.metrics.isServed
+        parts.metricsNeedKey = settings.metrics.needsKey
+        parts.metricsListener = settings.metrics.listener.map { .init(host: $0.host, port: $0.port) }
         parts.trials = .played
         parts.console = settings.console
         parts.connections = settings.connections
@@ -95,6 +97,9 @@ struct Serve: AsyncParsableCommand {
         let server = try IsletServer(parts: parts, database: settings.databasePath)
         do {
             try await server.run(signals: [.sigterm, .sigint], onListening: onListening)
+        } catch let failure as LiveActivityServer.MetricsListenerFailure {
+            throw CommandError.listening(
+                on: "\(failure.host):\(failure.port)", setBy: "`metrics.listen`", failure.cause)
         } catch {
             let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
             throw CommandError.listening(on: "\(host):\(settings.port)", setBy: "`listen`", error)

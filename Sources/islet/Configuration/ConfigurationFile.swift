@@ -8,7 +8,7 @@ struct ConfigurationFile: Decodable {
     var limits: Limits?
     var storage: String?
     var tokenKeys: TokenKeys?
-    var metrics: Bool?
+    var metrics: Metrics?
     var console: Bool?
     var tracing: Tracing?
     var connections: Connections?
@@ -19,6 +19,12 @@ struct ConfigurationFile: Decodable {
     struct TokenKeys: Decodable {
         var file: String?
         var environment: String?
+    }
+
+    struct Metrics: Decodable {
+        var served: Bool?
+        var listen: String?
+        var needsKey: Bool?
     }
 
     struct Tracing: Decodable {
@@ -36,6 +42,7 @@ struct ConfigurationFile: Decodable {
         var requestsPerSecondPerDevice: Rate?
         var openRequests: Int?
         var connections: Int?
+        var connectionsPerAddress: Int?
     }
 
     /// So many a second, or any number.

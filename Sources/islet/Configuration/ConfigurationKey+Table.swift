@@ -36,9 +36,9 @@ extension ConfigurationKey {
             "The ring of keys that push tokens are sealed under in the database. Without it the ring is the file "
                 + "beside the database whose name has `.keys` behind the database's, made with the database."),
         ConfigurationKey(
-            "metrics", .scalar("true or false"), .defaulted("\(Default.metrics)"),
-            "Whether `GET /metrics` answers: Prometheus's text, without tokens, ids or keys, to anybody who can reach "
-                + "the address."),
+            "metrics", .object(metrics), .group(isOptional: true),
+            "`GET /metrics`: Prometheus's text, without tokens, ids or keys, for all apps together. `metrics: false` "
+                + "is short for `served: false`."),
         ConfigurationKey(
             "console", .scalar("true or false"), .defaulted("\(Default.console)"),
             "Whether `/` is the console: pages for people, who sign in with an API key (docs/console.md)."),
@@ -58,6 +58,19 @@ extension ConfigurationKey {
         ConfigurationKey(
             "apps", .objects(app), .group(isOptional: false),
             "The apps that are served; one with another bundle id is an app of its own."),
+    ]
+
+    private static let metrics: [ConfigurationKey] = [
+        ConfigurationKey(
+            "served", .scalar("true or false"), .defaulted("\(Default.metrics)"), "Whether it answers."),
+        ConfigurationKey(
+            "listen", .text("host:port"), .optional("127.0.0.1:9090"),
+            "An address of its own, which answers /metrics, /healthz and /readyz and nothing else. The API's address "
+                + "then does not answer /metrics. It speaks TLS where the API does. Without it everybody who reaches "
+                + "the API reads the numbers, unless `needsKey` is set."),
+        ConfigurationKey(
+            "needsKey", .scalar("true or false"), .defaulted("false"),
+            "Whether it takes an API key of the scope read, of any app."),
     ]
 
     private static let tracing: [ConfigurationKey] = [
@@ -104,6 +117,10 @@ extension ConfigurationKey {
         ConfigurationKey(
             "connections", .scalar("number"), .defaulted("\(frontLimits.connections)"),
             "Connections at the same time; further ones wait."),
+        ConfigurationKey(
+            "connectionsPerAddress", .scalar("number"), .optional("1000"),
+            "Connections of one remote address, of IPv6 of one network of 64 bits; further ones are closed. Half of "
+                + "`connections` where nothing is said. Behind a proxy all have the proxy's address."),
     ]
 
     private static func rate(_ rate: Int?) -> String { rate.map(String.init) ?? "off" }

@@ -40,6 +40,7 @@ enum ConfigurationLoader {
             let text = try read(path)
             examination.text = text
             var value = try YAMLText.value(of: text, file: path)
+            spellOut(&value)
             examination.variables = try overlay(environment, on: &value)
             let (file, problems) = decode(ConfigurationFile.self, value, file: path)
             examination.problems = problems
@@ -110,6 +111,13 @@ enum ConfigurationLoader {
             words += "; put it in quotes, so that it is text"
         }
         return words
+    }
+
+    /// `metrics: false` is short for `metrics: {served: false}`.
+    private static func spellOut(_ value: inout JSONValue) {
+        guard case .object(var object) = value, case .bool(let isServed)? = object["metrics"] else { return }
+        object["metrics"] = ["served": .bool(isServed)]
+        value = .object(object)
     }
 
     /// Which variable set what, by pointer.

@@ -233,6 +233,14 @@ struct ConfigurationReport {
                 "/tokenKeys: others may read \(path) (mode \(Wording.mode(mode))), which opens the push tokens of the "
                     + "database and its backups: chmod 600")
         }
+        if case .file(let path, _) = settings.tokenKeys, holdsRealTokens,
+            Self.folder(of: path) == Self.folder(of: settings.databasePath)
+        {
+            warnings.append(
+                "/tokenKeys: the ring \(path) lies in the database's folder: a copy of that folder, such as a snapshot "
+                    + "of its disk, holds both and opens every push token. Put the ring elsewhere with `tokenKeys`, or "
+                    + "make backups with `islet backup` alone, which leaves the ring out")
+        }
         for key in settings.keys { warnings += Self.warning(key, files) }
         for (index, app) in settings.apps.enumerated() {
             for type in app.types.values.sorted(by: { $0.name < $1.name }) {
@@ -241,6 +249,16 @@ struct ConfigurationReport {
         }
         return warnings
     }
+
+    /// Those of a simulator on this machine are made up.
+    private var holdsRealTokens: Bool {
+        settings.routes.contains { route in
+            let host = route.endpoint.host
+            return !(host == "localhost" || host == "::1" || host.hasPrefix("127."))
+        }
+    }
+
+    private static func folder(of path: String) -> Substring { path[..<(path.lastIndex(of: "/") ?? path.startIndex)] }
 
     private static func warning(_ key: Settings.KeySettings, _ files: FileLook) -> [String] {
         guard case .file(let path) = key.source, let mode = files.mode(path), mode & 0o077 != 0 else { return [] }

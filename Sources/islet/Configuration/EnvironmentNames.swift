@@ -34,8 +34,10 @@ enum EnvironmentNames {
 
     /// `nil` for a name that is no key's, such as that of a secret.
     static func key(of name: String) -> (pointer: JSONPointer, kind: Kind)? {
+        // The short form, as in the file.
+        if name == "METRICS" { return (JSONPointer(tokens: ["metrics", "served"]), .scalar) }
         // A separator in front of each word makes all of them alike.
-        resolve("_" + name, file).map { (JSONPointer(tokens: $0.tokens), $0.kind) }
+        return resolve("_" + name, file).map { (JSONPointer(tokens: $0.tokens), $0.kind) }
     }
 
     /// Every key that a variable can name, in order; an element of a list stands as 0.

@@ -20,8 +20,7 @@ struct Settings {
     var databasePath: String
     /// Where the keys are that seal push tokens.
     var tokenKeys: TokenKeySource
-    /// `GET /metrics` answers.
-    var metrics: Bool
+    var metrics: Metrics
     /// `/` is the console.
     var console: Bool
     /// Where spans go.
@@ -44,6 +43,14 @@ struct Settings {
     var webhooks: [ServerParts.Webhook]
     /// People of a type that are computed in a second, of those whom nobody waits for.
     var refreshesPerSecond: Int
+
+    struct Metrics {
+        /// `GET /metrics` answers.
+        var isServed: Bool
+        var needsKey: Bool
+        /// An address of its own.
+        var listener: (host: String, port: Int)?
+    }
 
     struct Tracing {
         /// An http or https URL.

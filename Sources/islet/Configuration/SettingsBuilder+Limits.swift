@@ -41,7 +41,19 @@ extension SettingsBuilder {
         if let connections = given.connections {
             limits.connections = within(1...1_000_000, connections, "\(place)/connections")
         }
+        if let ofAddress = given.connectionsPerAddress {
+            limits.connectionsPerAddress = within(1...1_000_000, ofAddress, "\(place)/connectionsPerAddress")
+        }
         return limits
+    }
+
+    func metrics(_ given: ConfigurationFile.Metrics?, _ place: String) -> Settings.Metrics {
+        let listener = given?.listen.flatMap { listen in
+            problems.noting { () throws(ConfigurationError) in try address(listen, "\(place)/listen") }
+        }
+        return Settings.Metrics(
+            isServed: given?.served ?? ConfigurationKey.Default.metrics, needsKey: given?.needsKey ?? false,
+            listener: listener.map { (host: $0.0, port: $0.1) })
     }
 
     func tracing(_ given: ConfigurationFile.Tracing?, _ place: String) -> Settings.Tracing? {

@@ -18,7 +18,7 @@ struct SettingsBuilder {
     /// `nil` when `problems` has some.
     func settings(of configuration: ConfigurationFile) -> Settings? {
         let address = problems.noting { () throws(ConfigurationError) in
-            try self.address(configuration.listen ?? ConfigurationKey.Default.listen)
+            try self.address(configuration.listen ?? ConfigurationKey.Default.listen, "/listen")
         }
         let path = problems.noting { () throws(ConfigurationError) in
             try database(configuration.storage ?? ConfigurationKey.Default.storage)
@@ -52,6 +52,7 @@ struct SettingsBuilder {
         checkAmbiguity(people.map { ($0.place, $0.people) })
         let certificates = certificates(configuration.tls, "/tls")
         let limits = limits(configuration.limits, "/limits")
+        let metrics = metrics(configuration.metrics, "/metrics")
         let tracing = tracing(configuration.tracing, "/tracing")
         let connections = connections(configuration.connections, "/connections")
         let keep = keep(configuration.keep, "/keep")
@@ -62,7 +63,7 @@ struct SettingsBuilder {
         return Settings(
             host: host, port: port, certificates: certificates, limits: limits, databasePath: path,
             tokenKeys: tokenKeys,
-            metrics: configuration.metrics ?? ConfigurationKey.Default.metrics,
+            metrics: metrics,
             console: configuration.console ?? ConfigurationKey.Default.console, tracing: tracing,
             connections: connections, keep: keep,
             credentialIdleLimit: idleLimit, apps: apps,
@@ -115,9 +116,9 @@ struct SettingsBuilder {
         ConfigurationError(file: file, pointer: pointer, problem: text)
     }
 
-    private func address(_ listen: String) throws(ConfigurationError) -> (String, Int) {
+    func address(_ listen: String, _ place: String) throws(ConfigurationError) -> (String, Int) {
         let wrong = problem(
-            "/listen", "`\(listen)` is not host:port such as 127.0.0.1:8080 or [::1]:8080 (port 0 takes a free one)")
+            place, "`\(listen)` is not host:port such as 127.0.0.1:8080 or [::1]:8080 (port 0 takes a free one)")
         guard let colon = listen.lastIndex(of: ":") else { throw wrong }
         let digits = listen[listen.index(after: colon)...]
         guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = Int(digits),
@@ -128,7 +129,7 @@ struct SettingsBuilder {
         if isBracketed { host = host.dropFirst().dropLast() }
         // Without brackets nobody can tell where the address ends and the port begins.
         guard isBracketed == host.contains(":"), !host.contains(where: { "[]/ ".contains($0) }) else { throw wrong }
-        guard !host.isEmpty else { throw problem("/listen", "`\(listen)` names no host") }
+        guard !host.isEmpty else { throw problem(place, "`\(listen)` names no host") }
         return (String(host), port)
     }
 

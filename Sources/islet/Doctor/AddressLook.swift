@@ -27,7 +27,7 @@ struct AddressLook {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        try? await connections.close()
+        connections.close()
         facts.sort { $0.0 < $1.0 }
         return facts.map(\.1)
     }

@@ -1,14 +1,13 @@
 import APNSModel
 import APNSSimulator
-import AsyncHTTPClient
 import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityServer
 import LiveActivityStorage
 import Logging
-import NIOCore
 import NIOHTTP1
+import OutboundHTTP
 import ServiceLifecycle
 import StorageSQLite
 
@@ -20,7 +19,7 @@ struct DeveloperStage {
     let listen: String
 
     private static let answerBytes = 16 << 20
-    private static let timeLimit = TimeAmount.seconds(10)
+    private static let timeLimit = Duration.seconds(10)
 
     /// Runs the simulator, and beside it what is done once it listens; ends when that does.
     func run(_ body: @escaping @Sendable (Settings, SimulatorControl, String) async throws -> Void) async throws {
@@ -82,19 +81,16 @@ struct DeveloperStage {
     }
 
     private static func control(_ base: String) -> SimulatorControl {
-        SimulatorControl { method, path, body in
-            var request = HTTPClientRequest(url: base + path)
-            request.method = .init(rawValue: method)
-            if !body.isEmpty {
-                request.headers.add(name: "content-type", value: "application/json")
-                request.body = .bytes(ByteBuffer(bytes: body))
-            }
-            let response = try await HTTPClient.shared.execute(request, timeout: timeLimit)
-            let answer = try await response.body.collect(upTo: answerBytes)
-            return (
-                Int(response.status.code), response.headers.first(name: "content-type") ?? "application/json",
-                Array(answer.readableBytesView)
-            )
+        let client = OutboundClient()
+        return SimulatorControl { method, path, body in
+            guard let url = OutboundURL(base + path) else { throw CommandError("\(base) is no URL of a simulator") }
+            let headers: HTTPHeaders = body.isEmpty ? [:] : ["content-type": "application/json"]
+            let answer = try await client.call(
+                OutboundRequest(
+                    HTTPMethod(rawValue: method), url, headers, body: body.isEmpty ? nil : body, timeout: timeLimit,
+                    maximumAnswerBytes: answerBytes))
+            guard !answer.isCut else { throw OutboundError.tooLong(answerBytes) }
+            return (answer.status, answer.headers.first(name: "content-type") ?? "application/json", answer.body)
         }
     }
 }

@@ -1,8 +1,7 @@
-import AsyncHTTPClient
 import Foundation
 import JSONText
-import NIOCore
 import NIOHTTP1
+import OutboundHTTP
 
 /// Calls a JSON API over HTTP: Islet's own as a phone does, and the simulator's control API.
 struct JSONCaller: Sendable {
@@ -14,12 +13,28 @@ struct JSONCaller: Sendable {
         case GET, PUT, POST, DELETE
     }
 
-    private static let timeLimit = TimeAmount.seconds(10)
+    private static let timeLimit = Duration.seconds(10)
     private static let maximumAnswerBytes = 8 << 20
 
-    init(_ base: String, key: @escaping @Sendable () -> String? = { nil }) {
+    private static let shared = OutboundClient()
+    private let client: OutboundClient
+
+    init(_ base: String, by client: OutboundClient? = nil, key: @escaping @Sendable () -> String? = { nil }) {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
         self.key = key
+        self.client = client ?? Self.shared
+    }
+
+    private func answer(
+        _ method: Method, _ path: String, _ headers: HTTPHeaders = [:], body: [UInt8]? = nil
+    ) async throws -> OutboundAnswer {
+        guard let url = OutboundURL(base + path) else { throw CommandError("\(base) is no URL of a server") }
+        let request = OutboundRequest(
+            HTTPMethod(rawValue: method.rawValue), url, headers, body: body, timeout: Self.timeLimit,
+            maximumAnswerBytes: Self.maximumAnswerBytes)
+        let answer = try await client.call(request)
+        guard !answer.isCut else { throw OutboundError.tooLong(Self.maximumAnswerBytes) }
+        return answer
     }
 
     /// Another answer than 2xx.
@@ -40,25 +55,20 @@ struct JSONCaller: Sendable {
     func call(
         _ method: Method, _ path: String, _ body: JSONValue? = nil, idempotencyKey: String? = nil
     ) async throws -> JSONValue {
-        var request = HTTPClientRequest(url: base + path)
-        request.method = .init(rawValue: method.rawValue)
-        if let key = key() { request.headers.add(name: "authorization", value: "Bearer \(key)") }
-        if let idempotencyKey { request.headers.add(name: "idempotency-key", value: idempotencyKey) }
-        if let body {
-            request.headers.add(name: "content-type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: body.bytes))
-        }
-        let response = try await HTTPClient.shared.execute(request, timeout: Self.timeLimit)
-        let buffer = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-        guard (200..<300).contains(response.status.code) else {
+        var headers = HTTPHeaders()
+        if let key = key() { headers.add(name: "authorization", value: "Bearer \(key)") }
+        if let idempotencyKey { headers.add(name: "idempotency-key", value: idempotencyKey) }
+        if body != nil { headers.add(name: "content-type", value: "application/json") }
+        let answer = try await answer(method, path, headers, body: body?.bytes)
+        guard (200..<300).contains(answer.status) else {
             // Whatever stands in front of a server may answer too, and not in JSON: its status is what counts.
-            let problem = (try? JSONValue(parsing: buffer.readableBytesView, limits: Self.limits))?.object ?? [:]
+            let problem = (try? JSONValue(parsing: answer.body, limits: Self.limits))?.object ?? [:]
             throw Refusal(
-                call: "\(method.rawValue) \(path)", status: Int(response.status.code),
+                call: "\(method.rawValue) \(path)", status: answer.status,
                 code: problem["code"]?.string ?? "", detail: problem["detail"]?.string ?? "")
         }
-        guard buffer.readableBytes > 0 else { return .null }
-        return try JSONValue(parsing: buffer.readableBytesView, limits: Self.limits)
+        guard !answer.body.isEmpty else { return .null }
+        return try JSONValue(parsing: answer.body, limits: Self.limits)
     }
 
     /// Whatever the answer is: its status, its date in seconds since 1970, and its body.
@@ -70,20 +80,11 @@ struct JSONCaller: Sendable {
         _ method: Method, _ path: String, _ body: [UInt8]?, credential: String? = nil,
         headers: [String: String] = [:]
     ) async throws -> (status: Int, date: Int?, body: [UInt8]) {
-        var request = HTTPClientRequest(url: base + path)
-        request.method = .init(rawValue: method.rawValue)
-        for (name, value) in headers { request.headers.add(name: name, value: value) }
-        if let bearer = credential ?? key() {
-            request.headers.add(name: "authorization", value: "Bearer \(bearer)")
-        }
-        if let body {
-            request.headers.add(name: "content-type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: body))
-        }
-        let response = try await HTTPClient.shared.execute(request, timeout: Self.timeLimit)
-        let buffer = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-        let date = response.headers.first(name: "date").flatMap(Self.seconds)
-        return (Int(response.status.code), date, Array(buffer.readableBytesView))
+        var fields = HTTPHeaders(headers.map { ($0.key, $0.value) })
+        if let bearer = credential ?? key() { fields.add(name: "authorization", value: "Bearer \(bearer)") }
+        if body != nil { fields.add(name: "content-type", value: "application/json") }
+        let answer = try await answer(method, path, fields, body: body)
+        return (answer.status, answer.headers.first(name: "date").flatMap(Self.seconds), answer.body)
     }
 
     /// The form of RFC 9110 section 5.6.7 that servers send: `Sat, 21 Nov 2026 14:32:00 GMT`.
@@ -97,8 +98,7 @@ struct JSONCaller: Sendable {
 
     /// The answer as text, for what is not JSON.
     func text(_ path: String) async throws -> String {
-        let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: base + path), timeout: Self.timeLimit)
-        return String(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
+        String(decoding: try await answer(.GET, path).body, as: UTF8.self)
     }
 
     /// A path segment of any text, percent-encoded (RFC 3986 section 2.1).

@@ -1,10 +1,9 @@
-import AsyncHTTPClient
 import JSONText
 import LiveActivityDelivery
 import LiveActivityTracing
 import Logging
-import NIOCore
 import NIOHTTP1
+import OutboundHTTP
 import ServiceLifecycle
 
 /// Tells finished spans to a collector: OTLP over HTTP in JSON. Spans that a collector does not take in time are
@@ -20,14 +19,17 @@ struct TraceExporter: Service {
     private let deadline: Duration
     private let clock: any Clock<Duration>
     private let logger: Logger
+    private let client: OutboundClient
 
     /// - Parameters:
     ///   - pause: Between two looks for finished spans.
     ///   - deadline: For a call of the collector, and for all of those that a stop waits for.
     init(
         _ buffer: SpanBuffer, to endpoint: String, version: String, pause: Duration = .seconds(2),
-        deadline: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock(), logger: Logger
+        deadline: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock(),
+        client: OutboundClient = OutboundClient(), logger: Logger
     ) {
+        self.client = client
         self.buffer = buffer
         self.endpoint = endpoint
         self.version = version
@@ -66,7 +68,6 @@ struct TraceExporter: Service {
         let (spans, dropped) = buffer.take(Self.batch)
         health.lost += dropped
         guard !spans.isEmpty else { return false }
-        // The client's own deadline ends with the head of the answer: a body could go on for ever.
         let problem = await withDeadline(deadline, by: clock, late: late) {
             await post(spans)
         }
@@ -86,16 +87,15 @@ struct TraceExporter: Service {
     /// - Returns: What went wrong; nil: they were taken.
     private func post(_ spans: [FinishedSpan]) async -> String? {
         let body = OTLPDocument.of(spans, service: "islet", version: version)
-        var request = HTTPClientRequest(url: endpoint)
-        request.method = .POST
-        request.headers = ["content-type": "application/json", "user-agent": "Islet"]
-        request.body = .bytes(ByteBuffer(bytes: body.bytes))
-        do {
-            let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
-            _ = try await response.body.collect(upTo: Self.answerBytes)
-            return (200..<300).contains(response.status.code) ? nil : "HTTP \(response.status.code)"
+        guard let url = OutboundURL(endpoint) else { return "its address is no URL" }
+        let headers: HTTPHeaders = ["content-type": "application/json", "user-agent": "Islet"]
+        let request = OutboundRequest(
+            .POST, url, headers, body: body.bytes, timeout: deadline, maximumAnswerBytes: Self.answerBytes)
+        do throws(OutboundError) {
+            let answer = try await client.call(request)
+            return (200..<300).contains(answer.status) ? nil : "HTTP \(answer.status)"
         } catch {
-            return Task.isCancelled ? late : "\(type(of: error))"
+            return Task.isCancelled ? late : "\(error)"
         }
     }
 }

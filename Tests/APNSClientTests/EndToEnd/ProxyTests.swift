@@ -120,18 +120,30 @@ import Testing
         }
     }
 
-    static let names: [(String, String, Bool)] = [
-        ("api.push.apple.com", "api.push.apple.com", true), ("API.Push.Apple.com.", "api.push.apple.com", true),
-        ("*.push.apple.com", "api.push.apple.com", true), ("*.apple.com", "api.push.apple.com", false),
-        ("*.com", "apple.com", false), ("*", "localhost", false), ("localhost", "localhost", true),
-        ("a*.push.apple.com", "api.push.apple.com", false), ("push.apple.com", "api.push.apple.com", false),
-        ("", "", false), ("api.push.apple.com.evil.example", "api.push.apple.com", false),
-    ]
-
-    @Test(arguments: names) func `a certificate's name matches as a whole, with a star for the first label alone`(
-        pattern: String, name: String, isMatch: Bool
-    ) {
-        #expect(ServerNameCheck.matches(pattern, name) == isMatch)
+    /// Behind a proxy the socket's address is the proxy's: the certificate must name the endpoint's.
+    @Test func `an endpoint that is an address has a certificate for it, and not for the proxy's address`() async throws
+    {
+        let elsewhere: [UInt8] = [192, 0, 2, 7]
+        for (address, isTaken) in [(elsewhere, true), (TestAuthority.loopback, false)] {
+            try await TestServer.run(script: Self.accepting, address: address) { server in
+                try await ConnectProxy.run(.tunnel()) { proxy in
+                    let route = APNSClient.Route(
+                        bundleID: try Make.bundleID(), environment: .sandbox, key: try Make.key(),
+                        endpoint: try .init(host: "192.0.2.7", port: server.port),
+                        trustRoots: .pem(server.authority.rootPEM))
+                    let client = try APNSClient(routes: [route], options: options(proxy))
+                    if isTaken {
+                        let status = try await sendForStatus(client, 1)
+                        #expect(status == 200)
+                    } else {
+                        let failure = try await connectFailure(client)
+                        #expect(failure?.detail.hasSuffix("does not name this host") == true)
+                    }
+                    await client.end(within: .zero)
+                    #expect(server.requests.count == (isTaken ? 1 : 0))
+                }
+            }
+        }
     }
 
     static let texts: [(String, String?)] = [

@@ -12,10 +12,17 @@ import Testing
     }
 
     @Test func `a good configuration is explained, and warned of where it is unwise`() async throws {
-        let good = try await Execution.of(["config", "check"], in: try folder(Sample.file()))
+        let apart = "tokenKeys: {file: apart/ring.json}"
+        let sound = try folder(Sample.file(apart))
+        _ = try sound.ringApart()
+        let good = try await Execution.of(["config", "check"], in: sound)
         #expect(good.code == 0 && good.errors.isEmpty)
         #expect(good.output.hasSuffix("islet.yaml is good (0 warnings)\n"))
-        let unwise = try await Execution.of(["config", "check"], in: try folder(Sample.file("listen: 0.0.0.0:80")))
+        let beside = try await Execution.of(["config", "check"], in: try folder(Sample.file()))
+        #expect(beside.code == 0 && beside.errors.hasPrefix("warning: islet.yaml: /tokenKeys: the ring "))
+        let open = try folder(Sample.file("listen: 0.0.0.0:80\n" + apart))
+        _ = try open.ringApart()
+        let unwise = try await Execution.of(["config", "check"], in: open)
         #expect(unwise.code == 0 && unwise.errors.hasPrefix("warning: islet.yaml: /listen: "))
         #expect(unwise.output.hasSuffix("islet.yaml is good (1 warning)\n"))
     }

@@ -20,6 +20,22 @@ struct EnvironmentTests {
         #expect(EnvironmentNames.key(of: "X_" + name) == nil)
     }
 
+    /// `metrics` was a word before it was a group: files and variables of then mean the same.
+    @Test(
+        arguments: [
+            ("", [:], true, false), ("metrics: false", [:], false, false), ("metrics: true", [:], true, false),
+            ("", ["ISLET_METRICS": "false"], false, false), ("metrics: false", ["ISLET_METRICS": "true"], true, false),
+            ("metrics: false", ["ISLET_METRICS_LISTEN": "127.0.0.1:9"], false, true),
+            ("metrics: {listen: \"127.0.0.1:9\"}", ["ISLET_METRICS": "false"], false, true),
+            ("metrics: {listen: \"127.0.0.1:9\"}", [:], true, true),
+        ] as [(String, [String: String], Bool, Bool)])
+    func `metrics are a word or a group`(
+        yaml: String, environment: [String: String], isServed: Bool, hasListener: Bool
+    ) throws {
+        let metrics = try Folder().load(Sample.file(yaml), environment).metrics
+        #expect(metrics.isServed == isServed && (metrics.listener != nil) == hasListener)
+    }
+
     @Test func `no two keys share a variable`() {
         let names = EnvironmentNames.all.map(EnvironmentNames.name)
         #expect(Set(names).count == names.count)
@@ -56,8 +72,9 @@ struct EnvironmentTests {
                 {"listen": "", "tls": {"certificate": "", "key": ""}, "storage": "",
                   "tokenKeys": {"file": "", "environment": ""},
                   "limits": {
-                    "requestsPerSecond": 1, "requestsPerSecondPerDevice": 1, "openRequests": 1, "connections": 1},
-                  "metrics": true, "console": true, "refreshesPerSecond": 1,
+                    "requestsPerSecond": 1, "requestsPerSecondPerDevice": 1, "openRequests": 1, "connections": 1,
+                    "connectionsPerAddress": 1},
+                  "metrics": {"served": true, "listen": "", "needsKey": true}, "console": true, "refreshesPerSecond": 1,
                   "tracing": {"endpoint": "", "share": 1},
                   "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},
                   "keep": {"historyDays": 1, "endedDays": 1, "signedOutDays": 1, "silentDays": 1, "credentialDays": 1,

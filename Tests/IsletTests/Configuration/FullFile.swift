@@ -7,8 +7,9 @@ enum FullFile {
         storage: sqlite:data/state.db
         tokenKeys: {environment: TOKEN_KEYS}
         tls: {certificate: islet.crt, key: islet.key}
-        limits: {requestsPerSecond: 500, requestsPerSecondPerDevice: "off", openRequests: 100, connections: 200}
-        metrics: false
+        limits: {requestsPerSecond: 500, requestsPerSecondPerDevice: "off", openRequests: 100, connections: 200,
+                 connectionsPerAddress: 20}
+        metrics: {served: false, listen: "127.0.0.1:9191", needsKey: true}
         console: false
         connections: {maximum: 4, idleLifetime: 10m, queuedPushes: 5000}
         keep: {historyDays: 3, endedDays: 14, signedOutDays: 2, silentDays: 90, credentialDays: 30, eventDays: 5}

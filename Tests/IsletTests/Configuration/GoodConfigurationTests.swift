@@ -19,7 +19,7 @@ struct GoodConfigurationTests {
         let settings = try folder.load(Sample.file())
         #expect(settings.host == "127.0.0.1" && settings.port == 8080)
         #expect(settings.databasePath == folder.path("islet.db"))
-        #expect(settings.metrics && settings.console)
+        #expect(settings.metrics.isServed && settings.metrics.listener == nil && settings.console)
         guard case .file(let ring, isMade: true) = settings.tokenKeys else {
             Issue.record("the ring is \(settings.tokenKeys)")
             return
@@ -80,6 +80,14 @@ struct GoodConfigurationTests {
         #expect(error.description.contains(words), "\(error)")
     }
 
+    private func expectFront(_ settings: Settings) {
+        let limits = settings.limits
+        #expect(limits.requestsPerSecond == 500 && limits.requestsPerSecondPerDevice == nil)
+        #expect(limits.openRequests == 100 && limits.connections == 200 && limits.connectionsPerAddress == 20)
+        #expect(!settings.metrics.isServed && settings.metrics.needsKey)
+        #expect(settings.metrics.listener?.host == "127.0.0.1" && settings.metrics.listener?.port == 9191)
+    }
+
     @Test func `every key of a full file reaches its setting`() throws {
         let folder = try Folder()
         try FullFile.writeFiles(into: folder)
@@ -90,8 +98,7 @@ struct GoodConfigurationTests {
                 "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "TOKEN_KEYS": TokenKeyRing.fresh().text,
             ])
         #expect(settings.certificates != nil)
-        #expect(settings.limits.requestsPerSecond == 500 && settings.limits.requestsPerSecondPerDevice == nil)
-        #expect(settings.limits.openRequests == 100 && settings.limits.connections == 200)
+        expectFront(settings)
         #expect(settings.refreshesPerSecond == 7)
         #expect(settings.tracing?.endpoint == "http://127.0.0.1:4318/v1/traces" && settings.tracing?.share == 0.25)
         expectEndpoints(settings)
@@ -107,7 +114,7 @@ struct GoodConfigurationTests {
             Issue.record("the ring is \(settings.tokenKeys)")
             return
         }
-        #expect(!settings.metrics && !settings.console)
+        #expect(!settings.console)
         #expect(settings.connections.maximumConnections == 4 && settings.connections.maximumQueuedPushes == 5000)
         #expect(settings.connections.idleConnectionLifetime == .seconds(600))
         #expect(settings.keep.history == .seconds(3 * 86_400) && settings.keep.ended == .seconds(14 * 86_400))

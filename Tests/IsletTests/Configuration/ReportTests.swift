@@ -6,10 +6,12 @@ import Testing
 
 struct ReportTests {
     private func report(
-        _ yaml: String, modes: [String: Int] = [:], isWritable: Bool = true
+        _ yaml: String, modes: [String: Int] = [:], isWritable: Bool = true, isRingApart: Bool = true
     ) throws -> ConfigurationReport {
         let folder = try Folder()
-        let examination = ConfigurationLoader.examine(try folder.write(yaml, to: "islet.yaml"), environment: [:])
+        let environment = isRingApart ? ["ISLET_TOKEN_KEYS_FILE": try folder.ringApart()] : [:]
+        let examination = ConfigurationLoader.examine(
+            try folder.write(yaml, to: "islet.yaml"), environment: environment)
         return ConfigurationReport(
             settings: try #require(examination.settings), variables: examination.variables,
             files: FileLook(
@@ -36,12 +38,23 @@ struct ReportTests {
         try folder.write(identity.certificate, to: "a.crt")
         try folder.write(identity.key, to: "a.key")
         let yaml = Sample.file("listen: 0.0.0.0:8443\ntls: {certificate: a.crt, key: a.key}")
-        let examination = ConfigurationLoader.examine(try folder.write(yaml, to: "islet.yaml"), environment: [:])
+        let examination = ConfigurationLoader.examine(
+            try folder.write(yaml, to: "islet.yaml"), environment: ["ISLET_TOKEN_KEYS_FILE": try folder.ringApart()])
         let report = ConfigurationReport(
             settings: try #require(examination.settings), variables: examination.variables,
             files: FileLook(mode: { _ in 0o600 }, folderIsWritable: { _ in true }))
         #expect(report.warnings.isEmpty)
         #expect(report.lines.contains { $0.contains("https://0.0.0.0:8443 (other machines reach it)") })
+    }
+
+    /// Whoever copies the folder copies what opens the tokens.
+    @Test func `a ring in the database's folder is named, with what that means for copies`() throws {
+        let warnings = try report(Sample.file(), isRingApart: false).warnings
+        #expect(warnings.count == 1)
+        #expect(warnings[0].hasPrefix("/tokenKeys: the ring ") && warnings[0].contains("islet.db.keys lies in"))
+        #expect(warnings[0].contains("a copy of that folder") && warnings[0].contains("`islet backup`"))
+        #expect(try report(Sample.file("storage: sqlite:apart/islet.db")).warnings.count == 1)
+        #expect(try report(Sample.file("storage: sqlite:elsewhere/islet.db")).warnings.isEmpty)
     }
 
     @Test func `a key or a database that others may read, and a folder that cannot be written, are named`() throws {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import JSONText
+import StorageSQLite
 
 @testable import islet
 
@@ -25,6 +26,15 @@ final class Folder: Sendable {
     func write(_ text: String, to name: String) throws -> String {
         try Data(text.utf8).write(to: url.appendingPathComponent(name))
         return path(name)
+    }
+
+    /// A ring of token keys in a folder of its own; its path.
+    func ringApart() throws -> String {
+        let apart = url.appendingPathComponent("apart")
+        try FileManager.default.createDirectory(at: apart, withIntermediateDirectories: true)
+        let path = try write(TokenKeyRing.fresh().text, to: "apart/ring.json")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return path
     }
 
     /// The settings that a configuration means in this directory.

@@ -1,4 +1,5 @@
 import APNSModel
+import Crypto
 import HTTPTypes
 import LiveActivityCore
 import LiveActivityServer
@@ -77,6 +78,9 @@ import Testing
         let gone = try #require(BundleIDs.gone)
         #expect(ada.label != Caller.person(app: gone, user: try UserID("ada@example.com")).label)
         #expect(ada.label.hasPrefix("person-") && !ada.label.contains("ada"))
+        let hash = SHA256.hash(data: Array("\(app.text) ada@example.com".utf8)).prefix(8)
+        let plain = hash.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        #expect(!ada.label.contains(plain), "whoever guesses the person could check the guess")
         let long = try UserID(String(repeating: "é", count: 128))
         for caller in [
             ada, .person(app: app, user: long),

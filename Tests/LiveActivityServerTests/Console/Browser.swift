@@ -25,8 +25,11 @@ struct Browser {
         return browser
     }
 
-    mutating func signIn(_ key: String) async throws -> Reply {
-        let reply = try await call(.post, "/console/session", #"{"key":"\#(key)"}"#)
+    /// A refusal leaves the cookie that there is, as in a browser.
+    mutating func signIn(_ key: String, isFromLink: Bool? = nil) async throws -> Reply {
+        let link = isFromLink.map { #","isFromLink":\#($0)"# } ?? ""
+        let reply = try await call(.post, "/console/session", #"{"key":"\#(key)"\#(link)}"#)
+        guard reply.status == 200 || cookie == nil else { return reply }
         cookie = reply.headers[.setCookie].map { String($0.prefix { $0 != ";" }) }
         token = reply["/token"]?.string
         return reply

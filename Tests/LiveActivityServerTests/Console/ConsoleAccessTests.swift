@@ -51,6 +51,26 @@ import Testing
         }
     }
 
+    /// A link with somebody else's key would have its reader work as that somebody.
+    @Test func `a key in the address begins a session in development alone, and ends none that is there`() async throws
+    {
+        for isDevelopment in [false, true] {
+            let control = SimulatorControl { _, _, _ in (200, "application/json", []) }
+            try await withServer(configure: { $0.simulator = isDevelopment ? control : nil }) { fixture in
+                let key = try #require(fixture.keys[.read]).text
+                var browser = try await Browser.signedIn(fixture, as: .backend)
+                let before = browser.cookie
+                let reply = try await browser.signIn(key, isFromLink: true)
+                if isDevelopment {
+                    #expect(reply.status == 200 && browser.cookie != before)
+                } else {
+                    #expect(reply.code == "origin_refused" && reply.headers[.setCookie] == nil)
+                    #expect(try await browser.call(.get, "/console/session")["/scope"] == "backend")
+                }
+            }
+        }
+    }
+
     @Test func `a write needs the page's token and its own origin`() async throws {
         try await withServer { fixture in
             let own = try await Browser.signedIn(fixture, as: .backend)

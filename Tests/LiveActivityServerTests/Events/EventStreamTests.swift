@@ -267,6 +267,24 @@ import Testing
         }
     }
 
+    /// Pruning may erase a revoked key's row between two looks at it.
+    @Test(.timeLimit(.minutes(10))) func `a key whose row is erased reads no further`() async throws {
+        try await withListeningServer(limits: Self.limits) { fixture, address in
+            var dice = SeededDice(seed: 9)
+            let (key, made) = APIKey.make(app: pizza.bundleID, scope: .read, at: fixture.clock.now, using: &dice)
+            var record = made
+            record.expiresAt = fixture.clock.now + .seconds(60)
+            try await fixture.store.insertKey(record)
+            try await RawConnection.open(address) { connection in
+                await connection.send(Self.request(fixture, key: key))
+                _ = await connection.heard(until: ": beat\n")
+                // Without a revocation before it, which a look in between would find.
+                _ = try await fixture.store.eraseKeys(overBefore: fixture.clock.now + .seconds(3600))
+                #expect(Self.isOver(await connection.heard(until: "\r\n0\r\n\r\n")))
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a server that stops ends its streams`() async throws {
         try await withStoppingServer(limits: Self.limits) { fixture, address, stop in
             try await RawConnection.open(address) { connection in

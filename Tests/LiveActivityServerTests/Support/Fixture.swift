@@ -200,6 +200,7 @@ extension LiveActivityServer.Limits {
         var limits = Self()
         limits.requestsPerSecond = nil
         limits.requestsPerSecondPerDevice = nil
+        limits.signInsPerSecond = nil
         return limits
     }()
 }

@@ -16,6 +16,7 @@ func withListeningServer(
 /// The same, and the body says when it stops.
 func withStoppingServer(
     limits: LiveActivityServer.Limits = .unhurried, certificates: Certificates? = nil,
+    configure: @escaping @Sendable (inout LiveActivityServer.Configuration) -> Void = { _ in },
     _ body:
         @escaping @Sendable (
             Fixture, LiveActivityServer.Address, _ stop: @escaping @Sendable () async -> Void
@@ -29,6 +30,7 @@ func withStoppingServer(
         configuration.certificates = certificates
         configuration.metrics = MetricsSources(
             registry: MetricsRegistry(), version: "1", startedAt: fixture.clock.now)
+        configure(&configuration)
         let server = LiveActivityServer(
             configuration: configuration, store: fixture.store, time: fixture.clock.source, dice: { 1 },
             logger: quiet, onListening: { found.yield($0) })

@@ -19,8 +19,12 @@ enum Arrows {
             "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB", "GRDBSQLite", "Crypto",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
+        "PeerIdentity": ["NIOCore", "NIOTLS", "NIOSSL"],
+        "OutboundHTTP": [
+            "PeerIdentity", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOTLS", "NIOSSL", "Foundation", "Synchronization",
+        ],
         "APNSClient": nio.union([
-            "APNSModel", "JSONText", "Crypto", "Logging", "NIOHTTP2",
+            "APNSModel", "JSONText", "PeerIdentity", "Crypto", "Logging", "NIOHTTP2",
             "Synchronization", "Glibc", "Musl", "Darwin",
         ]),
         "LiveActivityTracing": ["JSONText", "Synchronization", "Tracing"],
@@ -55,8 +59,8 @@ enum Arrows {
             "LiveActivityClient", "ActivityKit", "ActivityKitStandIn", "Foundation", "SwiftUI", "UIKit", "WidgetKit",
         ],
         "LiveActivityProviders": [
-            "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", "AsyncHTTPClient", "NIOCore", "NIOHTTP1",
-            "NIOPosix", "Crypto", "ServiceLifecycle", "Foundation",
+            "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", "OutboundHTTP", "NIOHTTP1", "Crypto",
+            "ServiceLifecycle", "Foundation",
         ],
         "EmbeddedIslet": [
             "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityProviders",
@@ -79,8 +83,8 @@ enum Arrows {
             "LiveActivityAPI",
             "LiveActivityCore",
             "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "OrderTracking",
-            "Pager", "StorageSQLite",
-            "ArgumentParser", "AsyncHTTPClient", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
+            "OutboundHTTP", "Pager", "StorageSQLite",
+            "ArgumentParser", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
             "ServiceLifecycle", "UnixSignals", "Yams",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
         ],

@@ -115,11 +115,13 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   main.focus();
 });
 
-// A link with a key, as `islet serve --dev` prints it: what is behind `#` is sent nowhere, and does not stay.
+// A link with a key, as `islet serve --dev` prints it: what is behind `#` is sent nowhere, and does not stay. Another
+// server refuses it, and the session that there is goes on.
+const goOn = () => server.resume().then((found) => found ? begin() : askForKey());
 const given = location.hash.match(/^#key=(.+)$/)?.[1];
 if (given) {
   history.replaceState(null, "", location.pathname);
-  server.signIn(decodeURIComponent(given)).then(begin, askForKey);
+  server.signIn(decodeURIComponent(given), { isFromLink: true }).then(begin, goOn);
 } else {
-  server.resume().then((found) => found ? begin() : askForKey());
+  goOn();
 }

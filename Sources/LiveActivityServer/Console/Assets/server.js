@@ -56,8 +56,8 @@ export async function resume() {
   }
 }
 
-export async function signIn(key) {
-  visitor = await call("POST", "/console/session", { key });
+export async function signIn(key, { isFromLink = false } = {}) {
+  visitor = await call("POST", "/console/session", isFromLink ? { key, isFromLink } : { key });
   types = undefined;
   // That there is a session, not the session: that is in a cookie which no script can read.
   localStorage.setItem("islet-signed-in", "yes");

@@ -31,7 +31,7 @@ struct BenchStage: Sendable {
                 let log = try? String(contentsOf: folder.appendingPathComponent("server.log"), encoding: .utf8)
                 if let log, !log.isEmpty { Progress.say("the server's last words:\n\(log.suffix(2000))") }
             }
-            await calls.close()
+            calls.close()
             await stage.close()
             return try result.get()
         }

@@ -1,6 +1,5 @@
-import AsyncHTTPClient
-import NIOCore
 import NIOHTTP1
+import OutboundHTTP
 
 /// Makes many calls of Islet's API: in batches that run side by side.
 final class LoadCaller: Sendable {
@@ -8,23 +7,21 @@ final class LoadCaller: Sendable {
     static let maximumStreams = 8
     /// The calls of one batch.
     private static let batch = 5000
-    private static let timeLimit = TimeAmount.seconds(300)
-    private static let maximumProblemBytes = 1 << 20
+    private static let timeLimit = Duration.seconds(300)
+    private static let maximumAnswerBytes = 64 << 20
 
-    private let client: HTTPClient
+    private let client: OutboundClient
     private let url: String
     private let key: String
 
     init(_ address: String, key: String) {
         url = address + "/v1/batch"
         self.key = key
-        var configuration = HTTPClient.Configuration()
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.maximumStreams
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        client = OutboundClient()
     }
 
-    func close() async {
-        try? await client.shutdown()
+    func close() {
+        client.stop()
     }
 
     /// Makes calls in any order.
@@ -45,20 +42,19 @@ final class LoadCaller: Sendable {
 
     /// Makes calls in one batch: those about the same thing one after the other.
     func makeTogether(_ calls: [APICall]) async throws {
-        var request = HTTPClientRequest(url: url)
-        request.method = .POST
-        request.headers.add(name: "authorization", value: "Bearer \(key)")
-        request.headers.add(name: "content-type", value: "application/x-ndjson")
-        var body = ByteBuffer()
-        for call in calls { body.writeString(call.line) }
-        request.body = .bytes(body)
-        let response = try await client.execute(request, timeout: Self.timeLimit)
-        guard response.status == .ok else {
-            let problem = String(buffer: try await response.body.collect(upTo: Self.maximumProblemBytes))
-            throw CommandError("POST /v1/batch: \(response.status.code): \(problem.prefix(400))")
+        guard let url = OutboundURL(url) else { throw CommandError("\(url) is no URL of a server") }
+        let headers: HTTPHeaders = ["authorization": "Bearer \(key)", "content-type": "application/x-ndjson"]
+        var body: [UInt8] = []
+        for call in calls { body.append(contentsOf: call.line.utf8) }
+        let answer = try await client.call(
+            OutboundRequest(
+                .POST, url, headers, body: body, timeout: Self.timeLimit, maximumAnswerBytes: Self.maximumAnswerBytes))
+        guard answer.status == 200, !answer.isCut else {
+            let problem = String(decoding: answer.body.prefix(400), as: UTF8.self)
+            throw CommandError("POST /v1/batch: \(answer.status): \(problem)")
         }
         var answers = BatchAnswers()
-        for try await part in response.body { try answers.take(part.readableBytesView) }
+        try answers.take(answer.body)
         guard answers.count == calls.count else {
             throw CommandError("POST /v1/batch: \(answers.count) answers to \(calls.count) calls")
         }

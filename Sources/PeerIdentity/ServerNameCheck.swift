@@ -4,41 +4,48 @@ import NIOTLS
 
 /// Lets a handshake end only if the peer's certificate names the host that was meant.
 ///
-/// swift-nio-ssl takes a certificate also for the *address* at the other end of the socket. Behind a proxy that is the
+/// swift-nio-ssl also takes a certificate for the *address* at the other end of the socket. Behind a proxy that is the
 /// proxy's own, and after a forged DNS answer it is the forger's: whoever has a certificate for an address of his own
-/// would be taken for APNs. RFC 9525 section 6 compares with what was asked for, and that is the name.
+/// would be taken for the host. RFC 9525 section 6 compares with what was asked for, be it a name or an address.
 final class ServerNameCheck: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    struct WrongName: Error {}
+    private let host: PeerHost
 
-    private let name: String
-
-    init(_ name: String) {
-        self.name = name
+    init(_ host: PeerHost) {
+        self.host = host
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted? = event as? TLSUserEvent {
             guard let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate(),
-                Self.names(certificate, self.name)
+                Self.names(certificate, host)
             else {
-                context.fireErrorCaught(WrongName())
+                context.fireErrorCaught(PeerSecurity.WrongHost())
                 return context.close(promise: nil)
             }
         }
         context.fireUserInboundEventTriggered(event)
     }
 
-    private static func names(_ certificate: NIOSSLCertificate, _ name: String) -> Bool {
+    private static func names(_ certificate: NIOSSLCertificate, _ host: PeerHost) -> Bool {
         var hasAlternatives = false
         for alternative in certificate._subjectAlternativeNames() {
             hasAlternatives = true
-            guard alternative.nameType == .dnsName else { continue }
-            if matches(String(decoding: alternative.contents, as: UTF8.self), name) { return true }
+            switch host {
+            case .name(let name):
+                guard alternative.nameType == .dnsName else { continue }
+                if matches(String(decoding: alternative.contents, as: UTF8.self), name) { return true }
+            case .address(let bytes):
+                guard alternative.nameType == .ipAddress else { continue }
+                if bytes.elementsEqual(alternative.contents) { return true }
+            }
         }
+        switch host {
         // Without any, swift-nio-ssl has compared the common name with the host's, and with nothing else.
-        return !hasAlternatives
+        case .name: return !hasAlternatives
+        case .address: return false
+        }
     }
 
     /// RFC 9525 section 6.3: letters in any case; a `*` stands for the whole first label.

@@ -1,4 +1,6 @@
 import Foundation
+import NIOCore
+import PeerIdentity
 
 /// Which addresses lie on the public Internet: a call to any other may reach what nobody meant it to reach.
 package enum PublicAddress {
@@ -28,6 +30,10 @@ package enum PublicAddress {
         }
     }
 
+    static func isPublic(_ address: SocketAddress) -> Bool {
+        isPublic(address.addressBytes)
+    }
+
     /// Of a text such as `192.0.2.1` or `2001:db8::1`.
     package static func bytes(of text: String) -> [UInt8]? {
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
@@ -38,27 +44,4 @@ package enum PublicAddress {
     }
 
     private static func word(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
-}
-
-enum HostAddresses {
-    /// Every address of a host; none for one that nobody knows. Blocks: for a thread that may.
-    static func find(_ host: String, port: Int) -> [[UInt8]] {
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, String(port), &hints, &list) == 0, let list else { return [] }
-        defer { freeaddrinfo(list) }
-        var addresses: [[UInt8]] = []
-        for entry in sequence(first: list, next: { $0.pointee.ai_next }) {
-            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-            let code = getnameinfo(
-                entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-            guard code == 0 else { continue }
-            let bytes = text.prefix { $0 != 0 && $0 != CChar(bitPattern: UInt8(ascii: "%")) }.map(
-                UInt8.init(bitPattern:))
-            // One that cannot be read counts as not public.
-            addresses.append(PublicAddress.bytes(of: String(decoding: bytes, as: UTF8.self)) ?? [])
-        }
-        return addresses
-    }
 }

@@ -1,0 +1,139 @@
+import Foundation
+import NIOCore
+package import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import PeerIdentity
+
+/// Where a call goes.
+package struct OutboundURL: Sendable, Hashable {
+    package let isSecure: Bool
+    /// An IPv6 address has no brackets here.
+    package let host: String
+    package let port: Int
+    /// Path and query, percent-encoded.
+    let target: String
+
+    /// `nil` for what is no `http` or `https` URL with a host.
+    package init?(_ text: String) {
+        guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
+            scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty
+        else { return nil }
+        isSecure = scheme == "https"
+        self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        port = parts.port ?? (isSecure ? 443 : 80)
+        let path = parts.percentEncodedPath
+        target = (path.hasPrefix("/") ? path : "/" + path) + (parts.percentEncodedQuery.map { "?" + $0 } ?? "")
+    }
+
+    /// RFC 9110 section 7.2: without the port that the scheme has anyway.
+    var authority: String {
+        let host = host.contains(":") ? "[\(host)]" : host
+        return port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
+    }
+}
+
+package struct OutboundRequest: Sendable {
+    package var method: HTTPMethod
+    package var url: OutboundURL
+    package var headers: HTTPHeaders
+    package var body: [UInt8]?
+    /// Refuses a host that has an address which is not on the public Internet.
+    package var isPublicOnly = false
+    /// For all of the call: look-up, TCP, TLS, and the answer to its last byte.
+    package var timeout: Duration
+    /// The bytes of an answer's body that are read.
+    package var maximumAnswerBytes: Int
+
+    package init(
+        _ method: HTTPMethod, _ url: OutboundURL, _ headers: HTTPHeaders = [:], body: [UInt8]? = nil,
+        timeout: Duration, maximumAnswerBytes: Int
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.maximumAnswerBytes = maximumAnswerBytes
+    }
+
+    var head: HTTPRequestHead {
+        var headers = headers
+        headers.replaceOrAdd(name: "host", value: url.authority)
+        if let body { headers.replaceOrAdd(name: "content-length", value: "\(body.count)") }
+        return HTTPRequestHead(version: .http1_1, method: method, uri: url.target, headers: headers)
+    }
+}
+
+package struct OutboundAnswer: Sendable {
+    package var status: Int
+    package var headers: HTTPHeaders
+    package var body: [UInt8]
+    /// The body has more bytes than were to be read.
+    package var isCut: Bool
+}
+
+/// Why a call has no answer. The words hold no more of the URL than host and port.
+package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible {
+    case unknownHost
+    case privateAddress
+    /// Too many hosts wait to be looked up.
+    case busy
+    /// There is no connection: TCP or TLS failed, or the certificate is not the host's.
+    case unreachable(String)
+    case late(Duration)
+    /// The peer ended the connection before its answer was complete.
+    case closed
+    case malformed
+    case tooLong(Int)
+    /// The client was stopped, or the caller went away.
+    case stopped
+
+    package var description: String {
+        switch self {
+        case .unknownHost: "the name of its host is not known"
+        case .privateAddress: "its address is private, and `allowPrivate` is not set"
+        case .busy: "too many hosts wait to be looked up"
+        case .unreachable(let reason): "no connection: \(reason)"
+        case .late(let limit): "no answer within \(limit)"
+        case .closed: "the connection was closed before the answer was complete"
+        case .malformed: "the answer is not HTTP/1.1"
+        case .tooLong(let limit): "the answer has more than \(limit) bytes"
+        case .stopped: "the call was given up"
+        }
+    }
+
+    /// Of an exchange on a connection.
+    init(_ error: any Error) {
+        self =
+            switch error {
+            case let error as OutboundError: error
+            case is CancellationError: .stopped
+            case HTTPParserError.invalidEOFState: .closed
+            case is HTTPParserError: .malformed
+            default: .closed
+            }
+    }
+
+    /// Of an attempt to connect.
+    static func connecting(_ error: any Error, _ url: OutboundURL) -> OutboundError {
+        switch error {
+        case OutboundError.closed: return .unreachable("the peer closed it")
+        case let error as OutboundError: return error
+        case is CancellationError: return .stopped
+        case let error as NIOConnectionError:
+            if let reason = (error.dnsAError ?? error.dnsAAAAError) as? OutboundError { return reason }
+            return .unreachable(error.connectionErrors.first.map { "\($0.error)" } ?? "its name has no address")
+        case ChannelError.connectTimeout: return .unreachable("it took too long")
+        case is PeerSecurity.WrongHost, is NIOSSLExtraError:
+            return .unreachable("TLS: the certificate does not name \(url.host)")
+        case NIOSSLError.handshakeFailed(let reason):
+            let isUntrusted = String(describing: reason).contains("CERTIFICATE_VERIFY_FAILED")
+            return .unreachable(isUntrusted ? "TLS: the certificate is not trusted" : "TLS: the handshake failed")
+        case NIOSSLError.unableToValidateCertificate, NIOSSLError.noCertificateToValidate:
+            return .unreachable("TLS: the certificate does not name \(url.host)")
+        case is NIOSSLError: return .unreachable("TLS: the handshake failed")
+        default: return .unreachable("the peer closed it")
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import NIOCore
+import NIOPosix
+package import NIOSSL
+import PeerIdentity
+import Synchronization
+
+/// Calls other HTTP servers, by HTTP/1.1: the only client of the product that calls anything but APNs.
+///
+/// It goes to the addresses that it checked and to no other, takes no certificate but the host's, follows no redirect,
+/// and ends every call within its time.
+package final class OutboundClient: Sendable {
+    private struct Security: Sendable {
+        var name: PeerSecurity?
+        var address: PeerSecurity?
+    }
+
+    private let roots: NIOSSLTrustRoots
+    private let connector: OutboundConnector
+    private let book = Mutex(ConnectionBook())
+    private let security = Mutex(Security())
+
+    /// - Parameters:
+    ///   - roots: Which authorities are trusted.
+    ///   - connectTimeout: For look-up, TCP and TLS.
+    package init(
+        roots: NIOSSLTrustRoots = .default, lookUp: HostLookUp = HostLookUp(), connectTimeout: Duration = .seconds(5)
+    ) {
+        self.roots = roots
+        connector = OutboundConnector(lookUp: lookUp, limit: connectTimeout)
+    }
+
+    /// Makes one call. A cancelled task gives it up at once.
+    ///
+    /// All of it runs on event loops, so that its time is not spent by waiting for a thread of Swift's own.
+    @concurrent
+    package func call(_ request: OutboundRequest) async throws(OutboundError) -> OutboundAnswer {
+        let security = try security(for: request.url)
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        let promise = eventLoop.makePromise(of: OutboundAnswer.self)
+        let timer = eventLoop.scheduleTask(in: TimeAmount(request.timeout)) {
+            promise.fail(OutboundError.late(request.timeout))
+        }
+        promise.futureResult.whenComplete { _ in timer.cancel() }
+        begin(request, security, promise)
+        do {
+            return try await withTaskCancellationHandler {
+                try await promise.futureResult.get()
+            } onCancel: {
+                promise.fail(CancellationError())
+            }
+        } catch {
+            throw OutboundError(error)
+        }
+    }
+
+    /// Closes what waits for calls. Calls that run end by themselves, and further ones are refused.
+    package func stop() {
+        let (idle, waiting) = book.withLock { $0.stop() }
+        for channel in idle { channel.close(promise: nil) }
+        for promise in waiting { promise.fail(OutboundError.stopped) }
+    }
+
+    // MARK: - One call
+
+    /// - Parameter promise: Gets the answer. When it fails before, the call is given up wherever it is.
+    private func begin(
+        _ request: OutboundRequest, _ security: PeerSecurity?, _ promise: EventLoopPromise<OutboundAnswer>
+    ) {
+        let url = request.url
+        let origin = ConnectionBook.Origin(
+            isSecure: url.isSecure, host: url.host, port: url.port, isPublicOnly: request.isPublicOnly)
+        let over = promise.futureResult
+        let lent = lend(origin, until: over)
+        lent.whenFailure { promise.fail($0) }
+        lent.whenSuccess { [self] lent in
+            let connection =
+                lent.map { over.eventLoop.makeSucceededFuture($0) }
+                ?? connector.connect(url, isPublicOnly: request.isPublicOnly, security: security, until: over)
+            let exchange = connection.flatMap { channel in
+                Self.exchange(request, on: channel, until: over).map { (channel, $0) }
+            }
+            exchange.whenFailure { [self] error in
+                giveBack(origin, nil)
+                promise.fail(error)
+            }
+            exchange.whenSuccess { [self] channel, outcome in
+                if !outcome.isReusable { channel.close(promise: nil) }
+                giveBack(origin, outcome.isReusable ? channel : nil)
+                promise.succeed(outcome.answer)
+            }
+        }
+    }
+
+    /// A call that failed or was given up ends its connection: what still comes would be taken for the next answer.
+    private static func exchange(
+        _ request: OutboundRequest, on channel: any Channel, until over: EventLoopFuture<OutboundAnswer>
+    ) -> EventLoopFuture<Exchange.Outcome> {
+        let promise = channel.eventLoop.makePromise(of: Exchange.Outcome.self)
+        promise.futureResult.whenFailure { _ in channel.close(promise: nil) }
+        over.whenFailure { promise.fail($0) }
+        channel.writeAndFlush(Exchange(request: request, promise: promise)).whenFailure { promise.fail($0) }
+        return promise.futureResult
+    }
+
+    private func security(for url: OutboundURL) throws(OutboundError) -> PeerSecurity? {
+        guard url.isSecure else { return nil }
+        let host = PeerHost(url.host)
+        let kept = security.withLock { $0 }
+        if let known = kept.name?.serving(host) ?? kept.address?.serving(host) { return known }
+        do {
+            let made = try PeerSecurity(host, roots: roots, protocols: ["http/1.1"])
+            security.withLock { security in
+                switch host {
+                case .name: security.name = made
+                case .address: security.address = made
+                }
+            }
+            return made
+        } catch {
+            throw .unreachable("TLS: the trust roots cannot be used")
+        }
+    }
+
+    // MARK: - Connections
+
+    /// - Returns: `nil`: a connection is to be made.
+    private func lend(
+        _ origin: ConnectionBook.Origin, until over: EventLoopFuture<OutboundAnswer>
+    ) -> EventLoopFuture<(any Channel)?> {
+        let promise = over.eventLoop.makePromise(of: (any Channel)?.self)
+        switch book.withLock({ $0.lend(origin, promise) }) {
+        case .use(let channel): promise.succeed(channel)
+        case .connect: promise.succeed(nil)
+        case .stopped: promise.fail(OutboundError.stopped)
+        case .wait(let number):
+            over.whenFailure { [self] error in
+                if book.withLock({ $0.leave(origin, number) }) { promise.fail(error) }
+            }
+        }
+        return promise.futureResult
+    }
+
+    private func giveBack(_ origin: ConnectionBook.Origin, _ channel: (any Channel)?) {
+        switch book.withLock({ $0.giveBack(origin, channel) }) {
+        case .passed(let promise, let channel): promise.succeed(channel)
+        case .close: channel?.close(promise: nil)
+        case .idle: break
+        }
+    }
+}

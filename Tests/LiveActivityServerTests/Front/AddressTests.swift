@@ -1,0 +1,76 @@
+import APNSModel
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import LiveActivityServer
+
+/// What one remote address may take.
+@Suite(.timeLimit(.minutes(2))) struct AddressTests {
+    private static let question = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    @Test func `one address has so many connections, and a place is free when one of them is closed`() async throws {
+        var limits = LiveActivityServer.Limits.unhurried
+        limits.connectionsPerAddress = 2
+        try await withListeningServer(limits: limits) { _, address in
+            @Sendable func isServed() async throws -> Bool {
+                let answer = Mutex("")
+                try await RawConnection.open(address) { connection in
+                    await connection.send(Self.question)
+                    let text = await connection.heard(until: "\r\n")
+                    answer.withLock { $0 = text }
+                }
+                return answer.withLock { $0.hasPrefix("HTTP/1.1 200 ") }
+            }
+            try await RawConnection.open(address) { first in
+                await first.send(Self.question)
+                #expect(await first.heard(until: "}").contains("200 OK"))
+                try await RawConnection.open(address) { second in
+                    await second.send(Self.question)
+                    #expect(await second.heard(until: "}").contains("200 OK"))
+                    let isThirdServed = try await isServed()
+                    #expect(!isThirdServed)
+                    // Those that are there are not touched.
+                    await first.send(Self.question)
+                    #expect(await first.text(until: "}").contains("200 OK"))
+                }
+            }
+            // The server sees the end of a connection a moment after its client.
+            while try await !isServed() {}
+        }
+    }
+
+    @Test func `who signs in again and again from one address is told to wait`() async throws {
+        var limits = LiveActivityServer.Limits.unhurried
+        limits.signInsPerSecond = 2
+        try await withListeningServer(limits: limits) { fixture, address in
+            let body = #"{"key":"islet_x"}"#
+            @Sendable func status() async throws -> String {
+                let answer = Mutex("")
+                try await RawConnection.open(address) { connection in
+                    await connection.send(
+                        "POST /console/session HTTP/1.1\r\nHost: \(address.host):\(address.port)\r\n"
+                            + "Origin: http://\(address.host):\(address.port)\r\n"
+                            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+                    let text = await connection.heard(until: "\r\n")
+                    answer.withLock { $0 = String(text.prefix(12).suffix(3)) }
+                }
+                return answer.withLock(\.self)
+            }
+            var statuses: [String] = []
+            for _ in 0..<5 { statuses.append(try await status()) }
+            fixture.clock.advance(.seconds(1))
+            statuses.append(try await status())
+            #expect(statuses == ["401", "401", "401", "401", "429", "401"])
+        }
+    }
+
+    @Test(arguments: [
+        ("192.0.2.7", "c0.0.2.7"), ("2001:db8:1:2::3", "20.1.d.b8.0.1.0.2"),
+        ("2001:db8:1:2:ffff::", "20.1.d.b8.0.1.0.2"),
+    ])
+    func `an address of IPv6 stands for its network`(address: String, label: String) throws {
+        #expect(AddressRoom.label(try SocketAddress(ipAddress: address, port: 1)) == label)
+        #expect(AddressRoom.label(nil) == "")
+    }
+}
