@@ -206,11 +206,12 @@ struct Stack: Sendable {
     /// No two pushes were sent to one phone within a second, however long a test took.
     ///
     /// Timestamps of a phone's pushes grow by a second at least. So those of pushes in quick succession run away from
-    /// the clock, by one second for each push too many. They may be ahead of it from the beginning.
-    func sentNothingAhead(after count: Int, _ place: SourceLocation = #_sourceLocation) throws {
+    /// the clock, by one second for each push too many. They may be ahead of it from the beginning. A phone that was
+    /// told by the answer to a call of its own gets no push.
+    func sentNothingAhead(after count: Int, _ place: SourceLocation = #_sourceLocation) {
         let pushes = simulator.received.filter { $0.number > count }
         let leads = pushes.map { ($0.timestamp ?? 0) - Int($0.at.seconds) }
-        let first = try #require(leads.first, sourceLocation: place)
+        guard let first = leads.first else { return }
         // One more by rounding.
         #expect(leads.allSatisfy { $0 <= first + 1 }, "\(leads)", sourceLocation: place)
     }
