@@ -8,7 +8,7 @@ import Testing
 /// A small document over HTTP: what is read, and what is not.
 struct DocumentAddressTests {
     private static func read(
-        _ url: String, allowPrivate: Bool = true, timeout: Duration = .seconds(10)
+        _ url: String, allowPrivate: Bool = true, timeout: Duration = .seconds(60)
     ) async throws -> Result<DocumentAddress.Document, DocumentAddress.Failure> {
         let connections = ProviderConnections()
         let address = try #require(

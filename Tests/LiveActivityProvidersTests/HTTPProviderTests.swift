@@ -20,7 +20,7 @@ struct HTTPProviderTests {
         now: Sample.now, devices: [Sample.device("phone")], memo: ["goal": 1])
 
     private static func ask(
-        _ url: String, allowPrivate: Bool = true, timeout: Duration = .seconds(10)
+        _ url: String, allowPrivate: Bool = true, timeout: Duration = .seconds(60)
     ) async throws -> Result<RefreshAnswer?, RefreshFailure> {
         let connections = ProviderConnections()
         let secret = try #require(WebhookSecret(Self.secret))

@@ -22,7 +22,7 @@ struct WebhookTargetTests {
     }
 
     private static func send(
-        _ address: String, allowPrivate: Bool = true, timeout: Duration = .seconds(5)
+        _ address: String, allowPrivate: Bool = true, timeout: Duration = .seconds(60)
     ) async throws -> WebhookQueue.Outcome {
         let connections = ProviderConnections()
         let secret = try #require(WebhookSecret(secretText))

@@ -154,6 +154,7 @@ import Testing
             #expect(text.contains("islet_event_streams 0\n"))
             #expect(!text.contains("former"), "only those that are configured")
             _ = try await fixture.store.enable(Self.key)
+            fixture.clock.advance(.seconds(1))
             let on = try await fixture.call(.get, "/metrics", key: nil).text
             #expect(on.contains("islet_webhook_off\(labels) 0\n"))
         }
