@@ -6,7 +6,7 @@ extension SQLiteStore: WebhookStore {
     package func webhook(_ key: WebhookKey) async throws(StorageError) -> WebhookState {
         try await write { sql in
             guard let place = try Self.place(key, sql) else {
-                let place = WebhookPlace(key, position: try Self.span(sql).newest)
+                let place = WebhookPlace(key, position: try Self.span(of: key.app, sql).newest)
                 try sql.write([place])
                 return WebhookState(place: place)
             }
@@ -73,7 +73,7 @@ extension SQLiteStore: WebhookStore {
                     revive + " AND seq IN (SELECT value FROM json_each(?))",
                     Self.names(key) + [.text(jsonList(numbers))])
             case .everything(let number):
-                let span = try Self.span(sql)
+                let span = try Self.span(of: key.app, sql)
                 place.position = min(max(number, span.erasedThrough), span.newest)
                 count = try sql.execute(
                     "DELETE FROM webhook_delivery WHERE app = ? AND name = ? AND seq > ? AND dead_at IS NOT NULL",

@@ -17,6 +17,12 @@ enum Schema {
         migrator.registerMigration("2 announced activities by their age") { db in try db.execute(sql: announced) }
         migrator.registerMigration("3 events, webhooks") { db in try db.execute(sql: events) }
         migrator.registerMigration("4 activities by app and phase") { db in try db.execute(sql: listed) }
+        migrator.registerMigration("v2-store formats of packed columns") { _ in
+            // No table changes. A version that does not know the formats of these columns refuses the database.
+        }
+        migrator.registerMigration("v2-store use by each app, walk through people, deliveries by activity") { db in
+            try db.execute(sql: use)
+        }
         return migrator
     }
 
@@ -61,6 +67,20 @@ enum Schema {
     /// For lists of one phase: with the numbers that end every entry it has their order, from either end.
     private static let listed = """
         CREATE INDEX activity_by_phase ON activity (app, phase);
+        """
+
+    /// What each app has of histories and events (`AppUse`). Of what is being erased the type holds the app, or did not
+    /// yet when its app was taken: then its bytes are counted under the type, until they are gone.
+    private static let use = """
+        INSERT INTO meta SELECT 'history_bytes:' || owner, sum(bytes) FROM (
+            SELECT coalesce(CASE a.app WHEN 'islet.erased' THEN a.type ELSE a.app END, '') AS owner,
+                length(h.body) AS bytes
+            FROM history h LEFT JOIN activity a ON a.no = h.activity
+        ) GROUP BY owner;
+        DELETE FROM meta WHERE name = 'history_bytes';
+        INSERT INTO meta SELECT 'events:' || app, count(*) FROM event GROUP BY app;
+        INSERT INTO meta VALUES ('user_walk', -1);
+        CREATE INDEX webhook_delivery_by_activity ON webhook_delivery (app, name, activity, seq);
         """
 
     private static let phones = """

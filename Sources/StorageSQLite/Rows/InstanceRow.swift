@@ -20,9 +20,9 @@ extension InstanceRecord: StoredRow {
         localID = row.textOrNil().map(LocalID.init(stored:))
         startedAt = row.timeOrNil()
         startExpiresAt = row.timeOrNil()
-        let isRead = row.bytes { bytes in
+        let isRead = try row.bytes { bytes in
             var reader = PackedReader(bytes)
-            return unpack(&reader) && reader.isAtEnd
+            return try unpack(&reader) && reader.isAtEnd
         }
         guard isRead else { throw DamagedRow(table: Self.table, column: "body") }
     }
@@ -49,6 +49,7 @@ extension InstanceRecord: StoredRow {
     private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
     private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
     private static let fallenBackFlag: UInt64 = 1 << 13, awaitsFlag: UInt64 = 1 << 14
+    private static let formatShift: UInt64 = 15
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -58,6 +59,7 @@ extension InstanceRecord: StoredRow {
         let isRare = shownRevision != 0 || tries != 0 || parkedRevision != 0 || contradictions != 0
         let reason = last.flatMap { $0.reason == Self.accepted ? nil : $0.reason }
         var flags = UInt64(stateBeforeRequest.rawValue) << Self.stateBeforeShift
+        flags |= PackedFormat.instance << Self.formatShift
         if isWanted { flags |= Self.wantedFlag }
         if mayStart { flags |= Self.mayStartFlag }
         if last != nil { flags |= Self.lastFlag }
@@ -93,9 +95,15 @@ extension InstanceRecord: StoredRow {
     }
 
     /// `false` where it is not what `packed` makes.
-    private mutating func unpack(_ reader: inout PackedReader) -> Bool {
-        guard let flags = reader.unsigned(),
-            let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
+    ///
+    /// - Throws: `DamagedRow` for one of a later format.
+    private mutating func unpack(_ reader: inout PackedReader) throws -> Bool {
+        guard let flags = reader.unsigned() else { return false }
+        let format = flags >> Self.formatShift
+        guard format <= PackedFormat.instance else {
+            throw DamagedRow(table: Self.table, column: "body", newerFormat: format)
+        }
+        guard let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
             let sent = reader.signed(), let time = reader.signed(), let generation = reader.signed(),
             let created = reader.signed()
         else { return false }
