@@ -65,6 +65,10 @@ package struct EventPage: Sendable, Equatable {
 package protocol WebhookStore: EventStore {
     /// What stands of an endpoint; one that nobody knows begins with what happens from now on.
     func webhook(_ key: WebhookKey) async throws(StorageError) -> WebhookState
+    /// The first of an activity that an endpoint is still to be told, in order.
+    func waiting(
+        for key: WebhookKey, of activity: ActivityNumber?, limit: Int
+    ) async throws(StorageError) -> [WebhookDelivery]
     /// Every endpoint there ever was, in order, without what waits.
     func webhooks() async throws(StorageError) -> [WebhookPlace]
     /// Writes down how far it was told. - Returns: `false` when somebody else has changed it: nothing was written then.
