@@ -5,8 +5,8 @@ package import LiveActivityCore
 package protocol EventStore: Sendable {
     /// An element after each commit that wrote events; many collapse into one. A stream of its own for each who asks.
     func eventWakeUps() -> AsyncStream<Void>
-    /// Which numbers there are.
-    func eventSpan() async throws(StorageError) -> EventSpan
+    /// Which numbers there are for an app; `nil`: for all of them.
+    func eventSpan(of app: BundleID?) async throws(StorageError) -> EventSpan
     /// An app's events that a filter lets through, in order, from the one after `after`. How far one call looks is
     /// limited: a page may be empty and still not be the last.
     func events(
@@ -16,13 +16,18 @@ package protocol EventStore: Sendable {
     func events(numbered numbers: [EventNumber]) async throws(StorageError) -> [StoredEvent]
 }
 
+extension EventStore {
+    package func eventSpan() async throws(StorageError) -> EventSpan { try await eventSpan(of: nil) }
+}
+
 /// The numbers that were given, and of those the ones that were erased.
 package struct EventSpan: Sendable, Equatable {
-    /// Everything up to it was erased; 0: nothing was.
+    /// Everything of the app, or of all, up to it was erased; 0: nothing was.
     package var erasedThrough: EventNumber
     /// The greatest number there is; 0: nothing has happened yet.
     package var newest: EventNumber
-    /// Some of the numbers up to it are of events that came after a backup which was put back: they are not there.
+    /// Some of the numbers up to it are of events that came after a backup which was put back, or, for all apps, that an
+    /// app had too many of: they are not there.
     package var lostThrough: EventNumber
 
     package init(erasedThrough: EventNumber, newest: EventNumber, lostThrough: EventNumber = 0) {
@@ -60,6 +65,10 @@ package struct EventPage: Sendable, Equatable {
 package protocol WebhookStore: EventStore {
     /// What stands of an endpoint; one that nobody knows begins with what happens from now on.
     func webhook(_ key: WebhookKey) async throws(StorageError) -> WebhookState
+    /// The first of an activity that an endpoint is still to be told, in order.
+    func waiting(
+        for key: WebhookKey, of activity: ActivityNumber?, limit: Int
+    ) async throws(StorageError) -> [WebhookDelivery]
     /// Every endpoint there ever was, in order, without what waits.
     func webhooks() async throws(StorageError) -> [WebhookPlace]
     /// Writes down how far it was told. - Returns: `false` when somebody else has changed it: nothing was written then.

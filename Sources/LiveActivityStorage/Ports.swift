@@ -161,7 +161,7 @@ package struct RunningActivity: Sendable, Equatable {
 
 /// How long what is kept is kept.
 package struct PruneLimits: Sendable, Equatable {
-    /// Timelines: by age or by size, whichever comes first, by whole rows.
+    /// Timelines: by age or by the size of all, whichever comes first, by whole rows. The app with most loses first.
     package var history = Duration.seconds(7 * 24 * 3600)
     package var historyBytes = 10 << 30
     package var tombstones = TombstoneRecord.lifetime
@@ -180,7 +180,7 @@ package struct PruneLimits: Sendable, Equatable {
     package var releasedTokens = TokenOwnerRecord.keptFor
     /// Activities that only a phone has spoken of.
     package var announced = Duration.seconds(48 * 3600)
-    /// Events: by age or by number, whichever comes first.
+    /// Events: by age or by the number of all, whichever comes first. The app with most loses first.
     package var events = Duration.seconds(7 * 86_400)
     package var eventCount = 1_000_000
     /// Rows of each kind that one call erases at most.

@@ -5,15 +5,15 @@ package import LiveActivityStorage
 extension SQLiteStore: EventStore {
     package func eventWakeUps() -> AsyncStream<Void> { eventSubscribers.stream() }
 
-    package func eventSpan() async throws(StorageError) -> EventSpan {
-        try await query { sql in try Self.span(sql) }
+    package func eventSpan(of app: BundleID?) async throws(StorageError) -> EventSpan {
+        try await query { sql in try Self.span(of: app, sql) }
     }
 
     package func events(
         of app: BundleID?, _ filter: EventFilter, after: EventNumber, limit: Int
     ) async throws(StorageError) -> EventPage {
         try await query { sql in
-            let span = try Self.span(sql)
+            let span = try Self.span(of: app, sql)
             let start = max(after, span.erasedThrough)
             var (last, events) = (min(span.newest, start + Int64(EventPage.maximumExamined)), [StoredEvent]())
             guard start < last else { return EventPage(events: [], through: max(after, last), span: span) }
@@ -64,38 +64,20 @@ extension SQLiteStore: EventStore {
             device: row.textOrNil().map(DeviceID.init(stored:)))
     }
 
-    static func span(_ sql: Statements) throws -> EventSpan {
-        EventSpan(
-            erasedThrough: try sql.number("SELECT value FROM meta WHERE name = 'event_floor'") ?? 0,
-            newest: try sql.number("SELECT value FROM meta WHERE name = 'event_seq'") ?? 0,
-            lostThrough: try sql.number("SELECT value FROM meta WHERE name = 'event_gap'") ?? 0)
-    }
-
-    /// Those that are too old, and the oldest while there are too many; rows about them go with them.
-    static func pruneEvents(_ sql: Statements, _ limits: PruneLimits, _ now: UnixTime) throws -> Int {
-        let span = try span(sql)
-        let oldest = (now - limits.events).milliseconds
-        let most = span.newest - Int64(limits.eventCount)
-        var end = span.erasedThrough
-        var (count, isOver) = (0, false)
-        try sql.query(
-            "SELECT seq, at FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
-            [.int(span.erasedThrough), .int(Int64(limits.rows))]
-        ) { row in
-            let (number, at) = (row.int(), row.int())
-            // Numbers are given by commits, times by clocks: only what follows nothing younger goes.
-            guard !isOver, at < oldest || number <= most else {
-                isOver = true
-                return
-            }
-            end = number
-            count += 1
+    /// The numbers as one app sees them; `nil`: as all of them together do.
+    static func span(of app: BundleID?, _ sql: Statements) throws -> EventSpan {
+        let floor = try sql.number("SELECT value FROM meta WHERE name = 'event_floor'") ?? 0
+        let newest = try sql.number("SELECT value FROM meta WHERE name = 'event_seq'") ?? 0
+        let gap = try sql.number("SELECT value FROM meta WHERE name = 'event_gap'") ?? 0
+        guard let app else {
+            // Of an app that had too many some are gone behind the first that is left.
+            let last = try sql.number(
+                "SELECT max(value) FROM meta WHERE name > 'event_floor:' AND name < 'event_floor;'")
+            let lost = last.map { $0 > floor ? $0 : 0 } ?? 0
+            return EventSpan(erasedThrough: floor, newest: newest, lostThrough: max(gap, lost))
         }
-        guard count > 0 else { return 0 }
-        try sql.execute("DELETE FROM event WHERE seq <= ?", [.int(end)])
-        try sql.execute("UPDATE meta SET value = ? WHERE name = 'event_floor'", [.int(end)])
-        try sql.execute("DELETE FROM webhook_delivery WHERE seq <= ?", [.int(end)])
-        return count
+        let own = try sql.number("SELECT value FROM meta WHERE name = 'event_floor:' || ?", [.text(app.text)])
+        return EventSpan(erasedThrough: max(floor, own ?? 0), newest: newest, lostThrough: gap)
     }
 
     static func places(_ sql: Statements) throws -> [WebhookPlace] {

@@ -99,8 +99,11 @@ extension SQLiteStore {
     }
 
     private func pruneRecords(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool {
-        try await write(rank: .prune) { sql in
-            let history = try Self.pruneHistory(sql, limits, now)
+        let walks = walks.withLock(\.self)
+        let (hasMore, next) = try await write(rank: .prune) { sql in
+            var pruning = Pruning(sql: sql, limits: limits, now: now, walks: walks)
+            try pruning.pruneHistory()
+            try pruning.pruneEvents()
             let tombstones = try sql.execute(
                 """
                 DELETE FROM tombstone WHERE (dk, local_id) IN
@@ -111,33 +114,9 @@ extension SQLiteStore {
                 DELETE FROM idempotency WHERE (app, key_hash) IN
                     (SELECT app, key_hash FROM idempotency WHERE at < ? ORDER BY at LIMIT ?)
                 """, [.int((now - limits.idempotencyKeys).milliseconds), .int(Int64(limits.rows))])
-            let events = try Self.pruneEvents(sql, limits, now)
-            return max(history, tombstones, keys, events) >= limits.rows
+            return (pruning.hasMore || max(tombstones, keys) >= limits.rows, pruning.walks)
         }
-    }
-
-    /// Whole rows, the oldest first: those that are too old, and while there is too much in all those after them.
-    private static func pruneHistory(_ sql: Statements, _ limits: PruneLimits, _ now: UnixTime) throws -> Int {
-        let kept = try sql.number("SELECT value FROM meta WHERE name = 'history_bytes'") ?? 0
-        var excess = kept - Int64(limits.historyBytes)
-        let oldest = (now - limits.history).milliseconds
-        var bytes: Int64 = 0
-        var old: [(Int64, Int64)] = []
-        try sql.query(
-            "SELECT activity, seq, at, length(body) FROM history INDEXED BY history_by_age ORDER BY at LIMIT ?",
-            [.int(Int64(limits.rows))]
-        ) { row in
-            let (activity, sequence, at, length) = (row.int(), row.int(), row.int(), row.int())
-            guard at < oldest || excess > 0 else { return }
-            old.append((activity, sequence))
-            bytes += length
-            excess -= length
-        }
-        guard !old.isEmpty else { return 0 }
-        try sql.delete(
-            "DELETE FROM history WHERE (activity, seq) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
-            jsonPairs(old), count: old.count)
-        try sql.execute("UPDATE meta SET value = max(0, value - ?) WHERE name = 'history_bytes'", [.int(bytes)])
-        return old.count
+        self.walks.withLock { $0 = next }
+        return hasMore
     }
 }

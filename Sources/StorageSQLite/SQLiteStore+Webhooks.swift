@@ -6,14 +6,46 @@ extension SQLiteStore: WebhookStore {
     package func webhook(_ key: WebhookKey) async throws(StorageError) -> WebhookState {
         try await write { sql in
             guard let place = try Self.place(key, sql) else {
-                let place = WebhookPlace(key, position: try Self.span(sql).newest)
+                let place = WebhookPlace(key, position: try Self.span(of: key.app, sql).newest)
                 try sql.write([place])
                 return WebhookState(place: place)
             }
-            return WebhookState(
-                place: place,
-                waiting: try Self.deliveries(
-                    "WHERE app = ? AND name = ? AND dead_at IS NULL ORDER BY seq", Self.names(key), sql))
+            return try Self.state(place, sql)
+        }
+    }
+
+    /// Of each activity the first that wait, and which have more.
+    private static func state(_ place: WebhookPlace, _ sql: Statements) throws -> WebhookState {
+        let limit = Statements.Argument.int(Int64(WebhookState.waitingOfOne))
+        let rows = try deliveries(
+            """
+            WHERE app = ?1 AND name = ?2 AND seq IN (
+                SELECT seq FROM (
+                    SELECT seq, row_number() OVER (PARTITION BY activity ORDER BY seq) AS place
+                    FROM webhook_delivery WHERE app = ?1 AND name = ?2 AND dead_at IS NULL
+                ) WHERE place <= ?3
+            ) ORDER BY seq
+            """, names(place.key) + [limit], sql)
+        var parked: Set<ActivityNumber?> = []
+        try sql.query(
+            """
+            SELECT activity FROM webhook_delivery WHERE app = ? AND name = ? AND dead_at IS NULL
+            GROUP BY activity HAVING count(*) > ?
+            """, names(place.key) + [limit]
+        ) { row in parked.insert(row.intOrNil()) }
+        return WebhookState(place: place, waiting: rows, parked: parked)
+    }
+
+    package func waiting(
+        for key: WebhookKey, of activity: ActivityNumber?, limit: Int
+    ) async throws(StorageError) -> [WebhookDelivery] {
+        try await query { sql in
+            try Self.deliveries(
+                """
+                INDEXED BY webhook_delivery_by_activity
+                WHERE app = ? AND name = ? AND activity IS ? AND dead_at IS NULL ORDER BY seq LIMIT ?
+                """,
+                Self.names(key) + [activity.map { .int($0) } ?? .null, .int(Int64(limit))], sql)
         }
     }
 
@@ -73,7 +105,7 @@ extension SQLiteStore: WebhookStore {
                     revive + " AND seq IN (SELECT value FROM json_each(?))",
                     Self.names(key) + [.text(jsonList(numbers))])
             case .everything(let number):
-                let span = try Self.span(sql)
+                let span = try Self.span(of: key.app, sql)
                 place.position = min(max(number, span.erasedThrough), span.newest)
                 count = try sql.execute(
                     "DELETE FROM webhook_delivery WHERE app = ? AND name = ? AND seq > ? AND dead_at IS NOT NULL",

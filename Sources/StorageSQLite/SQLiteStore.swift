@@ -21,6 +21,8 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     private let lock: ProcessLock?
     /// The newest change of a time to come that `pullBack` has seen to.
     let timesAhead = Mutex<Int64>(0)
+    /// How far clean-up has come in what apps have too much of.
+    let walks = Mutex(Pruning.Walks())
     let wakeContinuation: AsyncStream<Void>.Continuation
     let refreshContinuation: AsyncStream<Void>.Continuation
 
@@ -103,7 +105,11 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         }
         let migrator = Schema.migrator
         let isNewer = try pool.read { db in try migrator.hasBeenSuperseded(db) }
-        guard !isNewer else { throw DatabaseError(message: "it was written by a newer version of islet") }
+        guard !isNewer else {
+            throw DatabaseError(
+                message: "it was written by a newer version of islet: run that version, or restore a backup of this one"
+            )
+        }
         if migrates { try migrator.migrate(pool) }
         return pool
     }

@@ -18,8 +18,14 @@ enum Schema {
         migrator.registerMigration("3 events, webhooks") { db in try db.execute(sql: events) }
         migrator.registerMigration("4 activities by app and phase") { db in try db.execute(sql: listed) }
         migrator.registerMigration("5 numbered reports") { db in try db.execute(sql: numbered) }
-        migrator.registerMigration("v3-devices: what a day made, cards by device, tokens that nothing holds") { db in
+        migrator.registerMigration("6 what a day made, cards by device, tokens that nothing holds") { db in
             try db.execute(sql: devices)
+        }
+        migrator.registerMigration("7 formats of packed columns") { _ in
+            // No table changes. A version that does not know the formats of these columns refuses the database.
+        }
+        migrator.registerMigration("8 use by each app, walk through people, deliveries by activity") { db in
+            try db.execute(sql: use)
         }
         return migrator
     }
@@ -88,6 +94,20 @@ enum Schema {
             SELECT 1 FROM device_token t WHERE token_owner.kind <> 3 AND t.dk = token_owner.dk
                 AND t.kind = token_owner.kind AND t.seen_at = token_owner.seen_at
         );
+        """
+
+    /// What each app has of histories and events (`AppUse`). Of what is being erased the type holds the app, or did not
+    /// yet when its app was taken: then its bytes are counted under the type, until they are gone.
+    private static let use = """
+        INSERT INTO meta SELECT 'history_bytes:' || owner, sum(bytes) FROM (
+            SELECT coalesce(CASE a.app WHEN 'islet.erased' THEN a.type ELSE a.app END, '') AS owner,
+                length(h.body) AS bytes
+            FROM history h LEFT JOIN activity a ON a.no = h.activity
+        ) GROUP BY owner;
+        DELETE FROM meta WHERE name = 'history_bytes';
+        INSERT INTO meta SELECT 'events:' || app, count(*) FROM event GROUP BY app;
+        INSERT INTO meta VALUES ('user_walk', -1);
+        CREATE INDEX webhook_delivery_by_activity ON webhook_delivery (app, name, activity, seq);
         """
 
     private static let phones = """

@@ -38,11 +38,13 @@ struct RefreshServiceTests {
 
         var questions: [RefreshQuestion] { asked.withLock(\.self) }
 
-        func service(node: Int64 = 1, perSecond: Int = 100) -> RefreshService {
+        func service(
+            node: Int64 = 1, perSecond: Int = 100, store other: (any RefreshStore)? = nil
+        ) -> RefreshService {
             var limits = RefreshService.Limits()
             limits.perSecond = perSecond
             return RefreshService(
-                store: store,
+                store: other ?? store,
                 providers: [
                     .init(app: app.bundleID, type: RefreshServiceTests.type) { question throws(RefreshFailure) in
                         self.asked.withLock { $0.append(question) }
@@ -292,6 +294,50 @@ struct RefreshServiceTests {
                 scene.clock.advance(by: .seconds(3600))
                 // Whoever had woken in that hour would have committed before this ask was done.
                 #expect(try await commitsOfAnAsk() - second == second - first)
+            }
+        }
+    }
+
+    /// A store in which a computation is due for ever, since its row cannot be read.
+    private final class StuckStore: RefreshStore {
+        let inner: SQLiteStore
+        private let clock: SteppedClock
+        private let claimed = Mutex(0)
+
+        init(_ inner: SQLiteStore, _ clock: SteppedClock) {
+            self.inner = inner
+            self.clock = clock
+        }
+
+        var claims: Int { claimed.withLock(\.self) }
+        var refreshWakeUps: AsyncStream<Void> { inner.refreshWakeUps }
+
+        func refreshTimes(of app: BundleID, _ type: String) async throws(StorageError) -> RefreshTimes {
+            RefreshTimes(prompt: clock.wall - .seconds(60))
+        }
+
+        func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
+            if command.rank == .claim { claimed.withLock { $0 += 1 } }
+            return try await inner.commit(command)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `what is due and cannot be read is looked at once a pause, and others go on`()
+        async throws
+    {
+        try await Self.with(Self.show) { scene in
+            let store = StuckStore(scene.store, scene.clock)
+            let service = scene.service(store: store)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await service.run() }
+                try await scene.until { scene.clock.nextWake != nil || store.claims > 100 }
+                // At first, and because it is due.
+                #expect(store.claims == 2)
+                await scene.clock.advanceToSleeper(RefreshService.Limits().fruitlessPause)
+                try await scene.until { store.claims == 3 }
+                try await scene.register("ann")
+                try await scene.isDone("ann")
+                group.cancelAll()
             }
         }
     }

@@ -74,7 +74,10 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     func discard(_ dead: [EventNumber]?, of key: WebhookKey) async throws(StorageError) -> Int? { throw error }
     func enable(_ key: WebhookKey) async throws(StorageError) -> Bool? { throw error }
     func eventWakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
-    func eventSpan() async throws(StorageError) -> EventSpan { throw error }
+    func waiting(
+        for key: WebhookKey, of activity: ActivityNumber?, limit: Int
+    ) async throws(StorageError) -> [WebhookDelivery] { throw error }
+    func eventSpan(of app: BundleID?) async throws(StorageError) -> EventSpan { throw error }
     func events(
         of: BundleID?, _ filter: EventFilter, after: EventNumber, limit: Int
     ) async throws(StorageError) -> EventPage { throw error }

@@ -119,6 +119,7 @@ extension ModelStore {
             part.audiences[number] = rows.audiences[number]
             guard rows.audiences[number].map({ $0.members <= SetDesiredState.maximumUsers }) ?? true else { return }
             part.members[number] = rows.members[number] ?? []
+            part.wholeAudiences.insert(number)
             for user in rows.members[number] ?? [] { loadMember(user, of: number, &part) }
             for user in rows.members[number] ?? [] { loadDevices(of: user, activity: number, &part) }
         case .users(let app, let ids, let activity):
@@ -178,6 +179,7 @@ extension ModelStore {
                 loadMember(user, of: number, &part)
                 loadDevices(of: user, activity: number, &part)
             }
+            if after == 0, mark == nil, rest.count <= limit { part.wholeAudiences.insert(number) }
             part.audiencePages[.init(number, after: after, besides: mark)] = .init(
                 members: wanted, last: page.last, isComplete: rest.count <= limit)
         default: break

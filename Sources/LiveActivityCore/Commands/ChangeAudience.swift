@@ -84,11 +84,14 @@ package struct ChangeAudience: Command {
         case .replace(let users):
             members.record.begin(session: nil)
             let named = members.add(users, &draft)
-            // Whoever is known to belong to it: the page, and who joined since it was loaded.
-            let known = draft.snapshot.members[activity.number, default: []]
-            members.remove(known.subtracting(named).sorted(), &draft)
-            if let page = draft.snapshot.audiencePages[.init(activity.number, after: 0, besides: nil)] {
-                sweep = page.isComplete ? nil : Sweep(mark: members.record.mark, after: page.last ?? 0)
+            let page = draft.snapshot.audiencePages[.init(activity.number, after: 0, besides: nil)]
+            if let page, !page.isComplete {
+                members.remove(page.members.filter { !named.contains($0) }, &draft)
+                sweep = Sweep(mark: members.record.mark, after: page.last ?? 0)
+            } else {
+                // Everybody is known: the page, and who joined since it was loaded.
+                let known = draft.snapshot.members[activity.number, default: []]
+                members.remove(known.subtracting(named).sorted(), &draft)
             }
         case .page(let session, let users, let isLast):
             try take(users, of: session, &members, &draft)

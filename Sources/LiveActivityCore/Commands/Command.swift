@@ -41,7 +41,7 @@ package enum SnapshotKey: Sendable, Equatable {
     /// The same, with their tokens and the devices themselves.
     case phones(ActivityNumber, devices: [DeviceKey])
     /// An activity's audience: the people, their devices and tokens, and those devices' instances of this activity. Of
-    /// one with more members than a call may name nothing but the audience's own row.
+    /// one with more members than a call may name nothing but the audience's own row. `wholeAudiences` tells which.
     case members(BundleID, ActivityID)
     /// People with their devices and tokens, and those devices' instances of the activity, if one is named.
     case users(BundleID, [UserID], ActivityID?)

@@ -7,6 +7,8 @@ package struct Draft: Sendable {
     package internal(set) var changes = Changes()
     /// Made when first asked for, and kept true from then on.
     private var index: DeviceIndex?
+    /// Activities whose members or their marks a command has changed; a refused one leaves its own here.
+    var touchedAudiences: Set<ActivityNumber> = []
     /// How to undo the command that is running; `nil` when none is that may be refused.
     private var journal: [@Sendable (inout Draft) -> Void]?
 
@@ -265,6 +267,7 @@ package struct Draft: Sendable {
     package mutating func addMember(_ user: UserNumber, to activity: ActivityNumber) {
         let isNew = snapshot.members[activity] == nil
         guard snapshot.members[activity, default: []].insert(user).inserted else { return }
+        touchedAudiences.insert(activity)
         let key = Snapshot.MemberKey(activity, user)
         let wasRemoved = changes.removedMembers.remove(key) != nil
         // The row of one who left and is back still stands, with the mark of then.
@@ -284,6 +287,7 @@ package struct Draft: Sendable {
 
     package mutating func removeMember(_ user: UserNumber, from activity: ActivityNumber) {
         guard snapshot.members[activity]?.remove(user) != nil else { return }
+        touchedAudiences.insert(activity)
         let key = Snapshot.MemberKey(activity, user)
         let wasAdded = changes.addedMembers.remove(key) != nil
         if !wasAdded { changes.removedMembers.insert(key) }
@@ -297,41 +301,6 @@ package struct Draft: Sendable {
             draft.snapshot.memberMarks[key] = mark
             if wasMarked { draft.changes.memberMarks.insert(key) }
             draft.index?.add(user, to: activity)
-        }
-    }
-
-    /// Notes which replacement of the audience named this member last.
-    package mutating func mark(_ user: UserNumber, of activity: ActivityNumber, with mark: Int64) {
-        let key = Snapshot.MemberKey(activity, user)
-        let (old, was) = (snapshot.memberMarks[key], changes.memberMarks.contains(key))
-        guard old ?? 0 != mark else { return }
-        snapshot.memberMarks[key] = mark
-        changes.memberMarks.insert(key)
-        onRefusal { draft in
-            draft.snapshot.memberMarks[key] = old
-            if !was { draft.changes.memberMarks.remove(key) }
-        }
-    }
-
-    package mutating func put(_ audience: AudienceRecord) {
-        let (old, was) = (snapshot.audiences[audience.activity], changes.audiences.contains(audience.activity))
-        guard old != audience else { return }
-        snapshot.audiences[audience.activity] = audience
-        changes.audiences.insert(audience.activity)
-        onRefusal { draft in
-            draft.snapshot.audiences[audience.activity] = old
-            if !was { draft.changes.audiences.remove(audience.activity) }
-        }
-    }
-
-    package mutating func put(_ record: IdempotencyRecord) {
-        let key = Snapshot.AppID(record.app, record.hash)
-        let (old, was) = (snapshot.idempotency[key], changes.idempotency.contains(key))
-        snapshot.idempotency[key] = record
-        changes.idempotency.insert(key)
-        onRefusal { draft in
-            draft.snapshot.idempotency[key] = old
-            if !was { draft.changes.idempotency.remove(key) }
         }
     }
 
@@ -359,7 +328,12 @@ package struct Draft: Sendable {
     package mutating func takeActivityNumber() -> ActivityNumber {
         let number = snapshot.nextActivityNumber
         snapshot.nextActivityNumber += 1
-        onRefusal { draft in draft.snapshot.nextActivityNumber = number }
+        // Nobody is in the audience of an activity that is not there yet.
+        snapshot.wholeAudiences.insert(number)
+        onRefusal { draft in
+            draft.snapshot.nextActivityNumber = number
+            draft.snapshot.wholeAudiences.remove(number)
+        }
         return number
     }
 }

@@ -87,8 +87,7 @@ package struct SetDesiredState: Command {
             throw .audienceTooLarge(limit: Self.maximumUsers)
         }
         let old = draft.activity(app, id)
-        if body.users != nil, let old, draft.audience(of: old.number).members > Self.maximumUsers {
-            // Its members were not loaded: who is left out is found page by page.
+        if body.users != nil, let old, !canReplaceAudience(of: old, draft) {
             throw .audienceTooLarge(limit: Self.maximumUsers)
         }
         // A number counts within a run; who asks for a new one begins to count anew.
@@ -138,6 +137,12 @@ package struct SetDesiredState: Command {
     }
 
     // MARK: - Steps
+
+    /// Members that were not loaded cannot be left out: `ChangeAudience` finds them page by page.
+    private func canReplaceAudience(of activity: ActivityRecord, _ draft: Draft) -> Bool {
+        draft.snapshot.wholeAudiences.contains(activity.number)
+            && draft.audience(of: activity.number).members <= Self.maximumUsers
+    }
 
     /// The activity as it was, or a new one, or a new run of an ended one.
     private func activity(from old: ActivityRecord?, _ draft: inout Draft) throws(Refusal) -> ActivityRecord {

@@ -131,6 +131,8 @@ package struct Snapshot: Sendable, Equatable {
     /// The replacement of the audience that named a member last; 0 where none is kept.
     package var memberMarks: [MemberKey: Int64] = [:]
     package var audiences: [ActivityNumber: AudienceRecord] = [:]
+    /// Activities of which `members` holds every member: nobody else is in their audience.
+    package var wholeAudiences: Set<ActivityNumber> = []
     /// What `SnapshotKey.audiencePage` found.
     package var audiencePages: [AudiencePageKey: AudiencePage] = [:]
     package var idempotency: [AppID<[UInt8]>: IdempotencyRecord] = [:]

@@ -6,12 +6,19 @@ package import APNSModel
 /// Events of an activity are told one after another, each until it was taken or given up; those of others go beside
 /// them. An endpoint that takes nothing is tried with one event at a time, so that its outage uses up the tries of few;
 /// one that has taken nothing for days is turned off until somebody turns it on.
+///
+/// An activity whose first event keeps failing by itself is *stuck*. A few of its events stay in memory; those behind
+/// them are parked in the database, so that they take no room from the events of others.
 package struct WebhookQueue: Sendable {
     package struct Limits: Sendable, Equatable {
         /// Calls at the same time.
         package var open = 8
         /// Events in memory; further ones wait in the database.
         package var window = 1000
+        /// Those of an activity that is stuck.
+        package var stuckWindow = 10
+        /// Parked events of an activity that are fetched at once.
+        package var refill = 100
         /// An event is given up after so many tries, or so long after the first.
         package var tries = 30
         package var age = Duration.seconds(24 * 3600)
@@ -42,7 +49,7 @@ package struct WebhookQueue: Sendable {
         case disabled(String)
     }
 
-    fileprivate struct Item {
+    struct Item {
         var number: EventNumber
         var activity: ActivityNumber?
         var tries = 0
@@ -52,10 +59,10 @@ package struct WebhookQueue: Sendable {
         var isOpen = false
     }
 
-    private let limits: Limits
-    private var items: [EventNumber: Item] = [:]
+    let limits: Limits
+    var items: [EventNumber: Item] = [:]
     /// The numbers of each activity in order.
-    private var lines: [ActivityNumber?: [EventNumber]] = [:]
+    var lines: [ActivityNumber?: [EventNumber]] = [:]
     private var open = 0
     /// Everything up to it was read.
     private(set) package var readThrough: EventNumber
@@ -66,10 +73,14 @@ package struct WebhookQueue: Sendable {
     /// While it is in trouble: not before then.
     private var restsUntil: UnixTime?
     /// What the database holds, to write only what differs.
-    private var written: [EventNumber: WebhookDelivery] = [:]
+    var written: [EventNumber: WebhookDelivery] = [:]
     private var writtenPlace: WebhookPlace
     /// Given up since the last writing.
     private var givenUp: [WebhookDelivery] = []
+    /// Activities of which events are parked behind those in memory.
+    var parked: Set<ActivityNumber?>
+    /// Parked since the last writing: the database does not have them yet.
+    var toPark: [WebhookDelivery] = []
 
     package init(_ state: WebhookState, limits: Limits = Limits()) {
         self.limits = limits
@@ -79,14 +90,10 @@ package struct WebhookQueue: Sendable {
         disabledAt = state.place.disabledAt
         lastFailure = state.place.failure
         writtenPlace = state.place
+        parked = state.parked
         for delivery in state.waiting.sorted(by: { $0.number < $1.number }) {
             written[delivery.number] = delivery
-            var item = Item(number: delivery.number, activity: delivery.activity)
-            item.tries = delivery.tries
-            item.firstTriedAt = delivery.firstTriedAt
-            item.dueAt = delivery.dueAt
-            item.failure = delivery.failure
-            add(item)
+            add(Item(delivery))
         }
     }
 
@@ -97,17 +104,18 @@ package struct WebhookQueue: Sendable {
     // MARK: - Reading
 
     /// How many more events may be read.
-    package var room: Int { isDisabled ? 0 : max(0, limits.window - items.count) }
+    package var room: Int { isDisabled ? 0 : max(0, limits.window - items.count - toPark.count) }
 
     /// Events that the endpoint wants, of all up to `number`.
     package mutating func take(_ events: [StoredEvent], through number: EventNumber) {
         for event in events where event.number > readThrough && items[event.number] == nil {
-            add(Item(number: event.number, activity: event.record.activity))
+            let item = Item(number: event.number, activity: event.record.activity)
+            if mustPark(item.activity) { park(item) } else { add(item) }
         }
         readThrough = max(readThrough, number)
     }
 
-    private mutating func add(_ item: Item) {
+    mutating func add(_ item: Item) {
         items[item.number] = item
         var line = lines[item.activity, default: []]
         let place = line.firstIndex { $0 > item.number } ?? line.endIndex
@@ -124,7 +132,7 @@ package struct WebhookQueue: Sendable {
             .sorted { $0.number < $1.number }
         var chosen: [EventNumber] = []
         if isInTrouble {
-            guard open == 0, restsUntil.map({ $0 <= now }) ?? true, let head = probe(heads) else { return [] }
+            guard open == 0, let head = probe(heads.filter { probeAt($0, now) <= now }) else { return [] }
             chosen = [head.number]
         } else {
             chosen = heads.filter { $0.dueAt.map { $0 <= now } ?? true }.prefix(max(0, limits.open - open))
@@ -138,16 +146,25 @@ package struct WebhookQueue: Sendable {
     /// What an endpoint in trouble is tried with: the earliest, so that no others use up their tries; but what has
     /// failed so often by itself may be the trouble, and lets those of other activities go first.
     private func probe(_ heads: [Item]) -> Item? {
-        func turn(_ item: Item) -> (Int, EventNumber) { (item.tries < limits.trouble ? 0 : item.tries, item.number) }
+        func turn(_ item: Item) -> (Int, EventNumber) { (isStuck(item) ? item.tries : 0, item.number) }
         return heads.min { turn($0) < turn($1) }
     }
+
+    /// When an endpoint in trouble may be tried with an event. One that fails by itself keeps its own time, and the rest
+    /// of the endpoint grows no longer by it: others would wait for nothing that is theirs.
+    private func probeAt(_ head: Item, _ now: UnixTime) -> UnixTime {
+        (isStuck(head) ? head.dueAt : restsUntil) ?? now
+    }
+
+    /// It has failed so often that it may be the trouble by itself.
+    func isStuck(_ item: Item) -> Bool { item.tries >= limits.trouble }
 
     /// The earliest instant at which there is something to send, if nothing comes before; `nil`: never.
     package func nextAt(after now: UnixTime) -> UnixTime? {
         guard !isDisabled, open < limits.open else { return nil }
-        if isInTrouble { return open > 0 || items.isEmpty ? nil : restsUntil ?? now }
+        if isInTrouble, open > 0 { return nil }
         return lines.values.compactMap(\.first).compactMap { items[$0] }.filter { !$0.isOpen }
-            .map { $0.dueAt ?? now }.min()
+            .map { isInTrouble ? probeAt($0, now) : $0.dueAt ?? now }.min()
     }
 
     /// - Parameter dice: 0 to 1.
@@ -191,11 +208,18 @@ package struct WebhookQueue: Sendable {
         let asked = min(retryAfter ?? .zero, Self.longestWait)
         item.dueAt = now + max(asked, Self.wait(tries: item.tries, dice: dice))
         items[item.number] = item
-        failures += 1
         failingSince = failingSince ?? now
         lastFailure = words
-        restsUntil = now + max(asked, Self.wait(tries: failures, dice: dice))
-        var changes: [Change] = failures == limits.trouble ? [.inTrouble(words)] : []
+        var changes: [Change] = []
+        if isStuck(old) {
+            // It says no more of the endpoint than it did: others show whether that takes anything.
+            if isInTrouble { failures += 1 }
+        } else {
+            failures += 1
+            restsUntil = now + max(asked, Self.wait(tries: failures, dice: dice))
+            if failures == limits.trouble { changes = [.inTrouble(words)] }
+            if isStuck(item) { parkTail(of: item.activity) }
+        }
         if item.tries >= limits.tries || item.firstTriedAt.map({ now - $0 >= limits.age }) ?? false {
             remove(item)
             givenUp.append(item.delivery(deadAt: now))
@@ -236,11 +260,12 @@ package struct WebhookQueue: Sendable {
     package mutating func takeProgress() -> WebhookProgress? {
         var rows: [EventNumber: WebhookDelivery] = [:]
         var firstFresh: EventNumber?
-        for line in lines.values {
-            let isStuck = line.first.flatMap { items[$0] }.map { $0.tries > 0 } ?? false
+        for (activity, line) in lines {
+            // Where a later one has a row, those before it have one: they are read in order after a crash.
+            let haveRows = parked.contains(activity) || line.first.flatMap { items[$0] }.map { $0.tries > 0 } ?? false
             for number in line {
                 guard let item = items[number] else { continue }
-                if isStuck || item.tries > 0 {
+                if haveRows || item.tries > 0 {
                     rows[number] = item.delivery(deadAt: nil)
                 } else {
                     firstFresh = min(firstFresh ?? number, number)
@@ -256,7 +281,7 @@ package struct WebhookQueue: Sendable {
         place.failingSince = failingSince
         place.disabledAt = disabledAt
         place.failure = lastFailure
-        let changed = rows.values.filter { written[$0.number] != $0 } + givenUp
+        let changed = rows.values.filter { written[$0.number] != $0 } + toPark + givenUp
         let gone = written.keys.filter { number in
             rows[number] == nil && !givenUp.contains { $0.number == number }
         }
@@ -265,13 +290,23 @@ package struct WebhookQueue: Sendable {
             place: place, rows: changed.sorted { $0.number < $1.number }, done: gone.sorted())
         writtenPlace = place
         written = rows
+        toPark = []
         givenUp = []
         return progress
     }
 }
 
 extension WebhookQueue.Item {
-    fileprivate func delivery(deadAt: UnixTime?) -> WebhookDelivery {
+    init(_ delivery: WebhookDelivery) {
+        number = delivery.number
+        activity = delivery.activity
+        tries = delivery.tries
+        firstTriedAt = delivery.firstTriedAt
+        dueAt = delivery.dueAt
+        failure = delivery.failure
+    }
+
+    func delivery(deadAt: UnixTime?) -> WebhookDelivery {
         WebhookDelivery(
             number: number, activity: activity, tries: tries, firstTriedAt: firstTriedAt, dueAt: dueAt,
             deadAt: deadAt, failure: failure)

@@ -65,13 +65,19 @@ package struct WebhookDelivery: Sendable, Equatable {
 
 /// What stands of an endpoint.
 package struct WebhookState: Sendable, Equatable {
-    package var place: WebhookPlace
-    /// Those that are still to be told, which are not dead.
-    package var waiting: [WebhookDelivery]
+    /// The events of each activity that are read with it.
+    package static let waitingOfOne = 100
 
-    package init(place: WebhookPlace, waiting: [WebhookDelivery] = []) {
+    package var place: WebhookPlace
+    /// Those that are still to be told, which are not dead: of each activity the first.
+    package var waiting: [WebhookDelivery]
+    /// Activities of which more are waiting.
+    package var parked: Set<ActivityNumber?>
+
+    package init(place: WebhookPlace, waiting: [WebhookDelivery] = [], parked: Set<ActivityNumber?> = []) {
         self.place = place
         self.waiting = waiting
+        self.parked = parked
     }
 }
 

@@ -5,7 +5,8 @@ import APNSModel
 /// Most entries of a row differ in nothing but the device, and a push's id follows from the device and the seed of its
 /// flight, so that a push costs about ten bytes.
 package enum HistoryCoder {
-    private static let version: UInt8 = 3
+    /// What rows begin with.
+    package static let version: UInt8 = 3
     fileprivate static let carriesAlert: UInt64 = 1, hasDevice: UInt64 = 2, hasID: UInt64 = 4, idFollows: UInt64 = 8
     /// All but device, time and push id is as in the entry before.
     fileprivate static let isAlike: UInt64 = 16
@@ -64,6 +65,14 @@ package enum HistoryCoder {
     /// `nil` for bytes that this version did not write: a damaged row is reported by its reader, never guessed at.
     package static func decode(_ bytes: [UInt8]) -> (entries: [HistoryEntry], seed: UInt64)? {
         bytes.withUnsafeBytes { decode(PackedReader($0), count: bytes.count) }
+    }
+
+    /// The format that a row says it has, where this version does not know that one.
+    package static func newerFormat(of bytes: [UInt8]) -> UInt64? {
+        bytes.withUnsafeBytes { bytes in
+            var reader = PackedReader(bytes)
+            return reader.unsigned().flatMap { $0 > UInt64(version) ? $0 : nil }
+        }
     }
 
     private static func decode(_ bytes: PackedReader, count: Int) -> (entries: [HistoryEntry], seed: UInt64)? {

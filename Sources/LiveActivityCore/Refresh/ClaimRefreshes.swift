@@ -4,10 +4,17 @@ package import APNSModel
 package struct ClaimRefreshes: Command {
     package struct Reply: Sendable, Equatable {
         package var runs: [RefreshRun]
+        /// Computations that are not due any more, since nobody is signed in.
+        package var dropped = 0
+        /// Rows that could not be read, in words.
+        package var unreadable: [String] = []
 
         package init(runs: [RefreshRun] = []) {
             self.runs = runs
         }
+
+        /// Something that was due is not any more.
+        package var hasMovedOn: Bool { !runs.isEmpty || dropped > 0 }
     }
 
     /// Time zones of one person that one run computes; nobody has more.
@@ -30,12 +37,17 @@ package struct ClaimRefreshes: Command {
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         var reply = Reply()
+        reply.unreadable = draft.snapshot.unreadable
         var taken: [DueRefreshes.Want: Int] = [:]
         for key in draft.snapshot.dueRefreshes {
             guard let record = draft.snapshot.refreshes[key], record.isDue(at: due.at, node: due.node),
                 let want = due.wants.first(where: { $0.app == record.app && $0.type == record.type })
             else { continue }
-            guard taken[want, default: 0] < want.limit, let run = claim(record, &draft) else { continue }
+            guard taken[want, default: 0] < want.limit else { continue }
+            guard let run = claim(record, &draft) else {
+                reply.dropped += 1
+                continue
+            }
             taken[want, default: 0] += 1
             reply.runs.append(run)
         }

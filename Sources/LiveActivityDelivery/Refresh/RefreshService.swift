@@ -37,6 +37,8 @@ package struct RefreshService: Service {
         package var leaseMargin = Duration.seconds(10)
         /// How long to wait when the store fails.
         package var storagePause = Duration.seconds(1)
+        /// How long to wait after a claim that moved nothing of what is due: a row that cannot be read stays due.
+        package var fruitlessPause = Duration.seconds(1)
         /// Attempts to write down one answer, before its lease ends and it is computed anew.
         package var finishAttempts = 3
 
@@ -93,19 +95,35 @@ package struct RefreshService: Service {
     private func claimUntilStopped(_ group: inout DiscardingTaskGroup) async {
         // What a process that is gone had begun is looked for first, due or not.
         var isFirst = true
+        var unreadable: [String] = []
         while !signal.isStopped && !Task.isCancelled {
             do throws(StorageError) {
-                if !isFirst, try await !isDue() { continue }
+                let wasDue = !isFirst
+                if wasDue, try await !isDue() { continue }
                 isFirst = false
-                for run in try await claim(board.wants(at: time.wall())) {
+                let reply = try await claim(board.wants(at: time.wall()))
+                for run in reply.runs {
                     board.began(run)
                     group.addTask { await compute(run) }
                 }
+                if reply.unreadable != unreadable {
+                    unreadable = reply.unreadable
+                    note(unreadable)
+                }
+                // What stays due, whatever is claimed, would have this loop turn without a rest.
+                if wasDue, !reply.hasMovedOn { await signal.wait(for: limits.fruitlessPause, on: clock) }
             } catch {
                 if Task.isCancelled { return }
                 logger.error("refreshes could not be claimed", metadata: ["error": "\(error)"])
                 await signal.wait(for: limits.storagePause, on: clock)
             }
+        }
+    }
+
+    /// Once for the same rows, however often they are met.
+    private func note(_ unreadable: [String]) {
+        for row in unreadable {
+            logger.error("a refresh could not be read, and the others go on", metadata: ["row": "\(row)"])
         }
     }
 
@@ -124,12 +142,12 @@ package struct RefreshService: Service {
         return false
     }
 
-    private func claim(_ wants: [DueRefreshes.Want]) async throws(StorageError) -> [RefreshRun] {
+    private func claim(_ wants: [DueRefreshes.Want]) async throws(StorageError) -> ClaimRefreshes.Reply {
         let command = ClaimRefreshes(
             DueRefreshes(at: time.wall(), node: node, wants: wants), leaseOfZone: board.longestDeadline,
             leaseMargin: limits.leaseMargin)
-        guard case .success(let reply) = try await store.commit(command) else { return [] }
-        return reply.runs
+        guard case .success(let reply) = try await store.commit(command) else { return ClaimRefreshes.Reply() }
+        return reply
     }
 
     // MARK: - One person

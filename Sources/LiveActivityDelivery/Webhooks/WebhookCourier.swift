@@ -68,6 +68,7 @@ final class WebhookCourier: Sendable {
     private func step(_ calls: inout DiscardingTaskGroup) async throws(StorageError) {
         guard try await load() else { return }
         try await read()
+        try await refill()
         let now = service.time.wall()
         let numbers = queue.withLock { $0?.next(at: now) ?? [] }
         if !numbers.isEmpty {
@@ -125,7 +126,21 @@ final class WebhookCourier: Sendable {
                     metadata: metadata.merging(["upTo": "\(page.span.erasedThrough)"]) { $1 })
             }
             queue.withLock { $0?.take(page.events, through: page.through) }
+            if queue.withLock({ $0?.mustWrite ?? false }) { try await save() }
             if page.through >= page.span.newest { return }
+        }
+    }
+
+    /// Fetches the next events of activities whose others are told, or given up.
+    private func refill() async throws(StorageError) {
+        let refills = queue.withLock { $0?.refills ?? [] }
+        guard !refills.isEmpty else { return }
+        // What was parked since is to be found.
+        try await save()
+        for refill in refills {
+            let rows = try await store.waiting(
+                for: endpoint.key, of: refill.activity, limit: refill.limit)
+            queue.withLock { $0?.take(rows, for: refill) }
         }
     }
 

@@ -56,7 +56,7 @@ package struct EventRelayService: Service {
                     let before = readers.through
                     let page = try await store.events(of: nil, EventFilter(), after: before, limit: Self.page)
                     readers.offer(
-                        page.events, after: max(before, page.span.erasedThrough), through: page.through)
+                        page.events, after: max(before, page.span.wholeFrom), through: page.through)
                     if page.through >= page.span.newest { break }
                 } catch {
                     await pause(error)

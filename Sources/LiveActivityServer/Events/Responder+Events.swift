@@ -13,7 +13,8 @@ extension Responder {
     /// `GET /v1/events`: what happens, as it happens, from where the caller has come to.
     func events(_ call: Call, _ headers: HTTPFields) async throws(Problem) -> Response {
         let filter = try Self.filter(call.query)
-        let span = try await call.ask { () async throws(StorageError) in try await services.store.eventSpan() }
+        let app = call.app.bundleID
+        let span = try await call.ask { () async throws(StorageError) in try await services.store.eventSpan(of: app) }
         let start = try Self.start(headers, span)
         let reader: EventReaders.Reader
         do throws(EventRelay.Refusal) {

@@ -9,8 +9,14 @@ struct DamagedRow: Error, CustomStringConvertible {
     let column: String
     /// It is a token that does not open.
     var isSealed = false
+    /// The number of the format that it says it has, where this version does not know that one.
+    var newerFormat: UInt64?
 
-    var description: String { "a row of `\(table)` holds a value in `\(column)` that cannot be read" }
+    var description: String {
+        let words = "a row of `\(table)` holds a value in `\(column)` that cannot be read"
+        guard let newerFormat else { return words }
+        return words + ": its format \(newerFormat) is of a newer version of islet"
+    }
 }
 
 /// The value of a case by its stored name.

@@ -21,9 +21,9 @@ extension InstanceRecord: StoredRow {
         localID = row.textOrNil().map(LocalID.init(stored:))
         startedAt = row.timeOrNil()
         startExpiresAt = row.timeOrNil()
-        let isRead = row.bytes { bytes in
+        let isRead = try row.bytes { bytes in
             var reader = PackedReader(bytes)
-            return unpack(&reader) && reader.isAtEnd
+            return try unpack(&reader) && reader.isAtEnd
         }
         guard isRead else { throw DamagedRow(table: Self.table, column: "body") }
     }
@@ -52,6 +52,7 @@ extension InstanceRecord: StoredRow {
     private static let fallenBackFlag: UInt64 = 1 << 13, awaitsFlag: UInt64 = 1 << 14
     private static let sequenceFlag: UInt64 = 1 << 15, reportedFlag: UInt64 = 1 << 16
     private static let awaitedFlag: UInt64 = 1 << 17, awaitedAlertFlag: UInt64 = 1 << 18
+    private static let formatShift: UInt64 = 19
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -61,6 +62,7 @@ extension InstanceRecord: StoredRow {
         let isRare = shownRevision != 0 || tries != 0 || parkedRevision != 0 || contradictions != 0
         let reason = last.flatMap { $0.reason == Self.accepted ? nil : $0.reason }
         var flags = UInt64(stateBeforeRequest.rawValue) << Self.stateBeforeShift
+        flags |= PackedFormat.instance << Self.formatShift
         if isWanted { flags |= Self.wantedFlag }
         if mayStart { flags |= Self.mayStartFlag }
         if last != nil { flags |= Self.lastFlag }
@@ -104,9 +106,15 @@ extension InstanceRecord: StoredRow {
     }
 
     /// `false` where it is not what `packed` makes.
-    private mutating func unpack(_ reader: inout PackedReader) -> Bool {
-        guard let flags = reader.unsigned(),
-            let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
+    ///
+    /// - Throws: `DamagedRow` for one of a later format.
+    private mutating func unpack(_ reader: inout PackedReader) throws -> Bool {
+        guard let flags = reader.unsigned() else { return false }
+        let format = flags >> Self.formatShift
+        guard format <= PackedFormat.instance else {
+            throw DamagedRow(table: Self.table, column: "body", newerFormat: format)
+        }
+        guard let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
             let sent = reader.signed(), let time = reader.signed(), let generation = reader.signed(),
             let created = reader.signed()
         else { return false }

@@ -68,14 +68,19 @@ extension LaneRecord: StoredRow {
         row.int(flight.map { Int64(bitPattern: $0.seed) })
     }
 
-    /// Eight bytes each, the most significant first.
+    /// The format, then eight bytes each, the most significant first.
     private static func bytes(_ devices: [DeviceKey]) -> [UInt8] {
-        devices.flatMap { device in withUnsafeBytes(of: device.bigEndian, Array.init) }
+        [UInt8(PackedFormat.flightDevices)]
+            + devices.flatMap { device in withUnsafeBytes(of: device.bigEndian, Array.init) }
     }
 
     private static func devices(_ bytes: [UInt8]) throws -> [DeviceKey] {
-        guard bytes.count.isMultiple(of: 8) else { throw DamagedRow(table: table, column: "flight_devices") }
-        return stride(from: 0, to: bytes.count, by: 8).map { start in
+        let saysFormat = !bytes.count.isMultiple(of: 8)
+        if saysFormat, let format = bytes.first.map(UInt64.init), format > PackedFormat.flightDevices {
+            throw DamagedRow(table: table, column: "flight_devices", newerFormat: format)
+        }
+        guard bytes.count % 8 <= 1 else { throw DamagedRow(table: table, column: "flight_devices") }
+        return stride(from: saysFormat ? 1 : 0, to: bytes.count, by: 8).map { start in
             bytes[start..<start + 8].reduce(0) { $0 << 8 | DeviceKey($1) }
         }
     }

@@ -54,7 +54,7 @@ struct HistoryRow: StoredRow {
         _ = row.int()
         body = row.blob()
         guard let (entries, seed) = HistoryCoder.decode(body) else {
-            throw DamagedRow(table: Self.table, column: "body")
+            throw DamagedRow(table: Self.table, column: "body", newerFormat: HistoryCoder.newerFormat(of: body))
         }
         record = HistoryRecord(activity: activity, at: at, revision: revision, entries: entries, seed: seed)
     }

@@ -32,7 +32,7 @@ extension DeviceRecord: StoredRow {
         createdAt = row.time()
         contactAt = row.time()
         signedOutAt = row.timeOrNil()
-        guard let credentials = row.bytes(Self.unpack) else {
+        guard let credentials = try row.bytes(Self.unpack) else {
             throw DamagedRow(table: Self.table, column: "credentials")
         }
         self.credentials = credentials
@@ -74,6 +74,8 @@ extension DeviceRecord: StoredRow {
     private var packedCredentials: [UInt8]? {
         guard !credentials.isEmpty else { return nil }
         var writer = PackedWriter(reserving: credentials.count * 48)
+        writer.unsigned(0)
+        writer.unsigned(PackedFormat.credentials)
         for credential in credentials {
             writer.unsigned(UInt64(credential.secretHash.count))
             for byte in credential.secretHash { writer.unsigned(UInt64(byte)) }
@@ -85,8 +87,16 @@ extension DeviceRecord: StoredRow {
     }
 
     /// `nil` where it is not what `packedCredentials` makes.
-    private static func unpack(_ bytes: UnsafeRawBufferPointer) -> [PhoneCredentialRecord]? {
+    ///
+    /// - Throws: `DamagedRow` for one of a later format.
+    private static func unpack(_ bytes: UnsafeRawBufferPointer) throws -> [PhoneCredentialRecord]? {
         var reader = PackedReader(bytes)
+        if bytes.first == 0 {
+            guard reader.unsigned() == 0, let format = reader.unsigned() else { return nil }
+            guard format <= PackedFormat.credentials else {
+                throw DamagedRow(table: table, column: "credentials", newerFormat: format)
+            }
+        }
         var credentials: [PhoneCredentialRecord] = []
         while !reader.isAtEnd {
             guard let count = reader.unsigned(), count <= 64 else { return nil }

@@ -1,3 +1,4 @@
+import APNSModel
 import LiveActivityCore
 
 extension Draft {
@@ -63,8 +64,9 @@ extension Draft {
             changes.events.enumerated().map { index, event in
                 EventRow(number: last + Int64(index) + 1, record: event)
             })
-        try sql.execute(
-            "UPDATE meta SET value = ? WHERE name = 'event_seq'", [.int(last + Int64(changes.events.count))])
+        var counts = ["event_seq": Int64(changes.events.count)]
+        for event in changes.events { counts[AppUse.name(.events, event.app.text), default: 0] += 1 }
+        try AppUse.add(counts, sql)
     }
 
     private func writeNotifications(_ sql: Statements) throws {
@@ -89,12 +91,26 @@ extension Draft {
             rows.append(HistoryRow(sequence: sequence, record: record))
         }
         try sql.write(rows.sorted { ($0.record.activity, $0.sequence) < ($1.record.activity, $1.sequence) })
-        let bytes = rows.reduce(0) { $0 + $1.body.count }
-        try sql.execute(
-            """
-            UPDATE meta SET value = value + CASE name WHEN 'history_seq' THEN ? ELSE ? END
-            WHERE name IN ('history_seq', 'history_bytes')
-            """, [.int(Int64(rows.count)), .int(Int64(bytes))])
+        var counts = ["history_seq": Int64(rows.count)]
+        let apps = try owners(of: Set(rows.map(\.record.activity)), sql)
+        for row in rows {
+            let app = apps[row.record.activity] ?? ""
+            counts[AppUse.name(.historyBytes, app), default: 0] += Int64(row.body.count)
+        }
+        try AppUse.add(counts, sql)
+    }
+
+    /// The apps of activities: of nearly all of them from the draft.
+    private func owners(of numbers: Set<ActivityNumber>, _ sql: Statements) throws -> [ActivityNumber: String] {
+        var apps: [ActivityNumber: String] = [:]
+        for number in numbers { apps[number] = snapshot.activities[number]?.app.text }
+        let others = numbers.filter { apps[$0] == nil }
+        guard !others.isEmpty else { return apps }
+        try sql.query(
+            "SELECT a.no, \(AppUse.owner) FROM activity a WHERE a.no IN (SELECT value FROM json_each(?))",
+            [.text(jsonList(others.sorted()))]
+        ) { row in apps[row.int()] = row.text() }
+        return apps
     }
 
     /// The commit leaves something to do, now or at a time that the dispatcher does not know yet.

@@ -14,6 +14,8 @@ struct Erasure {
     static let owners = 100
     /// Devices of the walk that one page looks at.
     static let walk = 1000
+    /// People of the walk that one page looks at.
+    static let people = 1000
 
     let sql: Statements
     let limits: PruneLimits
@@ -35,6 +37,7 @@ struct Erasure {
         try eraseActivities()
         try eraseTokensOfSignedOut()
         try eraseDevices()
+        try walkPeople()
         try eraseOwners("token_owner_dead", by: "dead_at", olderThan: limits.deadTokens)
         try eraseOwners("token_owner_released", by: "released_at", olderThan: limits.releasedTokens)
     }
@@ -135,7 +138,7 @@ struct Erasure {
         let list = Statements.Argument.text(jsonList(old))
         try sql.execute(
             """
-            UPDATE activity SET app = ?, id = no, phase = 'ended', ended_at = NULL, wake_at = NULL
+            UPDATE activity SET type = app, app = ?, id = no, phase = 'ended', ended_at = NULL, wake_at = NULL
             WHERE no IN (SELECT value FROM json_each(?))
             """, [.text(Self.app), list])
         for (table, column) in [("lane", "activity"), ("content", "activity"), ("audience", "activity")] {
@@ -206,8 +209,24 @@ struct Erasure {
             try sql.execute(
                 "DELETE FROM history WHERE activity = ? AND seq IN (SELECT value FROM json_each(?))",
                 [.int(activity), .text(jsonList(sequences))]))
-        try sql.execute("UPDATE meta SET value = max(0, value - ?) WHERE name = 'history_bytes'", [.int(bytes)])
+        try sql.execute(
+            """
+            UPDATE meta SET value = max(0, value - ?)
+            WHERE name = 'history_bytes:' || (SELECT \(AppUse.owner) FROM activity a WHERE a.no = ?)
+            """, [.int(bytes), .int(activity)])
         return isAll
+    }
+
+    /// Goes through all people a stretch at a time: who left their last activity has no other row to be found by.
+    private mutating func walkPeople() throws {
+        guard room > 0 else { return }
+        let position = try sql.number("SELECT value FROM meta WHERE name = 'user_walk'") ?? -1
+        let stretch = try numbers(
+            "SELECT no FROM user WHERE no > ? ORDER BY no LIMIT ?", [.int(position), .int(Int64(Self.people))])
+        if !stretch.isEmpty { try eraseUsers(.text(jsonList(stretch))) }
+        let next = stretch.count < Self.people ? -1 : stretch.last ?? -1
+        guard next != position else { return }
+        try sql.execute("UPDATE meta SET value = ? WHERE name = 'user_walk'", [.int(next)])
     }
 
     /// People of whom nothing is left but their name.

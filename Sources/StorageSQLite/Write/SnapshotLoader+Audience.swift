@@ -53,6 +53,7 @@ extension SnapshotLoader {
         let page = found.prefix(limit)
         let members = page.filter { $0.mark != mark }
         for member in members { note(member.key, mark: member.mark) }
+        if after == 0, mark == nil, found.count <= limit { snapshot.wholeAudiences.insert(activity) }
         let users = members.map(\.key.user)
         for keys in try devices(of: Set(users)).values {
             for device in keys { wanted.phones.insert(.init(activity, device)) }

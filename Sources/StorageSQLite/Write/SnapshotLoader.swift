@@ -121,6 +121,7 @@ struct SnapshotLoader {
         try fetchAudiences(whole)
         whole = whole.filter { snapshot.audiences[$0].map { $0.members <= SetDesiredState.maximumUsers } ?? true }
         guard !whole.isEmpty else { return }
+        snapshot.wholeAudiences.formUnion(whole)
         for number in whole { snapshot.members[number] = [] }
         try sql.query(
             "SELECT activity, user, mark FROM member WHERE activity IN (SELECT value FROM json_each(?))",

@@ -169,16 +169,20 @@ final class WriterQueue: Sendable {
     // MARK: - Writing
 
     private func write(_ group: [Job]) {
+        var rest = group[...]
         do throws(Failure) {
-            try commit(group)
-        } catch  where group.count > 1 && error.isOneJobs {
-            // What one of them meets must not fail those that have nothing to do with it.
-            for job in group { write([job]) }
-        } catch  where error.isDamage && (group.first?.rank == .claim || group.first?.rank == .prune) {
-            pass(group)
+            while !rest.isEmpty { rest = rest.dropFirst(try commit(Array(rest))) }
+        } catch  where rest.count > 1 && error.isOneJobs {
+            // What one of them meets must not fail those that have nothing to do with it. Halves find that one by a few
+            // transactions, where single commits would cost all the others a sync of the disk each.
+            let half = rest.count / 2
+            write(Array(rest.prefix(half)))
+            write(Array(rest.dropFirst(half)))
+        } catch  where error.isDamage && (rest.first?.rank == .claim || rest.first?.rank == .prune) {
+            pass(Array(rest))
         } catch {
             if !error.isOneJobs { counters.failedToWrite() }
-            for job in group { job.fail(error.storageError) }
+            for job in rest { job.fail(error.storageError) }
             // What may stand is to be found, though whoever repeats it changes nothing.
             if case .commitUnknown = error {
                 onWorkDue()
@@ -192,7 +196,7 @@ final class WriterQueue: Sendable {
     /// erases, or one would keep all that is over.
     private func pass(_ group: [Job]) {
         do throws(Failure) {
-            try commit(group, DamageNotes())
+            _ = try commit(group, DamageNotes())
         } catch {
             for job in group { job.fail(error.storageError) }
         }
@@ -223,7 +227,8 @@ final class WriterQueue: Sendable {
         }
     }
 
-    private func commit(_ group: [Job], _ damage: DamageNotes? = nil) throws(Failure) {
+    /// - Returns: How many of the group, from its first on, are in this transaction.
+    private func commit(_ group: [Job], _ damage: DamageNotes? = nil) throws(Failure) -> Int {
         var done: [Done] = []
         var tally = Tally()
         var isCommitting = false
@@ -240,12 +245,14 @@ final class WriterQueue: Sendable {
                     } else {
                         (done, tally) = try Self.run(group, sql)
                     }
-                    if counters.hasChanged(transaction, db) { ranks = Set(group.map(\.rank)).sorted() }
+                    if counters.hasChanged(transaction, db) {
+                        ranks = Set(group.prefix(done.count).map(\.rank)).sorted()
+                    }
                     for rank in ranks { faultPoints.reach(.beforeCommit(of: rank)) }
                     isCommitting = true
                     return .commit
                 }
-                counters.committed(transaction, db, ranks: group.lazy.map(\.rank), tally)
+                counters.committed(transaction, db, ranks: group.prefix(done.count).lazy.map(\.rank), tally)
                 let damaged = (damage?.rows.count ?? 0) + sealing.damaged
                 if damaged > 0 { counters.met(damagedRows: damaged) }
             }
@@ -264,9 +271,13 @@ final class WriterQueue: Sendable {
         if done.contains(where: \.wakes) { onWorkDue() }
         if done.contains(where: \.asks) { onRefreshDue() }
         if done.contains(where: \.tells) { onEvents() }
+        return done.count
     }
 
     /// Loads what all of them need, runs them one after another on what those before left, writes what has changed.
+    ///
+    /// Ends before a command for which something else would have to be loaded by now: it and those after it are left to
+    /// the next transaction.
     private static func run(_ group: [Job], _ sql: Statements) throws -> ([Done], Tally) {
         var keys: [SnapshotKey] = []
         for case .command(let own, _) in group.lazy.map(\.work) { keys += own }
@@ -277,7 +288,10 @@ final class WriterQueue: Sendable {
         }
         var draft = Draft(snapshot)
         var done: [Done] = []
-        for case .command(_, let run) in group.lazy.map(\.work) { done.append(run(&draft)) }
+        for case .command(let keys, let run) in group.lazy.map(\.work) {
+            guard draft.stillHolds(keys) else { break }
+            done.append(run(&draft))
+        }
         try draft.write(sql)
         // A claim knows itself what is due next.
         if draft.makesWorkDue, group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].wakes = true }

@@ -26,4 +26,18 @@ struct ConformanceTests {
             }
         }
     }
+
+    @Test(arguments: UInt64(1)...100)
+    func `a group does what its commands do one by one to an audience that is too large to be loaded`(
+        seed: UInt64
+    ) async throws {
+        try await withStore { store in
+            var life = RandomLife(seed: seed &* 104_729, Pair(store))
+            do {
+                try await life.live(crowdedGroups: 3)
+            } catch let difference as Pair.Difference {
+                Issue.record("seed \(seed), \(difference)")
+            }
+        }
+    }
 }

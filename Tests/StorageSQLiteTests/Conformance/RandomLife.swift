@@ -65,7 +65,7 @@ struct RandomLife {
         }
     }
 
-    private mutating func act() async throws {
+    mutating func act() async throws {
         switch dice.roll(100) {
         case 0..<10: try await put()
         case 10..<13: try await patch()

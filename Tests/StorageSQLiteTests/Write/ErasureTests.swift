@@ -10,6 +10,10 @@ import Testing
 
 /// What is over goes, in small steps and without a trace; what runs is not touched.
 struct ErasureTests {
+    /// What is counted of all apps together.
+    private static let historyBytes =
+        "SELECT coalesce(sum(value), 0) FROM meta WHERE name LIKE 'history_bytes:%'"
+
     private static let day = Duration.seconds(86_400)
 
     private static func number(_ store: SQLiteStore, _ text: String) async throws -> Int64 {
@@ -107,7 +111,7 @@ struct ErasureTests {
                     try await Self.number(store, "SELECT count(*) FROM \(table) WHERE \(column) = 1") == 0, "\(table)")
             }
             #expect(
-                try await Self.number(store, "SELECT value FROM meta WHERE name = 'history_bytes'")
+                try await Self.number(store, Self.historyBytes)
                     == Self.number(store, "SELECT sum(length(body)) FROM history"))
             #expect(try await store.activity(Sample.bundleID, Sample.activityID("b"))?.phones == 2)
         }
@@ -124,7 +128,7 @@ struct ErasureTests {
             }
             #expect(try await Self.number(store, "SELECT count(*) FROM history WHERE activity = 1") == 0)
             #expect(
-                try await Self.number(store, "SELECT value FROM meta WHERE name = 'history_bytes'")
+                try await Self.number(store, Self.historyBytes)
                     == Self.number(store, "SELECT sum(length(body)) FROM history"))
         }
     }

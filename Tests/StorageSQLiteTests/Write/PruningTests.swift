@@ -7,6 +7,10 @@ import Testing
 @testable import StorageSQLite
 
 struct PruningTests {
+    /// What is counted of all apps together.
+    private static let historyBytes =
+        "SELECT coalesce(sum(value), 0) FROM meta WHERE name LIKE 'history_bytes:%'"
+
     private static func fill(_ store: SQLiteStore, _ dice: inout SeededDice, rows: Int) async throws {
         var records: [HistoryRecord] = []
         var tombstones: [TombstoneRecord] = []
@@ -65,7 +69,7 @@ struct PruningTests {
             #expect(left - now.count <= limits.rows)
             left = now.count
             #expect(
-                try await number(store, "SELECT value FROM meta WHERE name = 'history_bytes'")
+                try await number(store, Self.historyBytes)
                     == now.reduce(0) { $0 + $1.bytes }, "the number kept is that of the rows")
             guard hasMore else { return }
         }
@@ -100,7 +104,7 @@ struct PruningTests {
             try await Self.fill(store, &dice, rows: 3)
             let all = try await Self.history(store)
             #expect(
-                try await Self.number(store, "SELECT value FROM meta WHERE name = 'history_bytes'")
+                try await Self.number(store, Self.historyBytes)
                     == all.reduce(0) { $0 + $1.bytes })
         }
     }

@@ -128,4 +128,21 @@ struct WebhookTests {
             #expect(try await store.deadDeliveries(to: Self.key, after: 0, limit: 9).map(\.number) == [9])
         }
     }
+
+    @Test func `of each activity the first that wait are read, and the others are fetched in order`() async throws {
+        try await withStore { store in
+            let count = EventNumber(WebhookState.waitingOfOne)
+            let place = try await store.webhook(Self.key).place
+            let odd = (1...count + 20).map { WebhookDelivery(number: $0 * 2 - 1, activity: 3) }
+            let even = (1...count).map { WebhookDelivery(number: $0 * 2, activity: nil) }
+            #expect(try await store.save(WebhookProgress(place: place, rows: odd + even)))
+            let state = try await store.webhook(Self.key)
+            #expect(state.waiting.filter { $0.activity == 3 } == Array(odd.prefix(Int(count))))
+            #expect(state.waiting.filter { $0.activity == nil } == even)
+            #expect(state.parked == [3])
+            #expect(try await store.save(WebhookProgress(place: place, done: state.waiting.map(\.number))))
+            #expect(try await store.waiting(for: Self.key, of: 3, limit: 15) == Array(odd.suffix(20).prefix(15)))
+            #expect(try await store.waiting(for: Self.key, of: nil, limit: 3).isEmpty)
+        }
+    }
 }

@@ -138,8 +138,23 @@ struct WriterQueueTests {
                 _ = try await answer.good.result().get().get()
             }
             #expect(throws: Refusal.self) { try refused.value?.get().get() }
-            // Each of them was run again by itself, and counts once.
+            // Each of them was run again, and counts once.
             #expect(try await store.activity(Sample.bundleID, Sample.activityID("a"))?.record.revision == 3)
+        }
+    }
+
+    @Test func `a row that cannot be read costs its group a few transactions, not one for each command`() async throws {
+        try await withStore { store in
+            _ = try await Self.prepare(store, damage: "UPDATE activity SET phase = 'odd' WHERE id = 'b'")
+            let commits = store.counters.statistics.commits
+            let gate = store.block()
+            let answers = (1...128).map { step in store.submit(Self.put(step == 50 ? "b" : "a", step)) }
+            gate.signal()
+            for answer in answers { _ = await answer.result() }
+            #expect(answers.count { $0.value.map(Self.isFailed) == true } == 1)
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("a"))?.record.revision == 127)
+            // The one that held the writer, and a half of each half that the damaged one is in.
+            #expect(store.counters.statistics.commits - commits == 1 + 7)
         }
     }
 }
