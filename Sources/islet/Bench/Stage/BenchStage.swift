@@ -41,7 +41,13 @@ struct BenchStage: Sendable {
 
     func use() throws -> ProcessUse { try ProcessUse(of: stage.serverProcess) }
 
-    func metrics() async throws -> MetricsText { MetricsText(try await stage.islet.text("/metrics")) }
+    /// The server's page of metrics is the same for a second: a reading waits until that one is over.
+    private static let pageTime = Duration.milliseconds(1100)
+
+    func metrics() async throws -> MetricsText {
+        try await Task.sleep(for: Self.pageTime)
+        return MetricsText(try await stage.islet.text("/metrics"))
+    }
 
     /// The database as it lies on the disk.
     var databaseBytes: Int {

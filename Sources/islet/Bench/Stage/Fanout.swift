@@ -56,7 +56,8 @@ struct Fanout: Sendable {
     /// - Throws: `CommandError` when a phone lacks the last state, has a second card, or was pushed to more than once.
     func change(_ activities: Int) async throws -> Change {
         let expected = activities * population.phones
-        let (use, metrics) = (try bench.use(), try await bench.metrics())
+        let metrics = try await bench.metrics()
+        let use = try bench.use()
         let crowd = try await bench.crowd.totals()
         Progress.say("changing \(activities) activities: \(expected) pushes are due")
         let begin = ContinuousClock.now
