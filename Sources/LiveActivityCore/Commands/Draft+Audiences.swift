@@ -11,7 +11,8 @@ extension Draft {
             switch key {
             case .members(let app, let id): return isKnown(app, id, upTo: .max)
             case .audiencePage(let app, let id, _, let limit, _): return isKnown(app, id, upTo: limit)
-            case .activity, .instances, .phones, .users, .device, .activitiesOf, .owners, .holders, .audience,
+            case .activity, .instances, .phones, .users, .device, .devicePage, .activitiesOf, .owners, .holders,
+                .audience,
                 .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes:
                 return true
             }
