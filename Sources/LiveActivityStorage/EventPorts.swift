@@ -26,8 +26,8 @@ package struct EventSpan: Sendable, Equatable {
     package var erasedThrough: EventNumber
     /// The greatest number there is; 0: nothing has happened yet.
     package var newest: EventNumber
-    /// Some of the numbers up to it are of events that came after a backup which was put back, or, for all apps, that an
-    /// app had too many of: they are not there.
+    /// Some of the numbers up to it are of events that came after a backup which was put back, or, for all apps, that
+    /// an app had too many of: they are not there.
     package var lostThrough: EventNumber
 
     package init(erasedThrough: EventNumber, newest: EventNumber, lostThrough: EventNumber = 0) {

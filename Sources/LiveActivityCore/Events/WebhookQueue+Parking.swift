@@ -21,8 +21,8 @@ extension WebhookQueue {
             .map { Refill(activity: $0, limit: limit) }
     }
 
-    /// The first that the database has of it, after everything that is parked was written. Fewer than were asked for: no
-    /// more is parked.
+    /// The first that the database has of it, after everything that is parked was written. Fewer than were asked for:
+    /// no more is parked.
     package mutating func take(_ rows: [WebhookDelivery], for refill: Refill) {
         for row in rows where items[row.number] == nil {
             written[row.number] = row

@@ -150,8 +150,8 @@ package struct WebhookQueue: Sendable {
         return heads.min { turn($0) < turn($1) }
     }
 
-    /// When an endpoint in trouble may be tried with an event. One that fails by itself keeps its own time, and the rest
-    /// of the endpoint grows no longer by it: others would wait for nothing that is theirs.
+    /// When an endpoint in trouble may be tried with an event. One that fails by itself keeps its own time, and the
+    /// rest of the endpoint grows no longer by it: others would wait for nothing that is theirs.
     private func probeAt(_ head: Item, _ now: UnixTime) -> UnixTime {
         (isStuck(head) ? head.dueAt : restsUntil) ?? now
     }

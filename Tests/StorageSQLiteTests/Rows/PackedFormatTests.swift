@@ -37,22 +37,28 @@ struct PackedFormatTests {
         try old.write { db in
             try db.execute(
                 sql: """
-                    INSERT INTO activity VALUES (1, 'com.acme.pizza', 'a', 'order', 'active', 1, 0, 1, 'auto', NULL, NULL,
-                        NULL, 'ifPossible', 'all', 'never', NULL, NULL, NULL, 'default', 0, 0, 0, 1, 1, NULL, NULL, NULL,
+                    INSERT INTO activity VALUES (1, 'com.acme.pizza', 'a', 'order', 'active', 1, 0, 1,
+                        'auto', NULL, NULL,
+                        NULL, 'ifPossible', 'all', 'never', NULL, NULL, NULL, 'default', 0, 0, 0, 1, 1, NULL,
+                            NULL, NULL,
                         NULL, NULL, NULL);
                     INSERT INTO instance VALUES (1, 5, 1, 4, 1, NULL, NULL, 'card', NULL, NULL, x'\(body)');
                     INSERT INTO history VALUES (1, 1, 1000, 1, 1, x'\(hex(history))');
                     INSERT INTO history VALUES (77, 2, 1000, 1, 1, x'\(hex(history))');
                     UPDATE meta SET value = 2 WHERE name = 'history_seq';
                     UPDATE meta SET value = \(2 * history.count) WHERE name = 'history_bytes';
-                    INSERT INTO device (dk, app, id, user, user_id, platform, inventory, created_at, contact_at, credentials)
+                    INSERT INTO device (dk, app, id, user, user_id, platform, inventory, created_at,
+                        contact_at, credentials)
                         VALUES (5, 'com.acme.pizza', 'd', 1, 'ann', 'ios', 0, 0, 0, x'\(credentials)');
                     INSERT INTO user VALUES (1, 'com.acme.pizza', 'ann');
-                    INSERT INTO lane (activity, from_dk, to_dk, pos, stop, wrapped, lap, fence, tries, absent, open, live,
+                    INSERT INTO lane (activity, from_dk, to_dk, pos, stop, wrapped, lap, fence, tries,
+                        absent, open, live,
                             over, flight_node, flight_claimed_at, flight_lease_until, flight_from, flight_to,
                             flight_devices, flight_rev, flight_ts, flight_seed)
-                        VALUES (1, 0, \(Int64.max), 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 9, 1, 2, 5, 6, x'\(devices)', 1, 1, 7);
-                    INSERT INTO event (seq, app, kind, at) VALUES (1, 'com.acme.pizza', 1, 0), (2, 'com.acme.taxi', 1, 0);
+                        VALUES (1, 0, \(Int64.max), 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 9, 1, 2, 5, 6,
+                            x'\(devices)', 1, 1, 7);
+                    INSERT INTO event (seq, app, kind, at) VALUES (1, 'com.acme.pizza', 1, 0), (2,
+                        'com.acme.taxi', 1, 0);
                     UPDATE meta SET value = 2 WHERE name = 'event_seq';
                     """)
         }
