@@ -1,4 +1,5 @@
 import APNSModel
+import JSONText
 import LiveActivityCore
 import LiveActivityDelivery
 import LiveActivityStorage

@@ -25,7 +25,7 @@ package struct EvictCard: Command {
             instance.state == .live, !instance.isEvicted
         else { return false }
         instance.isEvicted = true
-        instance.dueAt = nil
+        instance.dueAt = instance.awaitedUntil.flatMap { now < $0 ? $0 : nil }
         draft.put(instance)
         Lanes.review(key, app.types[record.type], now: now, &draft)
         return true

@@ -3,8 +3,11 @@ import APNSModel
 // What an answer says of the token that a push went to.
 extension PhoneSettlement {
     /// An answer about one value of a token never touches the next one.
-    func markDeadToken(_ consequence: Consequence, _ draft: inout Draft) {
-        guard case .tokenDead(let reason) = consequence else { return }
+    ///
+    /// - Returns: Whether the value was also that of a card which is to be ended: there is nothing to end by it any more.
+    func markDeadToken(_ consequence: Consequence, _ draft: inout Draft) -> Bool {
+        guard case .tokenDead(let reason) = consequence else { return false }
+        var hasDroppedPredecessor = false
         let device = seat.phone.device.key
         let value: TokenValue?
         if isStart {
@@ -18,12 +21,17 @@ extension PhoneSettlement {
             }
         } else {
             value = seat.phone.token(of: plan)
-            if var token = draft.snapshot.updateTokens[.init(activity.number, device)], token.value == value {
+            let key = Snapshot.PhoneKey(activity.number, device)
+            if var token = draft.snapshot.updateTokens[key], plan.part == .card, token.predecessor == value {
+                hasDroppedPredecessor = true
+                token.predecessor = nil
+                if token.value == value { draft.removeUpdateToken(key, at: now) } else { draft.put(token) }
+            } else if var token = draft.snapshot.updateTokens[key], token.value == value {
                 token.deadAt = now
                 draft.put(token)
             }
         }
-        guard let value else { return }
+        guard let value else { return hasDroppedPredecessor }
         let first = (isStart ? seat.phone.pushToStartToken?.firstSeenAt : seat.phone.updateToken?.firstSeenAt) ?? now
         var owner =
             draft.snapshot.owners[.init(activity.app, value)]
@@ -41,6 +49,7 @@ extension PhoneSettlement {
         owner.deadAt = now
         owner.releasedAt = nil
         draft.put(owner)
+        return hasDroppedPredecessor
     }
 
     func switchEnvironment(to environment: APNSEnvironment, _ draft: inout Draft) {

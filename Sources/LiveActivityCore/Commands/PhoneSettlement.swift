@@ -73,10 +73,11 @@ struct PhoneSettlement {
         }
         let consequence = consequence(old, draft)
         record(consequence)
-        markDeadToken(consequence, &draft)
+        let hasDroppedPredecessor = markDeadToken(consequence, &draft)
         // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
         guard old.run == seat.phone.instance.run else { return consequence }
         var instance = old
+        if hasDroppedPredecessor { instance.isRenewing = false }
         if !isOvertaken(old) { instance.awaitedUntil = nil }
         if !consequence.mayHaveArrived { giveAlertBack(&instance) }
         if plan.part == .predecessor {

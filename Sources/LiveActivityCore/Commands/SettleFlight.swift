@@ -150,8 +150,9 @@ package struct SettleFlight: Command {
                 lane.reason = Reason(.slowDown, at.description)
                 nextAt = max(nextAt ?? at, at)
             } else {
-                // What APNs says about a phone does not show that its faults are over: a push that it took does.
-                if reply.accepted > 0 || reply.refused == 0 { lane.tries = 0 }
+                // What APNs says about a phone does not show that its faults are over, nor does an answer that is still
+                // awaited: a push that it took does.
+                if reply.accepted > 0 || reply.refused == 0 && reply.awaited == 0 { lane.tries = 0 }
                 lane.reason = nil
             }
             lane.nextAt = nextAt

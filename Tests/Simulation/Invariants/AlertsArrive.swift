@@ -26,6 +26,8 @@ final class AlertsArrive: Invariant {
     private var moves: [Scenery.Subject: [String: Int64]] = [:]
     /// When a device was last registered for another person, or signed out.
     private var hands: [String: (user: String, at: Int64)] = [:]
+    /// When a state or an end was set last.
+    private var changedAt: [Scenery.Subject: Int64] = [:]
     private var rescuedAt = Int64.min
 
     func see(_ event: Observation, in world: World) {
@@ -73,6 +75,7 @@ final class AlertsArrive: Invariant {
         case .replaceAudience(let people): after = Set(people)
         case .end, .notify: return
         }
+        if case .put = call.what { changedAt[call.subject] = world.now }
         for person in before.symmetricDifference(after) { moves[call.subject, default: [:]][person] = world.now }
     }
 
@@ -90,11 +93,9 @@ final class AlertsArrive: Invariant {
             guard let activity = world.activity(subject), activity.phase == .active, let alert = activity.alert,
                 world.serverTime < alert.expiresAt
             else { continue }
-            // By the server's clock, which was right all the time since: else nobody knows when it was given.
-            let given = world.now - max(0, (world.serverTime - activity.changedAt).wholeMilliseconds)
-            guard alert.revision == activity.revision, given > rescuedAt, given > world.faults.clockSteppedAt else {
-                continue
-            }
+            guard alert.revision == activity.revision, let given = changedAt[subject], given > rescuedAt,
+                given > world.faults.clockSteppedAt
+            else { continue }
             for phone in world.phones where phone.app.bundleID == subject.app {
                 guard (moves[subject]?[phone.user] ?? .min) < given, let hand = hands[phone.device],
                     hand.user == phone.user, hand.at < given

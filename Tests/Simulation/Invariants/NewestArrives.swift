@@ -36,6 +36,8 @@ final class NewestArrives: Invariant {
     private var stamps: [Stamp: Revision] = [:]
     private var tellings: [Told: [Int64]] = [:]
     private var open: [Told: Open] = [:]
+    /// When a phone was heard of last.
+    private var heardAt: [DeviceKey: Int64] = [:]
     /// What had been lost when a push was claimed: it may be taken for abandoned before it has left.
     private var lossesAtClaim: [PushID: Int] = [:]
 
@@ -49,7 +51,9 @@ final class NewestArrives: Invariant {
         case .left(let sent, let node, let push): tell(sent, push, node, world)
         case .settled(let settlement, _): settle(settlement)
         // What the phone says may be a reason of its own: a state of the app's makes what is on its way an older one.
-        case .reported(let report): open = open.filter { $0.value.sent.device != Phone.key(report.device) }
+        case .reported(let report):
+            open = open.filter { $0.value.sent.device != Phone.key(report.device) }
+            heardAt[Phone.key(report.device)] = world.now
         case .accepted(let sent): stamp(sent, world)
         case .arrived(let sent, let phone, .applied(let card, let before)):
             world.count { $0.applied += 1 }
@@ -87,7 +91,8 @@ final class NewestArrives: Invariant {
             losses: lossesAtClaim[sent.id] ?? 0)
         if let old = open[told], old.kind == new.kind, old.node == new.node, abs(old.clock - new.clock) < 5000,
             // One that waited in the sender, and leaves after what was claimed later, is no repetition of that.
-            new.sent.claimedAt >= old.sent.claimedAt, old.clockSteps == new.clockSteps, old.losses == new.losses,
+            new.sent.claimedAt >= old.sent.claimedAt, (heardAt[new.sent.device] ?? .min) < old.sent.claimedAt,
+            old.clockSteps == new.clockSteps, old.losses == new.losses,
             old.sent.isWanted == sent.isWanted,
             new.at < old.at + Self.awaited
         {
@@ -182,6 +187,8 @@ final class NewestArrives: Invariant {
     private func missing(
         _ subject: Scenery.Subject, _ instance: InstanceRecord, _ phone: Phone, _ words: String, _ world: World
     ) {
+        // It has made room a moment ago: that it is over is told by the next inventory.
+        if instance.isEvicted, instance.state == .ending { return }
         // Nobody but the app could know, and it has not looked yet.
         if phone.cards.contains(where: { $0.isOverUnseen && $0.local == instance.localID?.text }) { return }
         switch instance.state {

@@ -108,6 +108,9 @@ final class NoSecondCard: Invariant {
                 let place = Place(number, device)
                 if [.ended, .dismissed, .gone].contains(state) {
                     if let start = open[place], isOf(start, local, report) { open[place] = nil }
+                } else if state == .requesting {
+                    // The app is about to start one, since it has none.
+                    open[place] = nil
                 } else if state == .active {
                     name(local, at: place, report)
                 }
