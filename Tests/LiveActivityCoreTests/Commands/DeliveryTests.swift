@@ -57,7 +57,7 @@ struct DeliveryTests {
         var (other, second) = try updating()
         try other.settle(second) { _ in refused(410, "Unregistered", since: Sample.now) }
         #expect(try other.instance().state == .live)
-        other.wait(.milliseconds(1499))
+        other.wait(.milliseconds(999))
         #expect(try other.deliver().isEmpty)
         other.wait(.milliseconds(1))
         #expect(try other.deliver().count == 1)

@@ -44,7 +44,7 @@ final class AlertsArrive: Invariant {
             carriers[alert(seat, flight.desired.activity.run)]?.isTaken = true
         case .claimCommitted(let reply, _): if reply.rescued > 0 { rescuedAt = world.now }
         case .called(.stands(let call, let stand)):
-            if !stand.isReplayed, !stand.isSuperseded { move(call, world) }
+            if !stand.isReplayed, !stand.isSuperseded { move(call, stand, world) }
         case .reported(let report): hold(report, world)
         case .alertsAreDue: check(world)
         default: break
@@ -66,7 +66,7 @@ final class AlertsArrive: Invariant {
         }
     }
 
-    private func move(_ call: Backend.Call, _ world: World) {
+    private func move(_ call: Backend.Call, _ stand: Backend.Stand, _ world: World) {
         let before = world.backend.wishes[call.subject]?.people ?? []
         let after: Set<String>
         switch call.what {
@@ -75,7 +75,7 @@ final class AlertsArrive: Invariant {
         case .replaceAudience(let people): after = Set(people)
         case .end, .notify: return
         }
-        if case .put = call.what { changedAt[call.subject] = world.now }
+        if case .put = call.what, stand.changed { changedAt[call.subject] = world.now }
         for person in before.symmetricDifference(after) { moves[call.subject, default: [:]][person] = world.now }
     }
 
@@ -90,7 +90,7 @@ final class AlertsArrive: Invariant {
 
     private func check(_ world: World) {
         // What a clock put off that was set back since waits as long.
-        guard world.faults.latestTime <= world.serverTime + .seconds(60) else { return }
+        guard world.faults.latestTime <= world.serverTime - .seconds(120) else { return }
         for subject in world.scenery.subjects {
             guard let activity = world.activity(subject), activity.phase == .active, let alert = activity.alert,
                 world.serverTime < alert.expiresAt

@@ -117,7 +117,7 @@ struct PackedFormatTests {
     }
 
     @Test(arguments: [
-        ("UPDATE instance SET body = x'83800206d00f020a'", "body", 1),
+        ("UPDATE instance SET body = x'83802006d00f020a'", "body", 1),
         ("UPDATE history SET body = x'0400'", "body", 4),
         ("UPDATE device SET credentials = x'0002ff'", "credentials", 2),
         ("UPDATE lane SET flight_devices = x'020000'", "flight_devices", 2),

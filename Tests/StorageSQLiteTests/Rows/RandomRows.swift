@@ -128,6 +128,7 @@ struct RandomRows {
         row.frequentPushesEnabled = maybe { $0.dice.chance(50) }
         row.notificationAuthorization = maybe { $0.text() }
         row.inventorySequence = number()
+        row.reportSequence = number()
         row.contactAt = time()
         row.signedOutAt = maybe { $0.time() }
         row.credentials = (0..<dice.roll(3)).map { _ in
@@ -154,6 +155,10 @@ struct RandomRows {
         row.lookAt = maybe { $0.time() }
         row.parkedRevision = number()
         row.awaitsUntil = maybe { $0.time() }
+        row.reportSequence = number()
+        row.reportedAt = maybe { $0.time() }
+        row.awaitedUntil = maybe { $0.time() }
+        row.awaitedAlert = maybe { $0.number() }
         row.localID = maybe { Sample.local($0.text()) }
         row.startedAt = maybe { $0.time() }
         row.startExpiresAt = maybe { $0.time() }
