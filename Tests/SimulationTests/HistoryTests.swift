@@ -8,8 +8,8 @@ struct HistoryTests {
     static let histories: UInt64 =
         ProcessInfo.processInfo.environment["ISLET_OPTIMIZED_HISTORIES"] == "1" ? 10_000 : 500
 
-    /// `script/test` makes it from the commit's id, so that each commit plays others: seeds that are played always would
-    /// only show that they hold themselves.
+    /// `script/test` makes it from the commit's id, so that each commit plays others: seeds that are played always only
+    /// show that they hold themselves.
     static let first = ProcessInfo.processInfo.environment["ISLET_FIRST_SEED"].flatMap(UInt64.init) ?? 1
 
     @Test func `every rule holds in every history`() async {

@@ -113,10 +113,9 @@ struct CardIntake {
                 draft.observe(.startConfirmed(activity.app, type: activity.type), waited)
             }
         }
-        let changed = old?.state != instance.state
         draft.put(instance)
         if old?.hasOpenStart == true, !instance.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
-        if changed {
+        if old?.state != instance.state {
             draft.record(
                 HistoryRecord(
                     activity: activity.number, at: now, revision: activity.revision,

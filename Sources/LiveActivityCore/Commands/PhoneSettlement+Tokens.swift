@@ -4,7 +4,7 @@ import APNSModel
 extension PhoneSettlement {
     /// An answer about one value of a token never touches the next one.
     ///
-    /// - Returns: Whether the value was also that of a card which is to be ended: there is nothing to end by it any more.
+    /// - Returns: Whether the value was also that of a card which is to be ended. It cannot be any more.
     func markDeadToken(_ consequence: Consequence, _ draft: inout Draft) -> Bool {
         guard case .tokenDead(let reason) = consequence else { return false }
         var hasDroppedPredecessor = false

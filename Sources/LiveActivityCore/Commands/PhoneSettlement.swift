@@ -145,8 +145,8 @@ struct PhoneSettlement {
 
     /// When the value that the push went to was first seen.
     ///
-    /// `nil` for a predecessor: nothing but its end is sent to it, and a 410 of whatever time says that there is nothing
-    /// to end. If the card is still there with another token, the next inventory names that one.
+    /// `nil` for a predecessor: nothing but its end is sent to it, and a 410 of whatever time says that nothing is
+    /// there to end. If the card is still there with another token, the next inventory names that one.
     private var firstSeenAt: UnixTime? {
         if isStart { return seat.phone.pushToStartToken?.firstSeenAt }
         return plan.part == .predecessor ? nil : seat.phone.updateToken?.firstSeenAt

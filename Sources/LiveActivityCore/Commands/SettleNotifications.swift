@@ -103,8 +103,8 @@ package struct SettleNotifications: Command {
         case .tokenDead(let reason):
             reply.refused += 1
             draft.kill(seat.token, in: seat.notification.app, reason, at: now)
-            // The phone may have named another token while this push was on its way. The next claim sees that, and gives
-            // the notification up where there is none.
+            // The phone may have named another token while this push was on its way. The next claim sees that, and
+            // gives the notification up where there is none.
             retry(entry, at: now, reason, &draft)
         case .retry(let at, let reason), .unknownFate(let at, let reason):
             reply.retried += 1

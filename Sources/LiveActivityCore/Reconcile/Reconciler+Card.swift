@@ -124,8 +124,8 @@ extension Reconciler {
     private static func isAfterAccepted(
         _ due: UnixTime, _ desired: DesiredSituation, _ instance: InstanceRecord
     ) -> Bool {
-        // Nor does it wait for the end of the time that the app's own state has.
-        if instance.isLocalAhead, instance.tries == 0 { return true }
+        // Nor does it wait for the end of the time that the app's own state has, but for what became of another end.
+        if instance.isLocalAhead, instance.tries == 0, instance.last?.kind != .end { return true }
         guard let last = instance.last, last.reason.code == .accepted else { return false }
         if due <= last.at + desired.type.policy.coalescingWindow { return true }
         return last.kind == .end && endRepeats.contains { due == last.at + $0 }

@@ -166,3 +166,29 @@ extension FoundBySimulationTests {
         #expect(try scene.deliver().map(\.plan.priority) == [.low])
     }
 }
+
+extension FoundBySimulationTests {
+    @Test func `an end that is refused over a state of the app's own waits as any other`() throws {
+        var scene = try Scene.live()
+        try scene.end()
+        scene.wait(.seconds(2))
+        try scene.deliver()
+        let own = scene.now.seconds + 1
+        let before = scene.now - .seconds(60)
+        try scene.report(token: "u2") { report in
+            report.basedOn = 1
+            report.lastTimestamp = own
+            report.contentState = Sample.state(-2)
+        }
+        scene.wait(.seconds(20 * 60))
+        // APNs calls a token inactive that the phone named later: it is doubted, and tried again.
+        var sent = 0
+        for _ in 0..<20 {
+            let flights = try scene.claim().flights
+            guard let flight = flights.first else { break }
+            sent += flight.seats.count
+            try scene.settle(flight) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: before))) }
+        }
+        #expect(sent == 1)
+    }
+}

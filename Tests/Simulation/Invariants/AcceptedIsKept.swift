@@ -10,6 +10,8 @@ import TestSupport
 final class AcceptedIsKept: Invariant {
     /// What callers were told, or what stands without their knowing.
     private var stood: [Int: Backend.Stand] = [:]
+    /// When, in true time: a key is kept for a day.
+    private var stoodAt: [Int: Int64] = [:]
     private var told: [Scenery.Subject: Revision] = [:]
     private var sequences: [Scenery.Subject: [Int: Int64]] = [:]
 
@@ -34,6 +36,7 @@ final class AcceptedIsKept: Invariant {
 
     private func take(_ call: Backend.Call, _ stand: Backend.Stand, _ world: World) {
         if let first = stood[call.number], call.hasKey {
+            guard let at = stoodAt[call.number], world.now - at < Self.keyLifetime else { return }
             guard stand.isReplayed else {
                 return world.violate(.acceptedIsKept, "\(call.words) stands twice, though its key is the same")
             }
@@ -50,8 +53,14 @@ final class AcceptedIsKept: Invariant {
             }
             if !stand.isReplayed { sequences[call.subject, default: [:]][stand.run] = max(sequence, taken) }
         }
-        if stood[call.number] == nil { stood[call.number] = stand }
+        if stood[call.number] == nil {
+            stood[call.number] = stand
+            stoodAt[call.number] = world.now
+        }
     }
+
+    /// In milliseconds, less what the server's clock may be ahead.
+    private static let keyLifetime: Int64 = 23 * 3_600_000
 
     private func sequence(of call: Backend.Call) -> Int64? {
         switch call.what {
