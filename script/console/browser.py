@@ -141,7 +141,16 @@ class Browser:
         self.driver.get(f"{self.server.address}/{place}")
 
     def sign_in(self):
+        """By the link that `islet serve --dev` prints."""
         self.open(f"#key={self.server.key}", whole=True)
+        self.wait("the page after signing in", lambda: self.all("#nav a[aria-current]"))
+
+    def sign_in_at_the_door(self):
+        """By hand, as on any other server: it takes no key from an address."""
+        self.open(whole=True)
+        self.see("API key")
+        self.fill("key", self.server.key)
+        self.press("Sign in")
         self.wait("the page after signing in", lambda: self.all("#nav a[aria-current]"))
 
     def all(self, selector):

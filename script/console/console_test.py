@@ -325,7 +325,7 @@ class WebhookTest(unittest.TestCase):
         server.give_up()
         browser = Browser(server)
         self.addCleanup(browser.close)
-        browser.sign_in()
+        browser.sign_in_at_the_door()
 
         browser.open("#/webhooks")
         browser.see("off")
