@@ -104,7 +104,9 @@ extension Dispatcher {
         let final = answers.map { $0 ?? .failure(PushFailure(.unknownFate, "no answer in time")) }
         if !Task.isCancelled { _ = learn(departure, final, of: late.sent, besides: late.tallies) }
         let entries = known.map { index in
-            entry(departure.flight.seats[index], final[index], nil, awaitedUntil: late.awaitedUntil)
+            var entry = entry(departure.flight.seats[index], final[index], nil, awaitedUntil: late.awaitedUntil)
+            entry.awaitedUntil = late.awaitedUntil
+            return entry
         }
         metrics.settled(entries, of: departure.flight)
         _ = await settle(departure.flight, entries, late.app)

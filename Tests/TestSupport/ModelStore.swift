@@ -16,6 +16,9 @@ package struct ModelStore: Sendable {
 
     package init() {}
 
+    /// A store of these rows, without what was recorded and told.
+    package init(rows: Snapshot) { self.rows = rows }
+
     package mutating func run<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
         var draft = Draft(load(command.keys))
         let result = draft.run(command)
@@ -41,7 +44,7 @@ package struct ModelStore: Sendable {
     /// The same of ordinary notifications.
     package var nextNotificationAt: UnixTime? { rows.notifications.values.map(\.nextAt).min() }
 
-    private mutating func apply(_ draft: Draft) {
+    mutating func apply(_ draft: Draft) {
         let (from, changes) = (draft.snapshot, draft.changes)
         for key in changes.activities {
             rows.activities[key] = from.activities[key]
@@ -60,6 +63,7 @@ package struct ModelStore: Sendable {
         for key in changes.updateTokens { rows.updateTokens[key] = from.updateTokens[key] }
         for key in changes.removedMembers {
             rows.members[key.activity]?.remove(key.user)
+            if rows.members[key.activity]?.isEmpty ?? false { rows.members[key.activity] = nil }
             rows.memberMarks[key] = nil
         }
         for key in changes.addedMembers { rows.members[key.activity, default: []].insert(key.user) }
@@ -161,12 +165,13 @@ extension ModelStore {
     private func loadAudience(_ key: SnapshotKey, _ part: inout Snapshot) {
         switch key {
         case .audience(let app, let id, let users):
-            guard let number = rows.activityNumbers[.init(app, id)] else { return }
-            loadAudience(number, &part)
+            // The people are loaded in any case: a command before this one may make the activity.
+            let number = rows.activityNumbers[.init(app, id)]
+            if let number { loadAudience(number, &part) }
             for id in users {
                 guard let user = rows.users[.init(app, id)] else { continue }
                 part.users[.init(app, id)] = user
-                loadMember(user, of: number, &part)
+                if let number { loadMember(user, of: number, &part) }
                 loadDevices(of: user, activity: number, &part)
             }
         case .audiencePage(let app, let id, let after, let limit, let mark):

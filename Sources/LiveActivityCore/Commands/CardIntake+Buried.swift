@@ -52,11 +52,12 @@ extension CardIntake {
     }
 
     /// The person was taken in again meanwhile, and no card was started since: this one is it. Where we ended it, a
-    /// token that nobody has seen before says that the end went to another one.
+    /// token that was not known then says that the end went to another one.
     func isFoundAgain(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         guard report.state.isRunning, tombstone.state != .dismissed, let token = report.token else { return false }
         let owner = draft.snapshot.owners[.init(device.app, TokenValue(token))]
-        guard tombstone.state == .gone ? owner?.deadAt == nil : owner == nil,
+        let isNew = owner.map { $0.firstSeenAt > tombstone.at } ?? true
+        guard owner?.deadAt == nil, tombstone.state == .gone || isNew,
             let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)]
         else { return false }
         return instance.state == .absent && instance.localID == nil && instance.isWanted
@@ -70,21 +71,16 @@ extension CardIntake {
         _ report: CardReport, _ number: ActivityNumber, _ state: InstanceRecord.State, _ draft: inout Draft
     ) {
         let key = Snapshot.PhoneKey(number, device.key)
-        guard isInventory, report.state.isRunning, state != .dismissed, let token = report.token,
+        // Beyond a day's new tokens nobody ends the card: iOS does.
+        guard report.state.isRunning, let token = report.token, var owner = remember(token, of: number, &draft),
+            isInventory, state != .dismissed,
             var instance = draft.snapshot.instances[key], instance.awaitsUntil == nil,
             // While a renewal goes on, or an end, its card has the row to itself.
-            !instance.isRenewing, instance.state != .ending
+            !instance.isRenewing, instance.state != .ending,
+            owner.deadAt == nil, (owner.activity, owner.device) == (number, device.key)
         else { return }
-        let value = TokenValue(token)
-        let known = draft.snapshot.owners[.init(device.app, value)]
-        guard known?.deadAt == nil, known.map({ ($0.activity, $0.device) == (number, device.key) }) ?? true else {
-            return
-        }
+        let value = owner.value
         let start = draft.snapshot.deviceTokens[.init(device.key, .pushToStart, report.type.name)]
-        if known == nil {
-            // Beyond a day's new tokens nobody ends the card: iOS does.
-            guard (try? draft.countNewToken(of: device.key, at: now)) != nil else { return }
-        }
         if var record = draft.snapshot.updateTokens[key] {
             guard record.predecessor == nil, record.value != value else { return }
             record.predecessor = value
@@ -93,16 +89,45 @@ extension CardIntake {
             let environment = device.environment ?? start?.environment ?? app.defaultEnvironment
             draft.put(.placeholder(for: value, of: instance, environment, at: now))
         }
-        if known == nil {
-            draft.put(
-                TokenOwnerRecord(
-                    app: device.app, value: value, kind: .update, device: device.key, activity: number,
-                    firstSeenAt: now))
-        }
+        owner.releasedAt = nil
+        draft.put(owner)
         // A card that takes the place of another is looked at until that one is ended.
         instance.isRenewing = instance.state == .live
         draft.put(instance)
         Lanes.review(key, app.types[report.type.name], now: now, &draft)
+    }
+
+    /// A card of this run takes the row of an earlier run's card. That card is over for the server, and where nobody has
+    /// ended it, its end comes before anything else.
+    func leaveBehind(_ instance: InstanceRecord, for report: CardReport, _ draft: inout Draft) {
+        let key = Snapshot.PhoneKey(instance.activity, instance.device)
+        guard let card = instance.localID, card != report.localID else { return }
+        draft.put(
+            TombstoneRecord(
+                device: device.key, localID: card, activity: instance.activity,
+                state: instance.state.isTombstone ? instance.state : .ended, at: now))
+        let token = draft.snapshot.updateTokens[key]
+        draft.dropUpdateToken(of: instance, at: now)
+        guard instance.state == .live, let token, token.deadAt == nil, draft.snapshot.updateTokens[key] == nil else {
+            return
+        }
+        draft.put(.placeholder(for: token.value, of: instance, token.environment, at: now))
+    }
+
+    /// The server knows a token since the phone first named it, even where the report changes nothing else: APNs's
+    /// "inactive since" is compared with that time, and a token first seen after it is doubted, not given up.
+    ///
+    /// - Returns: Who has the token; `nil`: it is new, and the device has named too many new ones today.
+    func remember(_ token: UpdateToken, of number: ActivityNumber, _ draft: inout Draft) -> TokenOwnerRecord? {
+        let value = TokenValue(token)
+        if let known = draft.snapshot.owners[.init(device.app, value)] { return known }
+        guard (try? draft.countNewToken(of: device.key, at: now)) != nil else { return nil }
+        var owner = TokenOwnerRecord(
+            app: device.app, value: value, kind: .update, device: device.key, activity: number, firstSeenAt: now)
+        // No card has it yet.
+        owner.releasedAt = now
+        draft.put(owner)
+        return owner
     }
 
     /// The end of an earlier run's card was accepted, and the phone shows the card all the same: it is ended again. No

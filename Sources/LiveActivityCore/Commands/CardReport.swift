@@ -45,8 +45,11 @@ struct CardIntake {
     let device: DeviceRecord
     let reporter: Reporter
     let now: UnixTime
-    /// The reports are one inventory: no newer word of the phone about these cards has been taken.
-    var isInventory = false
+    /// The cards that the inventory lists which the report is part of; empty: it is a report of one card.
+    var listed: Set<LocalID> = []
+
+    /// The report is part of an inventory, and no newer one of the phone has been taken.
+    var isInventory: Bool { !listed.isEmpty }
 
     /// How long a report waits for its person to be named in the audience.
     static let awaiting = Duration.seconds(86_400)
@@ -95,7 +98,15 @@ struct CardIntake {
             bury(report.localID, activity.number, .ended, &draft)
             return endStray(report, activity.number, .ended, &draft)
         }
-        if instance.run != activity.run, !isStillThere { instance = instance.renewed(run: activity.run, at: now) }
+        if instance.run != activity.run, !isStillThere {
+            leaveBehind(instance, for: report, &draft)
+            instance = instance.renewed(run: activity.run, at: now)
+        }
+        if isOneTooMany(report, beside: instance) {
+            draft.put(instance)
+            bury(report.localID, activity.number, .gone, &draft)
+            return endStray(report, activity.number, .gone, &draft)
+        }
         switch report.state {
         case .requesting: request(report, &instance)
         case .pending, .active, .stale: try adopt(report, activity, &instance, &draft)
@@ -132,11 +143,16 @@ struct CardIntake {
     /// The phone has said something newer of this card: a later report showed it, or a later inventory listed it or did
     /// not. One that counts as over is not brought back by a report that any other has overtaken. That a card is over
     /// stays true, however late it is said.
+    ///
+    /// An inventory that a card's own report has overtaken says nothing new of that card, its token above all: the one
+    /// that it names was replaced. Of the other cards it does.
     private func isOvertaken(_ report: CardReport, _ draft: inout Draft) -> Bool {
-        guard report.state.isRunning, !isInventory, let sequence = report.sequence else { return false }
-        if sequence < device.inventorySequence { return true }
-        let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)] != nil
-        if isOver, sequence < device.reportSequence { return true }
+        guard report.state.isRunning, let sequence = report.sequence else { return false }
+        if !isInventory {
+            if sequence < device.inventorySequence { return true }
+            let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)] != nil
+            if isOver, sequence < device.reportSequence { return true }
+        }
         for key in draft.phones(on: device.key) {
             guard let instance = draft.snapshot.instances[key], instance.localID == report.localID else { continue }
             return sequence < instance.reportSequence
@@ -200,6 +216,18 @@ struct CardIntake {
         return startedAt + .seconds(1) < activity.runStartedAt && instance.localID != report.localID
     }
 
+    /// The phone shows two cards of the activity, and the row's is the one that stays: the newer one. Where the other
+    /// does not say when it began, an inventory that lists both shows that the row's card is there: it is kept.
+    private func isOneTooMany(_ report: CardReport, beside instance: InstanceRecord) -> Bool {
+        guard report.state.isRunning, instance.state == .live, let card = instance.localID, card != report.localID
+        else { return false }
+        if let mine = instance.startedAt, let its = report.startedAt { return its < mine }
+        return listed.contains(card) && !instance.isRenewing
+    }
+
+    /// Nobody knows whether the phone shows the row's card as well: neither an inventory nor a date tells.
+    private func mayShowBoth(_ report: CardReport) -> Bool { !isInventory && report.startedAt == nil }
+
     private func request(_ report: CardReport, _ instance: inout InstanceRecord) {
         guard instance.state == .absent || instance.state.isTombstone else { return }
         instance.stateBeforeRequest = instance.state
@@ -217,13 +245,11 @@ struct CardIntake {
         let isUnwelcome = instance.isRenewing && instance.state == .dismissed && activity.restart != .always
         if let other = instance.localID, other != report.localID {
             // The newer card stays; the older one is buried, so that its late news cannot touch this one.
-            if let mine = instance.startedAt, let its = report.startedAt, its < mine, instance.state == .live {
-                bury(report.localID, activity.number, .gone, &draft)
-                return
-            }
-            if instance.isRenewing, instance.state == .live {
-                // The second card of a renewal takes over with its token, which may come late or never.
-                guard report.token != nil else { return }
+            if instance.state == .live, instance.isRenewing || mayShowBoth(report) {
+                // Such a card takes over with its token, which may come late or never. The first one is ended.
+                guard let token = report.token,
+                    draft.snapshot.owners[.init(device.app, TokenValue(token))]?.deadAt == nil
+                else { return }
                 predecessor = draft.snapshot.updateTokens[key].flatMap { $0.deadAt == nil ? $0.value : nil }
             }
             if instance.isRenewing { instance.startedAt = nil }
@@ -344,6 +370,8 @@ struct CardIntake {
         bury(report.localID, instance.activity, state, &draft)
         // News of another card does not end this one.
         if let mine = instance.localID, mine != report.localID { return }
+        // A report from before the start is about a card that nobody had reported.
+        if instance.hasOpenStart, let sequence = report.sequence, sequence <= instance.reportSequence { return }
         // It may be an earlier run's card that nobody had reported: that does not tell what became of this run's start.
         if instance.hasOpenStart, instance.run > 1, report.startedAt == nil { return }
         instance.localID = report.localID

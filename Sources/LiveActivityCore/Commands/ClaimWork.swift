@@ -369,6 +369,7 @@ package struct ClaimWork: Command {
             phone.instance.startExpiresAt = plan.expiresAt
             phone.instance.dueAt = nil
             phone.instance.timestamp = timestamp
+            phone.instance.reportSequence = phone.device.reportSequence
             draft.put(phone.instance)
         }
         return Flight.Seat(phone: phone, plan: plan, timestamp: timestamp, stateBefore: before)

@@ -107,8 +107,10 @@ struct PhoneSettlement {
     ///
     /// What stood in the row when this one was claimed is not, however far ahead: where the clock was set back, no push
     /// reaches it (`Flight.timestamp`), and what becomes of one that counted for nothing would be asked again at once.
+    /// There it is the wait for an answer that tells: another push's answer is awaited by now.
     private func isOvertaken(_ old: InstanceRecord) -> Bool {
-        old.timestamp > max(seat.timestamp, seat.phone.instance.timestamp)
+        if let mine = entry.awaitedUntil, let until = old.awaitedUntil, until != mine { return true }
+        return old.timestamp > max(seat.timestamp, seat.phone.instance.timestamp)
     }
 
     // MARK: - What it means

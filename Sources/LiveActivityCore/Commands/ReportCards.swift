@@ -70,7 +70,8 @@ package struct ReportInventory: Command {
         record.reportSequence = max(record.reportSequence, sequence)
         record.contactAt = now
         draft.put(record)
-        let intake = CardIntake(app: app, device: record, reporter: reporter, now: now, isInventory: true)
+        let listed = Set(reports.map(\.localID))
+        let intake = CardIntake(app: app, device: record, reporter: reporter, now: now, listed: listed)
         // Cards that count as over come last: by then it is known which cards there are besides.
         let known = draft.snapshot.tombstones
         let ordered =
@@ -81,7 +82,6 @@ package struct ReportInventory: Command {
             // A card nobody can place must not keep the others from being taken, and leaves nothing itself.
             _ = draft.step { (draft) throws(Refusal) in try intake.take(report, &draft) }
         }
-        let listed = Set(reports.map(\.localID))
         for key in draft.phones(on: record.key) {
             settleAbsence(key, listed, &draft)
         }

@@ -19,11 +19,14 @@ package struct SettleFlight: Command {
         package var outcome: Outcome
         /// 0 to 1, for the jitter of a retry.
         package var dice: Double
+        /// Where an earlier settlement wrote `.awaited` for this push: until when. `nil`: there was none.
+        package var awaitedUntil: UnixTime?
 
-        package init(seat: Flight.Seat, outcome: Outcome, dice: Double) {
+        package init(seat: Flight.Seat, outcome: Outcome, dice: Double, awaitedUntil: UnixTime? = nil) {
             self.seat = seat
             self.outcome = outcome
             self.dice = dice
+            self.awaitedUntil = awaitedUntil
         }
     }
 

@@ -59,6 +59,8 @@ package struct DeviceFacts: Sendable, Equatable {
     package var notificationAuthorization: String?
     package var contactAt: UnixTime
     package var signedOutAt: UnixTime?
+    /// The number of its newest report; 0: its reports have none.
+    package var reportSequence: Int64 = 0
 
     package init(key: DeviceKey, id: DeviceID, userID: UserID, contactAt: UnixTime) {
         self.key = key
@@ -76,6 +78,7 @@ extension DeviceRecord {
         credentials = []
         // How far the one before had counted must not keep this one's inventories from being taken.
         inventorySequence = 0
+        reportSequence = 0
     }
 
     package var facts: DeviceFacts {
@@ -88,6 +91,7 @@ extension DeviceRecord {
         facts.frequentPushesEnabled = frequentPushesEnabled
         facts.notificationAuthorization = notificationAuthorization
         facts.signedOutAt = signedOutAt
+        facts.reportSequence = reportSequence
         return facts
     }
 }

@@ -84,7 +84,8 @@ package struct InstanceRecord: Sendable, Equatable {
     package var awaitsUntil: UnixTime?
 
     /// The number of the phone's newest report that showed this card; 0: its reports have none. An older one, which the
-    /// network brings late, says nothing new.
+    /// network brings late, says nothing new. Of a start whose card nobody has reported it is the number of the phone's
+    /// newest report at the claim: no older one is about that card.
     package var reportSequence: Int64 = 0
     /// When the newest report without a number showed this card. Nothing but the time tells whether an inventory that
     /// lacks the card is older than that.
@@ -122,6 +123,8 @@ package struct InstanceRecord: Sendable, Equatable {
         fresh.timestamp = timestamp
         // A minute's one high push is counted for the activity and the phone, whatever card it is.
         fresh.lastHighAt = lastHighAt
+        // Revisions go on from run to run, and an alert that was given before its person came is not for them.
+        fresh.alertedRevision = alertedRevision
         fresh.isWanted = isWanted
         fresh.mayStart = mayStart
         fresh.awaitsUntil = awaitsUntil

@@ -32,9 +32,12 @@ extension Reconciler {
             if !isWindow { return .wait(until: due, Reason(.retryLater, due.description)) }
             if dueAlert(desired, phone, now) == 0 { return .wait(until: due, Reason(.coalescing, due.description)) }
         }
-        // The phone showed less than it was sent of this revision: the same again, which is never worth a high push.
-        let isRepeat = instance.contradictions > 0 && (instance.last?.revision ?? 0) >= activity.revision
-        let alert = isRepeat || (lag != .state && lag != .alert) ? 0 : dueAlert(desired, phone, now)
+        // The phone showed less than it was sent of this revision: the same again, which is never worth a high push. An
+        // alert that APNs has not taken yet follows by itself.
+        let isRepeat =
+            lag == .state && instance.contradictions > 0 && (instance.last?.revision ?? 0) >= activity.revision
+        let bringsNews = (lag == .state || lag == .alert) && !isRepeat
+        let alert = bringsNews ? dueAlert(desired, phone, now) : 0
         // Behind through no will of the writer: its first push is worth a high one, unless it repeats a state.
         let hasFallenBehind = instance.tries > 0 || instance.sentRevision == 0
         let wantsHigh =
@@ -43,7 +46,7 @@ extension Reconciler {
             case .low: false
             case .auto: alert > 0 || desired.isHighState || hasFallenBehind
             }
-        let mayBeHigh = (lag == .state || lag == .alert) && !isRepeat && wantsHigh
+        let mayBeHigh = bringsNews && wantsHigh
         let lifeEnd = (instance.startedAt ?? activity.runStartedAt) + activityLifetime
         let expiry = max(activity.staleDate(policy: desired.type.policy) ?? lifeEnd, now + .seconds(60))
         return .send(

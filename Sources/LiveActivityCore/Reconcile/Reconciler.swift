@@ -122,8 +122,7 @@ package enum Reconciler {
     /// who joined after it was given.
     static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
         guard let alert = desired.activity.alert, now < alert.expiresAt else { return 0 }
-        let alerted = phone.instance.run == desired.activity.run ? phone.instance.alertedRevision : 0
-        return alert.revision > alerted ? alert.revision : 0
+        return alert.revision > phone.instance.alertedRevision ? alert.revision : 0
     }
 
     /// APNs took the state for this phone without its alert: the push that carried both was refused, and that was known

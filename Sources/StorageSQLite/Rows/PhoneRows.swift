@@ -121,7 +121,7 @@ extension DeviceRecord: StoredRow {
 extension DeviceFacts {
     static let columns = [
         "dk", "id", "user_id", "time_zone", "os_version", "build", "env", "activities_enabled", "frequent_pushes",
-        "authorization", "contact_at", "signed_out_at",
+        "authorization", "contact_at", "signed_out_at", "reports",
     ]
 
     init(_ row: inout RowReader) throws {
@@ -137,6 +137,7 @@ extension DeviceFacts {
         notificationAuthorization = row.textOrNil()
         contactAt = row.time()
         signedOutAt = row.timeOrNil()
+        reportSequence = row.int()
     }
 }
 

@@ -122,13 +122,15 @@ struct CardReportTests {
         try scene.put("a", 2)
         scene.wait(.seconds(2))
         let flight = try scene.onlyFlight()
+        // Nothing can be sent to it without a token, and the first one may still be there.
         try scene.report(local: "new")
-        #expect(tombstone(scene, "card") == .gone)
-        // The old card's 410 is no news of the new one.
+        #expect(try scene.instance().localID == Sample.local("card"))
+        try scene.report(local: "new", token: "u2")
+        #expect(tombstone(scene, "card") == .ended)
+        // The old card's 410 is no news of the new one, and says that it has not to be ended any more.
         try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 410, reason: APNSReason("Unregistered"))))
         }
         #expect(try scene.instance().state == .live)
-        try scene.report(local: "new", token: "u2")
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.reason.code) == [.freshToken])
         // An older card that is reported late does not come back in its place.

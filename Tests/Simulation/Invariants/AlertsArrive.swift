@@ -4,6 +4,8 @@ import TestSupport
 
 /// **Alerts once**, the other half: an alert that is due, and that APNs never took, arrives while it is worth showing.
 ///
+/// And who came to the activity after the alert was given does not get it.
+///
 /// Looked at when faults have stopped for some minutes. Whoever may have had the alert is outside (an answer that was
 /// lost, a process that died), and so is who came to the activity after it was given.
 final class AlertsArrive: Invariant {
@@ -26,6 +28,8 @@ final class AlertsArrive: Invariant {
     private var moves: [Scenery.Subject: [String: Int64]] = [:]
     /// When a device was last registered for another person, or signed out.
     private var hands: [String: (user: String, at: Int64)] = [:]
+    /// When an alert was given, by its revision.
+    private var givenAt: [Scenery.Subject: [Revision: Int64]] = [:]
     /// When a state or an end was set last.
     private var changedAt: [Scenery.Subject: Int64] = [:]
     private var rescuedAt = Int64.min
@@ -34,6 +38,7 @@ final class AlertsArrive: Invariant {
         switch event {
         case .claimed(let flight, _):
             for seat in flight.seats where seat.plan.carriesAlert {
+                checkJoining(flight, seat, world)
                 carriers[alert(seat, flight.desired.activity.run), default: Carriers()].open
                     .insert(flight.record.pushID(of: seat.phone.device.key))
             }
@@ -75,8 +80,21 @@ final class AlertsArrive: Invariant {
         case .replaceAudience(let people): after = Set(people)
         case .end, .notify: return
         }
-        if case .put = call.what, stand.changed { changedAt[call.subject] = world.now }
+        if case .put(let body, _, _) = call.what, stand.changed {
+            changedAt[call.subject] = world.now
+            if body.alert != nil { givenAt[call.subject, default: [:]][stand.revision] = world.now }
+        }
         for person in before.symmetricDifference(after) { moves[call.subject, default: [:]][person] = world.now }
+    }
+
+    private func checkJoining(_ flight: Flight, _ seat: Flight.Seat, _ world: World) {
+        let (activity, person) = (flight.desired.activity, seat.phone.device.userID.text)
+        let subject = world.scenery.subjects.first { $0.app == activity.app && $0.id == activity.id.text }
+        guard let subject, let given = givenAt[subject]?[seat.plan.alertRevision],
+            let came = moves[subject]?[person], came > given
+        else { return }
+        world.violate(
+            .alertsOnce, "\(person) came to \(activity.id) after the alert of r\(seat.plan.alertRevision), and gets it")
     }
 
     private func hold(_ report: Phone.Report, _ world: World) {

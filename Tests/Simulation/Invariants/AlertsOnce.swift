@@ -76,6 +76,7 @@ final class AlertsOnce: Invariant {
             }
         }
         guard seat.plan.carriesAlert else { return }
+        checkPriority(flight, seat, world)
         guard let alert = activity.alert, alert.revision == seat.plan.alertRevision else {
             return world.violate(.alertsOnce, "an alert is claimed that \(activity.id) does not have")
         }
@@ -89,6 +90,23 @@ final class AlertsOnce: Invariant {
             world.violate(
                 .alertsOnce, "r\(activity.revision) of \(activity.id) carries the alert of r\(alert.revision)")
         }
+    }
+
+    /// An alert does not wait for the minute of a card's one high push: only the backend's wish for a low priority, and
+    /// the device's budget, make it a low one.
+    private func checkPriority(_ flight: Flight, _ seat: Flight.Seat, _ world: World) {
+        guard seat.plan.kind != .start, seat.plan.priority == .low, flight.desired.activity.priority != .low else {
+            return
+        }
+        let device = seat.phone.device
+        // What others of this claim have spent stands here as well.
+        let spent = world.store.rows.budgets[.init(device.key, .high)]
+        let budget = flight.desired.type.policy.budgets.high(device)
+        guard budget.opens(spent, for: .alertOrEnd, now: flight.record.claimedAt) <= flight.record.claimedAt else {
+            return
+        }
+        world.violate(
+            .alertsOnce, "the alert of r\(seat.plan.alertRevision) goes to \(device.id) at low priority")
     }
 
     private func claim(_ seat: NotificationFlight.Seat, _ world: World) {

@@ -1,7 +1,7 @@
 import LiveActivityCore
 
 /// What must hold in every history. The first eight are those of the design, in its words and by its numbers; the
-/// last is the store's own.
+/// others are the store's own.
 package enum Rule: Int, Sendable, CaseIterable {
     case newestArrives = 1
     case noSecondCard = 2
@@ -12,6 +12,7 @@ package enum Rule: Int, Sendable, CaseIterable {
     case nobodyElses = 7
     case nothingLeaks = 8
     case lanes = 9
+    case nothingStays = 10
 
     package var title: String {
         switch self {
@@ -24,6 +25,7 @@ package enum Rule: Int, Sendable, CaseIterable {
         case .nobodyElses: "7 Nobody reads or changes what is not theirs"
         case .nothingLeaks: "8 Nothing leaks"
         case .lanes: "9 Lanes and fences"
+        case .nothingStays: "10 Nothing stays"
         }
     }
 }
@@ -37,7 +39,7 @@ enum Invariants {
     static func all() -> [any Invariant] {
         [
             NewestArrives(), NoSecondCard(), NoDeadToken(), AcceptedIsKept(), BudgetsHold(), AlertsOnce(),
-            AlertsArrive(), NobodyElses(), NothingLeaks(), LaneRules(),
+            AlertsArrive(), NobodyElses(), NothingLeaks(), LaneRules(), NothingStays(),
         ]
     }
 }

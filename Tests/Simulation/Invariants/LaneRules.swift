@@ -6,7 +6,14 @@ import TestSupport
 /// fence, else per phone by compare-and-set. (The storage model, under "The way of a change".)
 ///
 /// Also what the reference store itself can tell: that lanes cover all phones, and that their counts are true.
+///
+/// And what a claim has told its process is with the sender at once, whatever else the process has to write: its time
+/// to leave runs.
 final class LaneRules: Invariant {
+    /// Pushes that a sender has.
+    private var submitted: Set<PushID> = []
+    private static let handOver: Int64 = 1000
+
     func see(_ event: Observation, in world: World) {
         switch event {
         case .settled(let settlement, let before):
@@ -26,6 +33,11 @@ final class LaneRules: Invariant {
                 guard let open = before.lane(flight.lane)?.flight else { continue }
                 world.violate(.lanes, "a flight is claimed beside another, of node \(open.node)")
             }
+        case .submitted(let id): submitted.insert(id)
+        case .claimReturned(let flights, let node):
+            world.after(Self.handOver, in: node) { [self] in
+                for flight in flights { checkHandOver(flight, node, world) }
+            }
         case .died: check(world)
         case .atRest:
             check(world)
@@ -34,6 +46,14 @@ final class LaneRules: Invariant {
             }
         default: break
         }
+    }
+
+    private func checkHandOver(_ flight: Flight, _ node: Node, _ world: World) {
+        let isOpen = world.store.rows.lane(flight.lane)?.fence == flight.fence
+        guard isOpen,
+            !flight.seats.contains(where: { submitted.contains(flight.record.pushID(of: $0.phone.device.key)) })
+        else { return }
+        world.violate(.lanes, "\(node.name) has claimed a flight of \(flight.desired.activity.id), and sends nothing")
     }
 
     private func check(_ world: World) {

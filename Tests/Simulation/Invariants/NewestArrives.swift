@@ -187,8 +187,12 @@ final class NewestArrives: Invariant {
     private func missing(
         _ subject: Scenery.Subject, _ instance: InstanceRecord, _ phone: Phone, _ words: String, _ world: World
     ) {
-        // It has made room a moment ago: that it is over is told by the next inventory.
-        if instance.isEvicted, instance.state == .ending { return }
+        // It has made room after the last inventory: that it is over is told by the next.
+        if instance.isEvicted, instance.state == .ending, let last = instance.last,
+            last.at > world.serverTime - .seconds(60)
+        {
+            return
+        }
         // Nobody but the app could know, and it has not looked yet.
         if phone.cards.contains(where: { $0.isOverUnseen && $0.local == instance.localID?.text }) { return }
         switch instance.state {
@@ -202,10 +206,16 @@ final class NewestArrives: Invariant {
             }
         case .absent:
             guard let decision = world.decision(subject, phone) else { return }
-            // Where another card made room for it, it may have become due a moment ago.
-            let isDueNow = instance.lookAt.map { $0 > world.serverTime - .seconds(60) } ?? false
-            if case .send = decision, !isDueNow {
+            // Where another card has made room for it, it is looked at some seconds later.
+            let isLookedAtSoon =
+                instance.lookAt.map {
+                    $0 > world.serverTime && $0 <= world.serverTime + Reconciler.ceilingRecheck
+                } ?? false
+            if case .send = decision, !isLookedAtSoon {
                 world.violate(.newestArrives, "a start is due and is not sent: \(words)")
+            }
+            if case .nothing(let reason) = decision, reason.code == .activitiesDisabled, !phone.allowsActivities {
+                return
             }
             if case .nothing(let reason) = decision, !Self.good.contains(reason.code) {
                 world.violate(.newestArrives, "no card, for \(reason.code.rawValue): \(words)")

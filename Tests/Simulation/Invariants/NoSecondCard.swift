@@ -1,5 +1,6 @@
 import APNSModel
 import LiveActivityCore
+import TestSupport
 
 /// **No second card.** Never two live cards of one activity and run on one device through the server, except the
 /// declared overlap of a renewal; never a second start while the fate of the first is open.
@@ -116,7 +117,7 @@ final class NoSecondCard: Invariant {
                 let place = Place(number, device)
                 if [.ended, .dismissed, .gone].contains(state) {
                     if let start = open[place], isOf(start, local, report) { open[place] = nil }
-                } else if state == .requesting {
+                } else if state == .requesting, isRequesting(place, world) {
                     // The app is about to start one, since it has none.
                     open[place] = nil
                 } else if state == .active {
@@ -125,6 +126,11 @@ final class NoSecondCard: Invariant {
             }
         default: break
         }
+    }
+
+    /// The server has taken the app's word: it leaves the start to it.
+    private func isRequesting(_ place: Place, _ world: World) -> Bool {
+        world.store.rows.instances[.init(place.activity, place.device)]?.state == .requesting
     }
 
     private func name(_ local: String, at place: Place, _ report: Phone.Report) {

@@ -67,7 +67,7 @@ extension Phone {
         send("registers for \(user)", in: world) { [self] in
             var body = RegisterDevice.Body(user: Sample.user(user))
             body.osVersion = OSVersion(18, 0)
-            body.activitiesEnabled = true
+            body.activitiesEnabled = allowsActivities
             body.frequentPushesEnabled = allowsFrequent
             body.notificationAuthorization = "authorized"
             body.environment = namesEnvironment ? environment : nil
@@ -132,7 +132,11 @@ extension Phone {
         send("inventory \(sequence): \(shown.map(\.local))", mayComeTwice: true, in: world) { [self] in
             // One that was sent before another that was taken says nothing.
             let isOld = sequence <= (world.store.rows.devices[Self.key(device)]?.inventorySequence ?? 0)
-            let what: Report.What = isOld ? .superseded : .inventory(shown.map { ($0.local, $0.activity, $0.token) })
+            // A card's own report that was sent later and taken before names its newer token.
+            let listed = shown.map { card in
+                (card.local, card.activity, sequence < newestTaken[card.local] ?? 0 ? nil : card.token)
+            }
+            let what: Report.What = isOld ? .superseded : .inventory(listed)
             call(
                 ReportInventory(
                     app: app, device: Sample.device(device), sequence: sequence, reports: reports,

@@ -20,6 +20,7 @@ extension Phone {
     }
 
     private func start(_ aps: JSONObject, _ sent: SentPush, in world: World) -> Effect {
+        guard allowsActivities else { return .nothing("may start none") }
         guard aps["event"]?.string == "start", let step = Scenery.step(of: aps["content-state"]?.object),
             let attributes = aps["attributes"]?.object, let timestamp = aps["timestamp"]?.int
         else { return .nothing("is no start") }

@@ -78,6 +78,8 @@ final class Phone {
     let environment: APNSEnvironment
     let namesEnvironment: Bool
     let allowsFrequent: Bool
+    /// The person allows Live Activities, in iOS's settings.
+    private(set) var allowsActivities = true
     var startToken = ""
     var deviceToken = ""
     var cards: [Card] = []
@@ -104,6 +106,7 @@ final class Phone {
         environment = isSandbox ? .sandbox : .production
         namesEnvironment = dice.chance(70)
         allowsFrequent = dice.chance(50)
+        allowsActivities = !dice.chance(8)
         devices = [device]
     }
 
@@ -132,6 +135,15 @@ final class Phone {
         installation += 1
         devices.insert(device)
         takeTokens(in: world)
+    }
+
+    /// The person allows Live Activities, or does not any more: iOS takes away those that are there.
+    func toggleActivities(in world: World) {
+        allowsActivities.toggle()
+        world.count(.activitiesToggled)
+        world.note(name, allowsActivities ? "allows Live Activities" : "allows Live Activities no more")
+        guard !allowsActivities else { return }
+        for card in cards.indices where !cards[card].isOver { close(card, in: world) }
     }
 
     func takeTokens(in world: World) {

@@ -155,6 +155,8 @@ extension World {
             wish.step = step ?? wish.step
             wish.isEnded = true
         case .audience(let add, let remove):
+            // Of a crowd nobody has a phone.
+            let add = Scenery.people.filter(add.contains)
             if !wish.people.isSuperset(of: add) { count(.joined) }
             if !wish.people.isDisjoint(with: remove) { count(.left) }
             wish.people.formUnion(add)

@@ -19,6 +19,13 @@ package enum Happening: String, Sendable, CaseIterable {
     case refusedLate, notConnectedLate
     /// A card made room for another.
     case evicted
+    case activitiesToggled
+    /// The app changed a card while a push with an alert was on its way there.
+    case alertOvertaken
+    /// More people than a call may name were in an audience.
+    case crowded
+    /// Commands were run once more, in one commit.
+    case grouped
 }
 
 /// A rule that does not hold on purpose, so that what comes after a failure can be tested.

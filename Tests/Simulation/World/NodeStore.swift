@@ -61,6 +61,7 @@ struct NodeStore: WorkStore {
             await node.pause(world.pick([5, 50, 900, 4000, 7900, 9000, 16_000]))
             guard node.isAlive else { throw .closed }
         }
+        if let reply = (try? result.get()) as? ClaimWork.Reply { world.see(.claimReturned(reply.flights, node)) }
         return result
     }
 }

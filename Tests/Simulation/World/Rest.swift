@@ -41,9 +41,12 @@ extension World {
             advance(by: 4 * 60_000)
         }
         guard violations.isEmpty else { return }
-        // What iOS has ended by itself meanwhile is told, too.
-        for phone in phones { phone.inventory(in: self) }
-        advance(by: 60_000)
+        // What iOS has ended by itself meanwhile is told, too; and so is what that has made room for.
+        for _ in 0..<2 where violations.isEmpty {
+            for phone in phones { phone.inventory(in: self) }
+            advance(by: 60_000)
+        }
+        closeGroup()
         guard violations.isEmpty else { return }
         see(.atRest)
     }

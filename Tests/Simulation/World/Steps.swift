@@ -53,6 +53,8 @@ extension World {
         case 184..<188: stepClock()
         case 188..<191: storeTrouble()
         case 191..<196: advance(by: pick([900_000, 3_600_000, 8_000_000, 27_000_000]))
+        case 196: crowd()
+        case 197: toggleActivities()
         default: break
         }
     }
@@ -74,8 +76,10 @@ extension World {
         return backend.sequences[subject]
     }
 
-    private func put() {
-        let subject = pick(scenery.subjects)
+    private func put() { put(pick(scenery.subjects)) }
+
+    /// - Parameter people: The audience that it names; `nil`: as the dice say.
+    private func put(_ subject: Scenery.Subject, for people: [String]? = nil) {
         if dice.chance(85) || backend.steps[subject] == nil { backend.steps[subject, default: 0] += 1 }
         let step = backend.steps[subject] ?? 1
         var body = SetDesiredState.Body(state: Scenery.state(step))
@@ -83,7 +87,9 @@ extension World {
         body.reopen = dice.chance(50)
         body.priority = pick(ActivityRecord.PriorityWish.allCases)
         body.devices = dice.chance(80) ? .all : .lastActive
-        if backend.wishes[subject] == nil || dice.chance(12) {
+        if let people {
+            body.users = people.map(Sample.user)
+        } else if backend.wishes[subject] == nil || dice.chance(12) {
             body.users = (dice.chance(70) ? Scenery.people : [pick(Scenery.people)]).map(Sample.user)
         }
         if dice.chance(30) {
@@ -104,6 +110,45 @@ extension World {
         if body.reopen { words += " reopen" }
         if let sequence { words += " sequence \(sequence)" }
         attempt(newCall(subject, .put(body, step: step, sequence: sequence), hasKey: dice.chance(60), words))
+        if body.alert != nil, chance(25) { overtakeAlert(of: subject) }
+    }
+
+    /// The app changes the card itself while the push with the alert is on its way.
+    private func overtakeAlert(of subject: Scenery.Subject) {
+        after(pick([10, 60, 150, 400, 1200])) { [self] in
+            for phone in phones where phone.app.bundleID == subject.app && phone.isSignedIn {
+                let open = phone.cards.firstIndex { $0.activity == subject.id && !$0.isOver }
+                guard let open else { continue }
+                count(.alertOvertaken)
+                phone.changeItself(open, in: self)
+            }
+        }
+    }
+
+    /// More people than one call may name belong to an audience for a moment. Some leave, and a state that names the
+    /// audience anew goes into the same commit.
+    private func crowd() {
+        let subject = pick(scenery.subjects)
+        guard backend.wishes[subject]?.isEnded == false else { return }
+        count(.crowded)
+        func all(_ numbers: Range<Int>) -> [String] { numbers.map { "one-of-many-\($0)" } }
+        let most = ChangeAudience.maximumUsers
+        func change(add: [String] = [], remove: [String] = []) {
+            attempt(
+                newCall(
+                    subject, .audience(add: add, remove: remove), hasKey: false,
+                    "ADD \(add.count) and REMOVE \(remove.count) people of \(subject.id)"))
+        }
+        change(add: all(0..<most))
+        change(add: all(most..<most + 5))
+        closeGroup()
+        beginGroup(of: 2)
+        change(remove: all(0..<10))
+        put(subject, for: [pick(Scenery.people)])
+        closeGroup()
+        // Where the state got lost.
+        change(remove: all(10..<most))
+        change(remove: all(most..<most + 5))
     }
 
     private func endSubject() {
@@ -200,8 +245,14 @@ extension World {
         if phone.isSignedIn, dice.chance(70) { phone.register(in: self) }
     }
 
+    private func toggleActivities() {
+        guard let phone = somebody() else { return }
+        phone.toggleActivities(in: self)
+        if phone.isSignedIn, dice.chance(70) { phone.launch(in: self) }
+    }
+
     private func startItself() {
-        guard let phone = somebody(), phone.isOnline, phone.isSignedIn else { return }
+        guard let phone = somebody(), phone.isOnline, phone.isSignedIn, phone.allowsActivities else { return }
         let subjects = scenery.subjects.filter { subject in
             subject.app == phone.app.bundleID
                 && !phone.cards.contains { $0.activity == subject.id && !$0.isOver }

@@ -91,6 +91,7 @@ extension World {
 
     /// A process's sender has a push: it waits, leaves while it may, and is answered once.
     func send(_ push: Push, from node: Node, _ done: @escaping (Result<PushAnswer, PushFailure>) -> Void) {
+        see(.submitted(push.request.id))
         let fate = fate(of: push)
         note(fate)
         let waits: Int64 = chance(40, in: 1000) ? pick([300, 3000, 7500, 9500]) : 0

@@ -7,6 +7,10 @@ enum Observation {
     /// A flight was claimed and the claim stands.
     case claimed(Flight, Node)
     case claimedNotifications(NotificationFlight, Node)
+    /// The process has the answer to its claim.
+    case claimReturned([Flight], Node)
+    /// The process's sender has a push.
+    case submitted(PushID)
     /// Outcomes were written down: with what stood before.
     case settled(SettleFlight, before: Snapshot)
     case settledNotifications(SettleNotifications, before: Snapshot)

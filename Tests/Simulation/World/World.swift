@@ -23,6 +23,8 @@ final class World: @unchecked Sendable {
     var faults = Faults()
     var timeline: Timeline
     var observer = Observer()
+    /// Commands that are run once more, together.
+    var group: CommandGroup?
     let invariants: [any Invariant]
     private(set) var violations: [Violation] = []
     private(set) var counts = Counts()
@@ -108,6 +110,8 @@ final class World: @unchecked Sendable {
     /// One commit: decided on what stands, seen by those who watch, and told to the dispatchers.
     func commit<C: Command>(_ command: C, by node: Node) -> Result<C.Reply, Refusal> {
         counts.commits += 1
+        if command.isAlone { closeGroup() } else { addToGroup(command) }
+        defer { if group?.isFull ?? false { closeGroup() } }
         let result: Result<C.Reply, Refusal>
         if command.rank == .write {
             result = store.run(command)

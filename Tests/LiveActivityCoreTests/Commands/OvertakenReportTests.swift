@@ -1,0 +1,120 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// Which of two cards a report is about, and which of two reports of a card is the newer one.
+struct OvertakenReportTests {
+    private func card(_ local: String, _ token: String?, _ scene: Scene) -> CardReport {
+        var report = CardReport(localID: Sample.local(local), type: scene.type, state: .active)
+        report.activity = Sample.activityID("a")
+        report.token = token.map { Sample.token($0) }
+        return report
+    }
+
+    private func value(_ token: String) -> TokenValue { TokenValue(Sample.token(token, as: UpdateTokenKind.self)) }
+
+    private func token(_ scene: Scene) throws -> UpdateTokenRecord? {
+        scene.store.rows.updateTokens[.init(try scene.activity().number, 7)]
+    }
+
+    private func owner(_ token: String, _ scene: Scene) -> TokenOwnerRecord? {
+        scene.store.rows.owners[.init(Sample.bundleID, value(token))]
+    }
+
+    @Test func `an inventory that a card's own report has overtaken does not bring its replaced token back`() throws {
+        var scene = try Scene.live()
+        try scene.report(token: "u3") { $0.sequence = 5 }
+        // It was sent before that, when the card had another token, and the network has kept it.
+        _ = try scene.inventory(sequence: 4, [card("card", "u2", scene)])
+        #expect(try token(scene)?.value == value("u3"))
+        #expect(owner("u3", scene)?.deadAt == nil)
+        // A later one counts.
+        _ = try scene.inventory(sequence: 6, [card("card", "u4", scene)])
+        #expect(try token(scene)?.value == value("u4"))
+    }
+
+    @Test func `a token is known since the first report that names it, though the card counts as over`() throws {
+        var scene = try Scene.live()
+        try scene.put("a", 2, users: ["bob"])
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        try scene.report("phone", .ended)
+        scene.wait(.seconds(60))
+        let first = scene.now
+        try scene.report(token: "u2")
+        #expect(owner("u2", scene)?.firstSeenAt == first)
+        #expect(owner("u2", scene)?.releasedAt == first, "no card has it")
+        scene.wait(.seconds(60))
+        _ = try scene.inventory(sequence: 1, [card("card", "u2", scene)])
+        #expect(owner("u2", scene)?.firstSeenAt == first)
+        #expect(owner("u2", scene)?.releasedAt == nil, "the card is ended by it")
+        #expect(try scene.deliver().map { $0.phone.token(of: $0.plan) } == [value("u2")])
+    }
+
+    @Test func `an earlier run's card that the app had started is ended beside this run's`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(20))
+        // A start of ours is on its way, and the app's own card is there, which nobody has reported.
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        var own = card("own", "u1", scene)
+        own.startedAt = scene.now
+        scene.wait(.seconds(60))
+        try scene.end()
+        try scene.put("a", 2) { $0.reopen = true }
+        scene.wait(.seconds(60))
+        _ = try scene.inventory(sequence: 1, [own, card("ours", "u2", scene)])
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.kind) == [.end, .update])
+        #expect(sent.map { $0.phone.token(of: $0.plan) } == [value("u1"), value("u2")])
+        #expect(try scene.instance().localID == Sample.local("ours"))
+    }
+
+    @Test func `of two cards in one inventory the one stays that the server knows`() throws {
+        var scene = try Scene.live()
+        _ = try scene.inventory(sequence: 1, [card("other", "u2", scene), card("card", "u1", scene)])
+        #expect(try scene.instance().localID == Sample.local("card"))
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.kind) == [.end])
+        #expect(sent.map { $0.phone.token(of: $0.plan) } == [value("u2")])
+    }
+
+    @Test func `a dismissal from before a start is not about the start's card`() throws {
+        var scene = Scene(Sample.type { $0.restart = .onAlert })
+        try scene.register()
+        try scene.put(users: ["ann"])
+        _ = try scene.inventory(sequence: 4)
+        scene.wait(.seconds(80))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        try scene.report(local: "earlier", .dismissed) { $0.sequence = 3 }
+        #expect(try scene.instance().hasOpenStart)
+        try scene.report(local: "card", .dismissed) { $0.sequence = 5 }
+        #expect(try scene.instance().state == .dismissed)
+    }
+
+    @Test func `a late answer leaves the wait for a newer push's answer alone, however the clock was set`() throws {
+        var scene = try Scene.live()
+        scene.wait(.seconds(2400))
+        try scene.put("a", 2)
+        let first = try scene.onlyFlight()
+        let firstUntil = scene.now + .seconds(20)
+        try scene.settle(first) { _ in .awaited(until: firstUntil) }
+        // The clock was ahead, and is set back.
+        scene.now = scene.now - .seconds(2400)
+        try scene.put("a", 3)
+        let second = try scene.onlyFlight()
+        let until = scene.now + .seconds(20)
+        try scene.settle(second) { _ in .awaited(until: until) }
+        scene.wait(.seconds(10))
+        let entries = first.seats.map {
+            SettleFlight.Entry(
+                seat: $0, outcome: .answered(.failure(PushFailure(.unknownFate, "no answer in time"))), dice: 0.5,
+                awaitedUntil: firstUntil)
+        }
+        _ = try scene.run(SettleFlight(flight: first, entries: entries, app: scene.app, now: scene.now))
+        #expect(try scene.instance().awaitedUntil == until)
+        #expect(try scene.deliver().isEmpty)
+    }
+}

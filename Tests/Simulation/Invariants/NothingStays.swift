@@ -1,0 +1,39 @@
+import LiveActivityCore
+import TestSupport
+
+/// **Nothing stays** that nobody needs: what phones do does not make rows that no erasure finds.
+///
+/// At rest each token that counts as somebody's is held by a row of that device, each token's row belongs to a card's,
+/// and what was to be told until a time that has passed is gone. What is released is erased with its time by the store
+/// (`KeptRowsTests`, `TokenMemoryTests`).
+final class NothingStays: Invariant {
+    func see(_ event: Observation, in world: World) {
+        guard case .atRest = event else { return }
+        let rows = world.store.rows
+        for owner in rows.owners.values where owner.deadAt == nil && owner.releasedAt == nil && !isHeld(owner, rows) {
+            world.violate(.nothingStays, "nobody has \(owner.value), and it counts as that of \(owner.device)")
+        }
+        for (key, token) in rows.updateTokens where rows.instances[key] == nil {
+            world.violate(.nothingStays, "\(token.value) stays without a card's row")
+        }
+        for (device, marks) in Dictionary(grouping: rows.tombstones.keys, by: \.device)
+        where marks.count > TombstoneRecord.maximum {
+            world.violate(.nothingStays, "\(marks.count) cards that are over are kept of \(device)")
+        }
+        for (number, notification) in rows.notifications where notification.expiresAt < world.serverTime {
+            world.violate(.nothingStays, "notification \(number) has expired, and stays")
+        }
+        for key in rows.addressees.keys where rows.notifications[key.notification] == nil {
+            world.violate(.nothingStays, "somebody is to be told a notification that is gone")
+        }
+    }
+
+    private func isHeld(_ owner: TokenOwnerRecord, _ rows: Snapshot) -> Bool {
+        switch owner.kind {
+        case .update:
+            rows.updateTokens[.init(owner.activity, owner.device)]?.values.contains(owner.value) ?? false
+        case .device, .pushToStart:
+            rows.deviceTokens.values.contains { $0.device == owner.device && $0.value == owner.value }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import LiveActivityCore
+import TestSupport
+
+/// Commands that were committed one by one, and are run once more on what stood before, as one transaction.
+///
+/// An engine commits together what waits together: of several apps, phones, settlements. That must make no difference.
+struct CommandGroup {
+    private(set) var jobs: [ModelStore.Job] = []
+    private let before: Snapshot
+    private let size: Int
+
+    init(before: Snapshot, size: Int) {
+        self.before = before
+        self.size = size
+    }
+
+    var isFull: Bool { jobs.count >= size }
+
+    mutating func add<C: Command>(_ command: C) { jobs.append(.init(command)) }
+
+    /// What stands after them.
+    func played() -> Snapshot {
+        var store = ModelStore(rows: before)
+        store.run(together: jobs)
+        return store.rows
+    }
+}
+
+extension World {
+    /// So many commits lie between the beginnings of two groups at least.
+    private static let spacing = 7
+
+    func addToGroup<C: Command>(_ command: C) {
+        if group == nil, counts.commits % Self.spacing == 0 {
+            beginGroup(of: 2 + counts.commits / Self.spacing % 4)
+        }
+        group?.add(command)
+    }
+
+    func beginGroup(of size: Int) { group = CommandGroup(before: store.rows, size: size) }
+
+    /// What they come to together is what they came to one by one.
+    func closeGroup() {
+        guard let group else { return }
+        self.group = nil
+        guard group.jobs.count > 1 else { return }
+        count(.grouped)
+        let together = group.played()
+        guard together != store.rows else { return }
+        let words = Self.differences(together, store.rows).joined(separator: ", ")
+        violate(
+            .acceptedIsKept,
+            "\(group.jobs.count) commands come to something else in one commit than one by one: \(words)")
+    }
+
+    /// The tables whose rows differ.
+    private static func differences(_ left: Snapshot, _ right: Snapshot) -> [String] {
+        zip(Mirror(reflecting: left).children, Mirror(reflecting: right).children).compactMap { left, right in
+            func equals<Value: Equatable>(_ value: Value) -> Bool { value == right.value as? Value }
+            guard let value = left.value as? any Equatable, !equals(value) else { return nil }
+            return left.label
+        }
+    }
+}
