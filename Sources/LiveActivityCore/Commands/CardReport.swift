@@ -45,11 +45,10 @@ struct CardIntake {
     let device: DeviceRecord
     let reporter: Reporter
     let now: UnixTime
-    /// The cards that the inventory lists which the report is part of; empty: it is a report of one card.
-    var listed: Set<LocalID> = []
-
     /// The report is part of an inventory, and no newer one of the phone has been taken.
-    var isInventory: Bool { !listed.isEmpty }
+    var isInventory = false
+    /// The cards that the inventory lists as running.
+    var running: Set<LocalID> = []
 
     /// How long a report waits for its person to be named in the audience.
     static let awaiting = Duration.seconds(86_400)
@@ -102,8 +101,9 @@ struct CardIntake {
             leaveBehind(instance, for: report, &draft)
             instance = instance.renewed(run: activity.run, at: now)
         }
-        if isOneTooMany(report, beside: instance) {
+        if succession(of: report, to: instance, draft) == .stays {
             draft.put(instance)
+            Lanes.review(key, app.types[activity.type], now: now, &draft)
             bury(report.localID, activity.number, .gone, &draft)
             return endStray(report, activity.number, .gone, &draft)
         }
@@ -148,16 +148,21 @@ struct CardIntake {
     /// that it names was replaced. Of the other cards it does.
     private func isOvertaken(_ report: CardReport, _ draft: inout Draft) -> Bool {
         guard report.state.isRunning, let sequence = report.sequence else { return false }
-        if !isInventory {
-            if sequence < device.inventorySequence { return true }
-            let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)] != nil
-            if isOver, sequence < device.reportSequence { return true }
-        }
+        if sequence < device.inventorySequence { return true }
+        let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)] != nil
+        if isOver, sequence < device.reportSequence { return true }
         for key in draft.phones(on: device.key) {
             guard let instance = draft.snapshot.instances[key], instance.localID == report.localID else { continue }
-            return sequence < instance.reportSequence
+            return isOlder(report, than: instance)
         }
         return false
+    }
+
+    /// The phone sent it before the newest report of this row's card, or before the start whose card is awaited.
+    func isOlder(_ report: CardReport, than instance: InstanceRecord) -> Bool {
+        // A phone that was handed over may count from the beginning.
+        guard let sequence = report.sequence, instance.reportSequence <= device.reportSequence else { return false }
+        return sequence < instance.reportSequence || instance.hasOpenStart && sequence == instance.reportSequence
     }
 
     /// One card too many is away: only that. The activity goes on with the card that stays, which the phone tells of.
@@ -216,18 +221,6 @@ struct CardIntake {
         return startedAt + .seconds(1) < activity.runStartedAt && instance.localID != report.localID
     }
 
-    /// The phone shows two cards of the activity, and the row's is the one that stays: the newer one. Where the other
-    /// does not say when it began, an inventory that lists both shows that the row's card is there: it is kept.
-    private func isOneTooMany(_ report: CardReport, beside instance: InstanceRecord) -> Bool {
-        guard report.state.isRunning, instance.state == .live, let card = instance.localID, card != report.localID
-        else { return false }
-        if let mine = instance.startedAt, let its = report.startedAt { return its < mine }
-        return listed.contains(card) && !instance.isRenewing
-    }
-
-    /// Nobody knows whether the phone shows the row's card as well: neither an inventory nor a date tells.
-    private func mayShowBoth(_ report: CardReport) -> Bool { !isInventory && report.startedAt == nil }
-
     private func request(_ report: CardReport, _ instance: inout InstanceRecord) {
         guard instance.state == .absent || instance.state.isTombstone else { return }
         instance.stateBeforeRequest = instance.state
@@ -243,15 +236,14 @@ struct CardIntake {
         var predecessor: TokenValue?
         // The second card of a renewal that comes after the person swiped the first away: that was said of it as well.
         let isUnwelcome = instance.isRenewing && instance.state == .dismissed && activity.restart != .always
-        if let other = instance.localID, other != report.localID {
-            // The newer card stays; the older one is buried, so that its late news cannot touch this one.
-            if instance.state == .live, instance.isRenewing || mayShowBoth(report) {
-                // Such a card takes over with its token, which may come late or never. The first one is ended.
-                guard let token = report.token,
-                    draft.snapshot.owners[.init(device.app, TokenValue(token))]?.deadAt == nil
-                else { return }
+        if let other = instance.localID, let succession = succession(of: report, to: instance, draft) {
+            if succession == .undecided { return }
+            if succession == .ended {
                 predecessor = draft.snapshot.updateTokens[key].flatMap { $0.deadAt == nil ? $0.value : nil }
+                // One card under two names is not to be ended.
+                if predecessor == report.token.map({ TokenValue($0) }) { predecessor = nil }
             }
+            // Its late news is not to touch the card that takes its place.
             if instance.isRenewing { instance.startedAt = nil }
             instance.isRenewing = predecessor != nil
             instance.isLocalAhead = false
@@ -280,6 +272,8 @@ struct CardIntake {
             instance.timestamp = max(instance.timestamp, last)
         }
         let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)
+        // The phone is looked at until the card that this one took the place of is ended.
+        if draft.snapshot.updateTokens[key]?.predecessor != nil { instance.isRenewing = true }
         if activity.id == providedID(report.type) { compare(report, activity, &draft) }
         confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, &draft)
     }
@@ -351,7 +345,6 @@ struct CardIntake {
             environment: device.environment ?? app.defaultEnvironment, value: value,
             firstSeenAt: owner.firstSeenAt)
         record.predecessor = predecessor ?? draft.snapshot.updateTokens[key]?.predecessor
-        if record.predecessor != nil { instance.isRenewing = true }
         draft.put(record)
         draft.record(
             HistoryRecord(
@@ -371,7 +364,7 @@ struct CardIntake {
         // News of another card does not end this one.
         if let mine = instance.localID, mine != report.localID { return }
         // A report from before the start is about a card that nobody had reported.
-        if instance.hasOpenStart, let sequence = report.sequence, sequence <= instance.reportSequence { return }
+        if instance.hasOpenStart, isOlder(report, than: instance) { return }
         // It may be an earlier run's card that nobody had reported: that does not tell what became of this run's start.
         if instance.hasOpenStart, instance.run > 1, report.startedAt == nil { return }
         instance.localID = report.localID

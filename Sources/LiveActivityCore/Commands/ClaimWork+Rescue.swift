@@ -34,7 +34,9 @@ extension ClaimWork {
             } else {
                 instance.timestamp = Flight.timestamp(after: instance.timestamp, now: flight.claimedAt)
             }
+            // No push of this run's alert goes to a phone that stands in an earlier one.
             if let alert = activity.alert, alert.onUnknown == .drop, alert.revision <= flight.revision,
+                instance.run == activity.run,
                 instance.alertedRevision < alert.revision
             {
                 instance.alertedRevision = alert.revision

@@ -15,10 +15,13 @@ package enum Lanes {
 
     /// When to look at a phone that stands like this: now if something is to be sent, later if it waits.
     ///
-    /// - Parameter renews: The type's cards are started anew before their time is over.
+    /// - Parameters:
+    ///   - renews: The type's cards are started anew before their time is over.
+    ///   - knowsStart: The command has loaded the device's start tokens. A settlement has not, of a phone with a card:
+    ///     there the claim sees whether another one may be started.
     static func lookAt(
-        _ instance: InstanceRecord, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool, now: UnixTime,
-        _ draft: Draft
+        _ instance: InstanceRecord, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool,
+        knowsStart: Bool = true, now: UnixTime, _ draft: Draft
     ) -> UnixTime? {
         guard activity.phase != .announced else { return nil }
         // By far the most frequent case, and the cheapest to tell.
@@ -39,11 +42,12 @@ package enum Lanes {
         phone.highBudget = nil
         phone.startBudget = nil
         phone.cards = nil
+        if !knowsStart { phone.pushToStartToken = nil }
         switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
         case .send(let plan): return activity.holds(plan, at: now) ? activity.holdUntil : now
         case .fallBack: return now
         case .wait(let until, _): return until
-        case .nothing: return nil
+        case .nothing(let reason): return !knowsStart && reason.code == .noPushToStartToken ? now : nil
         }
     }
 }

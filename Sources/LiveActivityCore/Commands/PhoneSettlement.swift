@@ -59,7 +59,8 @@ struct PhoneSettlement {
         let type = entry.isSimple ? nil : app.types[activity.type]
         instance.lookAt =
             isBehind
-            ? instance.dueAt : Lanes.lookAt(instance, activity, type, renews: renews, now: now, draft)
+            ? instance.dueAt
+            : Lanes.lookAt(instance, activity, type, renews: renews, knowsStart: false, now: now, draft)
         draft.put(instance)
         guard !entry.isSimple, let consequence else { return }
         CardEvents(activity: activity, now: now).settled(old, instance, plan, consequence, &draft)

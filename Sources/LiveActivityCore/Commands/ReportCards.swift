@@ -33,7 +33,8 @@ package struct ReportCard: Command {
 package struct ReportInventory: Command {
     package struct Reply: Sendable, Equatable, IdempotentReply {
         package var device: DeviceKey
-        /// The number of one that was taken before and is not older: nothing was changed.
+        /// The greatest number that was taken of the device, if this one is not greater than that of the last inventory:
+        /// nothing was changed.
         package var supersededBy: Int64?
     }
 
@@ -64,14 +65,16 @@ package struct ReportInventory: Command {
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         var record = try reporter.device(app.bundleID, device, now: now, in: draft)
         guard sequence > record.inventorySequence else {
-            return Reply(device: record.key, supersededBy: record.inventorySequence)
+            return Reply(device: record.key, supersededBy: max(record.inventorySequence, record.reportSequence))
         }
         record.inventorySequence = sequence
         record.reportSequence = max(record.reportSequence, sequence)
         record.contactAt = now
         draft.put(record)
         let listed = Set(reports.map(\.localID))
-        let intake = CardIntake(app: app, device: record, reporter: reporter, now: now, listed: listed)
+        let intake = CardIntake(
+            app: app, device: record, reporter: reporter, now: now, isInventory: true,
+            running: Set(reports.filter(\.state.isRunning).map(\.localID)))
         // Cards that count as over come last: by then it is known which cards there are besides.
         let known = draft.snapshot.tombstones
         let ordered =

@@ -66,6 +66,40 @@ struct FoundBySimulationTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
+    @Test func `after its eight hours a dead token is enough, and the next card follows without a word of the phone`()
+        throws
+    {
+        var scene = try Scene.live(Sample.type { $0.restart = .always })
+        scene.wait(.seconds(9 * 3600))
+        try scene.put("a", 2)
+        let flight = try scene.onlyFlight()
+        let now = scene.now
+        try scene.settle(flight) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: now))) }
+        #expect(try scene.instance().lookAt == scene.now)
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
+    @Test func `an alert that was given back after a repeated state follows once, by itself`() throws {
+        var scene = try Scene.live()
+        try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        let flight = try scene.onlyFlight()
+        let until = scene.now + .seconds(13)
+        try scene.settle(flight) { _ in .awaited(until: until) }
+        // The phone shows something else than was sent, which is sent again, without the alert.
+        try scene.report(token: "u1") { $0.contentState = Sample.state(1) }
+        let refused = flight.seats.map { seat in
+            SettleFlight.Entry(
+                seat: seat, outcome: .answered(.success(PushAnswer(status: 503))), dice: 0.5,
+                awaitedUntil: until)
+        }
+        _ = try scene.run(SettleFlight(flight: flight, entries: refused, app: scene.app, now: scene.now))
+        scene.wait(.seconds(120))
+        let sent = try scene.deliver()
+        #expect(sent.count { $0.plan.carriesAlert } == 1)
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().isEmpty)
+    }
+
     @Test func `a late unknown outcome does not hide why a card counts as gone`() throws {
         var scene = try Scene.live()
         try scene.put("a", 2)

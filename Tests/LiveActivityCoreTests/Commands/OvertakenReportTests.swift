@@ -34,6 +34,22 @@ struct OvertakenReportTests {
         #expect(try token(scene)?.value == value("u4"))
     }
 
+    @Test func `an inventory that any report has overtaken does not bring back a card that is over`() throws {
+        var scene = try Scene.live(Sample.type { $0.restart = .always })
+        try scene.report(token: "u3") { $0.sequence = 5 }
+        try scene.end()
+        scene.wait(.seconds(2))
+        try scene.deliver()
+        scene.wait(.seconds(600))
+        try scene.put("a", 2) { $0.reopen = true }
+        scene.wait(.seconds(60))
+        try scene.deliver(.refusal(.expiredToken, inactiveSince: scene.now))
+        #expect(try scene.instance().state == .absent)
+        _ = try scene.inventory(sequence: 4, [card("card", "u2", scene)])
+        #expect(try scene.instance().state == .absent)
+        #expect(owner("u2", scene) == nil)
+    }
+
     @Test func `a token is known since the first report that names it, though the card counts as over`() throws {
         var scene = try Scene.live()
         try scene.put("a", 2, users: ["bob"])
@@ -116,5 +132,119 @@ struct OvertakenReportTests {
         _ = try scene.run(SettleFlight(flight: first, entries: entries, app: scene.app, now: scene.now))
         #expect(try scene.instance().awaitedUntil == until)
         #expect(try scene.deliver().isEmpty)
+    }
+
+    // MARK: - Two cards
+
+    @Test func `a card that an inventory lists as over makes room for the one that runs`() throws {
+        for state in [CardReport.State.ended, .gone] {
+            var scene = try Scene.live()
+            var over = card("card", nil, scene)
+            over.state = state
+            _ = try scene.inventory(sequence: 1, [card("other", "u2", scene), over])
+            #expect(try scene.instance().localID == Sample.local("other"))
+            #expect(try scene.deliver().map(\.plan.kind) == [.update])
+        }
+    }
+
+    @Test func `an older card that an inventory lists alone is the one that is there`() throws {
+        var scene = try Scene.live()
+        var older = card("other", "u2", scene)
+        older.startedAt = Sample.now - .seconds(60)
+        _ = try scene.inventory(sequence: 1, [older])
+        #expect(try scene.instance().localID == Sample.local("other"))
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+    }
+
+    @Test func `a card under another name, with the same token, is not ended`() throws {
+        var scene = try Scene.live()
+        try scene.report(local: "renamed", token: "u1")
+        #expect(try scene.instance().localID == Sample.local("renamed"))
+        #expect(try scene.deliver().allSatisfy { $0.plan.kind == .update })
+        #expect(owner("u1", scene)?.releasedAt == nil)
+    }
+
+    @Test func `of three cards in one inventory the known one stays as well`() throws {
+        var scene = try Scene.live()
+        _ = try scene.inventory(
+            sequence: 1, [card("card", "u1", scene), card("second", "u2", scene), card("third", "u3", scene)])
+        #expect(try scene.instance().localID == Sample.local("card"))
+        #expect(try scene.deliver().map { $0.phone.token(of: $0.plan) } == [value("u2")])
+    }
+
+    @Test func `a known card that nothing can be sent to gives way to one with a token`() throws {
+        var scene = try Scene.live()
+        scene.wait(.seconds(60))
+        try scene.put("a", 2)
+        try scene.deliver(.refusal(.badDeviceToken))
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene), card("other", "u2", scene)])
+        #expect(try scene.instance().localID == Sample.local("other"))
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+    }
+
+    @Test func `a late first report of another card changes nothing`() throws {
+        var scene = try Scene.live()
+        try scene.report(token: "u1") { $0.sequence = 5 }
+        try scene.report(local: "other", token: "u2") { $0.sequence = 3 }
+        #expect(try scene.instance().localID == Sample.local("card"))
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test func `a phone that is handed over counts its reports from the beginning`() throws {
+        var scene = try Scene.live()
+        try scene.report(token: "u1") { $0.sequence = 900 }
+        try scene.register(user: "bob")
+        try scene.put("a", 2, users: ["bob"])
+        _ = try scene.inventory(sequence: 1, [card("card", "u7", scene)])
+        #expect(try token(scene)?.value == value("u7") || owner("u7", scene)?.releasedAt == nil)
+        #expect(try scene.deliver().contains { $0.phone.token(of: $0.plan) == value("u7") })
+    }
+
+    @Test func `the end of an earlier run's card does not wait for the new one's token`() throws {
+        var scene = try Scene.live()
+        try scene.end()
+        let end = try scene.onlyFlight()
+        try scene.put("a", 2) { $0.reopen = true }
+        // The app shows the new state in a card of its own, before anybody has sent anything.
+        var own = card("own", nil, scene)
+        own.startedAt = scene.now + .seconds(2)
+        own.contentState = Sample.state(2)
+        scene.wait(.seconds(3))
+        try scene.report(local: "own") {
+            $0.startedAt = own.startedAt
+            $0.contentState = own.contentState
+        }
+        try scene.settle(end) { _ in .answered(.success(PushAnswer(status: 429))) }
+        scene.wait(.seconds(120))
+        #expect(try scene.deliver().map { $0.phone.token(of: $0.plan) } == [value("u1")])
+    }
+
+    @Test func `a process that is lost takes no alert from a phone that stands in an earlier run`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.register("second", startToken: "p2s-2", key: 9)
+        try scene.put(users: ["ann"]) { $0.devices = .all }
+        scene.wait(.seconds(20))
+        #expect(try scene.deliver().count == 2)
+        try scene.report(token: "u1")
+        try scene.report("second", token: "u2")
+        try scene.end()
+        scene.wait(.seconds(100))
+        #expect(try scene.deliver().count == 2)
+        scene.wait(.seconds(5))
+        try scene.put("a", 2) {
+            $0.reopen = true
+            $0.devices = .all
+            $0.alert = SetDesiredState.AlertWish(Sample.alert)
+        }
+        // The first phone has just been heard of, and waits for its app; the second one's start is on its way.
+        try scene.register()
+        let before = try scene.instance()
+        var seats: [Flight.Seat] = []
+        for _ in 0..<5 where seats.isEmpty { seats = try scene.claim().flights.flatMap(\.seats) }
+        #expect(seats.map(\.phone.device.key) == [9])
+        scene.node += 1
+        #expect(try scene.claim().rescued == 1)
+        #expect(try scene.instance().alertedRevision == before.alertedRevision)
     }
 }

@@ -93,7 +93,6 @@ final class NewestArrives: Invariant {
             // One that waited in the sender, and leaves after what was claimed later, is no repetition of that.
             new.sent.claimedAt >= old.sent.claimedAt, (heardAt[new.sent.device] ?? .min) < old.sent.claimedAt,
             old.clockSteps == new.clockSteps, old.losses == new.losses,
-            old.sent.isWanted == sent.isWanted,
             new.at < old.at + Self.awaited
         {
             world.violate(

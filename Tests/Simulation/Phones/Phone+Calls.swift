@@ -121,7 +121,14 @@ extension Phone {
     private func isOvertaken(_ report: CardReport, _ device: String, in world: World) -> Bool {
         guard report.state == .active, let sequence = report.sequence else { return false }
         if sequence < world.store.rows.devices[Self.key(device)]?.inventorySequence ?? 0 { return true }
-        return newestTaken[report.localID.text].map { sequence < $0 } ?? false
+        return isOvertaken(report.localID.text, sequence, device, in: world)
+    }
+
+    /// A newer report of the card was taken before, or it counts as over and any newer report was.
+    private func isOvertaken(_ local: String, _ sequence: Int64, _ device: String, in world: World) -> Bool {
+        let isOver = world.store.rows.tombstones[.init(Self.key(device), Sample.local(local))] != nil
+        let newest = isOver ? world.store.rows.devices[Self.key(device)]?.reportSequence : newestTaken[local]
+        return newest.map { sequence < $0 } ?? false
     }
 
     func inventory(in world: World) {
@@ -132,9 +139,8 @@ extension Phone {
         send("inventory \(sequence): \(shown.map(\.local))", mayComeTwice: true, in: world) { [self] in
             // One that was sent before another that was taken says nothing.
             let isOld = sequence <= (world.store.rows.devices[Self.key(device)]?.inventorySequence ?? 0)
-            // A card's own report that was sent later and taken before names its newer token.
             let listed = shown.map { card in
-                (card.local, card.activity, sequence < newestTaken[card.local] ?? 0 ? nil : card.token)
+                (card.local, card.activity, isOvertaken(card.local, sequence, device, in: world) ? nil : card.token)
             }
             let what: Report.What = isOld ? .superseded : .inventory(listed)
             call(

@@ -106,7 +106,7 @@ final class Phone {
         environment = isSandbox ? .sandbox : .production
         namesEnvironment = dice.chance(70)
         allowsFrequent = dice.chance(50)
-        allowsActivities = !dice.chance(8)
+        allowsActivities = !dice.chance(3)
         devices = [device]
     }
 

@@ -4,7 +4,7 @@
 /// Each step has dice of its own, made from the seed and its number. So a step can be left out, and the others stay
 /// what they are as far as the world lets them: that is how a failing history is made short.
 package struct Plan: Sendable, Hashable {
-    package static let length = 40
+    package static let length = 46
 
     package var seed: UInt64
     /// The numbers of the steps that are played, in order.

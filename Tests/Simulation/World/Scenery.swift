@@ -37,7 +37,7 @@ struct Scenery {
         if dice.chance(25) { pizza.append(Subject(app: Self.pizza, id: "order-2", type: "order")) }
         if dice.chance(25) { pizza.append(Subject(app: Self.pizza, id: "told-1", type: "told")) }
         if dice.chance(15) { pizza.append(Subject(app: Self.pizza, id: "watch-1", type: "watch")) }
-        if dice.chance(15) { pizza.append(Subject(app: Self.pizza, id: "few-1", type: "few")) }
+        if dice.chance(20) { pizza.append(Subject(app: Self.pizza, id: "few-1", type: "few")) }
         if dice.chance(15) { pizza.append(Subject(app: Self.pizza, id: "quiet-1", type: "quiet")) }
         // Another app whose backend chose the same id.
         if dice.chance(15) { pizza.append(Subject(app: Self.taxi, id: "order-1", type: "order")) }

@@ -54,7 +54,7 @@ extension World {
         case 188..<191: storeTrouble()
         case 191..<196: advance(by: pick([900_000, 3_600_000, 8_000_000, 27_000_000]))
         case 196: crowd()
-        case 197: toggleActivities()
+        case 197..<199: toggleActivities()
         default: break
         }
     }
@@ -175,6 +175,13 @@ extension World {
                 newCall(
                     subject, .audience(add: [], remove: [person]), hasKey: true,
                     "REMOVE \(person) from \(subject.id)"))
+            guard chance(30) else { return }
+            // And they come back.
+            after(pick([400, 5000, 60_000])) { [self] in
+                attempt(
+                    newCall(
+                        subject, .audience(add: [person], remove: []), hasKey: true, "ADD \(person) to \(subject.id)"))
+            }
         default:
             attempt(
                 newCall(subject, .replaceAudience([person]), hasKey: true, "ONLY \(person) sees \(subject.id)"))
@@ -246,7 +253,9 @@ extension World {
     }
 
     private func toggleActivities() {
-        guard let phone = somebody() else { return }
+        // Who does not allow them does so again, if anybody.
+        let denying = phones.first { !$0.allowsActivities }
+        guard let phone = denying ?? (dice.chance(25) ? somebody() : nil) else { return }
         phone.toggleActivities(in: self)
         if phone.isSignedIn, dice.chance(70) { phone.launch(in: self) }
     }
