@@ -79,25 +79,20 @@ struct FoundBySimulationTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
-    @Test func `an alert that was given back after a repeated state follows once, by itself`() throws {
-        var scene = try Scene.live()
-        try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
-        let flight = try scene.onlyFlight()
-        let until = scene.now + .seconds(13)
-        try scene.settle(flight) { _ in .awaited(until: until) }
-        // The phone shows something else than was sent, which is sent again, without the alert.
+    @Test func `an alert that is owed when the phone contradicts its state follows the repeated state once`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"]) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        scene.wait(.seconds(20))
+        // The start that carries it meets a dead token, and the app starts the card itself.
+        let now = scene.now
+        #expect(try scene.deliver(.refusal(.expiredToken, inactiveSince: now)).map(\.plan.carriesAlert) == [true])
         try scene.report(token: "u1") { $0.contentState = Sample.state(1) }
-        let refused = flight.seats.map { seat in
-            SettleFlight.Entry(
-                seat: seat, outcome: .answered(.success(PushAnswer(status: 503))), dice: 0.5,
-                awaitedUntil: until)
-        }
-        _ = try scene.run(SettleFlight(flight: flight, entries: refused, app: scene.app, now: scene.now))
-        scene.wait(.seconds(120))
+        try scene.report(token: "u1") { $0.contentState = Sample.state(9) }
+        #expect(try scene.instance().contradictions == 1)
         let sent = try scene.deliver()
-        #expect(sent.count { $0.plan.carriesAlert } == 1)
-        scene.wait(.seconds(60))
-        #expect(try scene.deliver().isEmpty)
+        #expect(sent.map(\.plan.carriesAlert) == [false, true])
+        #expect(sent.map(\.plan.priority) == [.low, .high])
     }
 
     @Test func `a late unknown outcome does not hide why a card counts as gone`() throws {
