@@ -112,6 +112,8 @@ package struct Audience: Sendable {
             }
             // What was said while they were away is not for them.
             instance.alertedRevision = max(instance.alertedRevision, alertedOnJoining)
+            // Nor is one on its way to them when they left, should APNs refuse it.
+            instance.awaitedAlert = nil
             instance.isWanted = true
             instance.lookAt = lookAt
             draft.put(instance)

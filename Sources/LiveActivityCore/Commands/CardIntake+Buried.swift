@@ -97,7 +97,7 @@ extension CardIntake {
         Lanes.review(key, app.types[report.type.name], now: now, &draft)
     }
 
-    /// A card of this run takes the row of an earlier run's card. That card is over for the server, and where nobody has
+    /// A card of this run takes the row of an earlier run's card. That card is over for the server. Where nobody has
     /// ended it, its end comes before anything else.
     func leaveBehind(_ instance: InstanceRecord, for report: CardReport, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(instance.activity, instance.device)

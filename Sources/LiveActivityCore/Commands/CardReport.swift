@@ -116,6 +116,14 @@ struct CardIntake {
         case .duplicate: return
         }
         repeatUnheededEnd(report, &instance)
+        store(instance, of: activity, as: report, &draft)
+    }
+
+    /// Stores what the report made of the row, with what follows from the change.
+    private func store(
+        _ instance: InstanceRecord, of activity: ActivityRecord, as report: CardReport, _ draft: inout Draft
+    ) {
+        let key = Snapshot.PhoneKey(activity.number, device.key)
         let old = draft.snapshot.instances[key]
         if let old, old.hasOpenStart, instance.state == .live {
             trustStartToken(of: activity, &draft)
@@ -138,31 +146,6 @@ struct CardIntake {
         }
         CardEvents(activity: activity, now: now).reported(old, instance, .reported, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
-    }
-
-    /// The phone has said something newer of this card: a later report showed it, or a later inventory listed it or did
-    /// not. One that counts as over is not brought back by a report that any other has overtaken. That a card is over
-    /// stays true, however late it is said.
-    ///
-    /// An inventory that a card's own report has overtaken says nothing new of that card, its token above all: the one
-    /// that it names was replaced. Of the other cards it does.
-    private func isOvertaken(_ report: CardReport, _ draft: inout Draft) -> Bool {
-        guard report.state.isRunning, let sequence = report.sequence else { return false }
-        if sequence < device.inventorySequence { return true }
-        let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)] != nil
-        if isOver, sequence < device.reportSequence { return true }
-        for key in draft.phones(on: device.key) {
-            guard let instance = draft.snapshot.instances[key], instance.localID == report.localID else { continue }
-            return isOlder(report, than: instance)
-        }
-        return false
-    }
-
-    /// The phone sent it before the newest report of this row's card, or before the start whose card is awaited.
-    func isOlder(_ report: CardReport, than instance: InstanceRecord) -> Bool {
-        // A phone that was handed over may count from the beginning.
-        guard let sequence = report.sequence, instance.reportSequence <= device.reportSequence else { return false }
-        return sequence < instance.reportSequence || instance.hasOpenStart && sequence == instance.reportSequence
     }
 
     /// One card too many is away: only that. The activity goes on with the card that stays, which the phone tells of.
@@ -363,8 +346,8 @@ struct CardIntake {
         bury(report.localID, instance.activity, state, &draft)
         // News of another card does not end this one.
         if let mine = instance.localID, mine != report.localID { return }
-        // A report from before the start is about a card that nobody had reported.
-        if instance.hasOpenStart, isOlder(report, than: instance) { return }
+        // Said before the start, or of a card that is older: it is about a card that nobody had reported.
+        if instance.hasOpenStart, isOlder(report, than: instance) || began(report, before: instance) { return }
         // It may be an earlier run's card that nobody had reported: that does not tell what became of this run's start.
         if instance.hasOpenStart, instance.run > 1, report.startedAt == nil { return }
         instance.localID = report.localID

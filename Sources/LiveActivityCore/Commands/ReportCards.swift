@@ -33,8 +33,8 @@ package struct ReportCard: Command {
 package struct ReportInventory: Command {
     package struct Reply: Sendable, Equatable, IdempotentReply {
         package var device: DeviceKey
-        /// The greatest number that was taken of the device, if this one is not greater than that of the last inventory:
-        /// nothing was changed.
+        /// The greatest number taken of the device. Set if this inventory's number is not greater than the last
+        /// inventory's: then nothing was changed.
         package var supersededBy: Int64?
     }
 

@@ -185,6 +185,27 @@ struct AlertFateTests {
             change: .change(add: add.map(Sample.user), remove: remove.map(Sample.user)), now: scene.now)
     }
 
+    @Test func `who leaves and comes back does not get the alert that was on its way when they left`() throws {
+        var scene = try Scene.live()
+        try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        let flight = try scene.onlyFlight()
+        #expect(flight.seats.map(\.plan.carriesAlert) == [true])
+        let until = scene.now + .seconds(13)
+        try scene.settle(flight) { _ in .awaited(until: until) }
+        _ = try scene.run(
+            ChangeAudience(
+                app: scene.app.bundleID, id: Sample.activityID("a"),
+                change: .change(add: [], remove: [Sample.user("ann")]), now: scene.now))
+        scene.wait(.seconds(1))
+        _ = try scene.run(
+            ChangeAudience(
+                app: scene.app.bundleID, id: Sample.activityID("a"),
+                change: .change(add: [Sample.user("ann")], remove: []), now: scene.now))
+        try scene.settle(flight) { _ in .answered(.failure(PushFailure(.cannotConnect, "refused"))) }
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().allSatisfy { !$0.plan.carriesAlert })
+    }
+
     @Test func `who leaves twice while the answer to their end is awaited is sent one end`() throws {
         var scene = try Scene.live()
         _ = try scene.run(change(remove: ["ann"], scene))

@@ -106,7 +106,13 @@ struct OvertakenReportTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
         try scene.report(local: "earlier", .dismissed) { $0.sequence = 3 }
         #expect(try scene.instance().hasOpenStart)
-        try scene.report(local: "card", .dismissed) { $0.sequence = 5 }
+        let earlier = scene.now - .seconds(60)
+        try scene.report(local: "own", .dismissed) {
+            $0.sequence = 5
+            $0.startedAt = earlier
+        }
+        #expect(try scene.instance().hasOpenStart)
+        try scene.report(local: "card", .dismissed) { $0.sequence = 6 }
         #expect(try scene.instance().state == .dismissed)
     }
 

@@ -41,7 +41,8 @@ final class LaneRules: Invariant {
         case .died: check(world)
         case .atRest:
             check(world)
-            if world.store.rows.lanes.values.joined().contains(where: { $0.flight != nil }) {
+            let open = world.store.rows.lanes.values.joined().compactMap(\.flight)
+            if open.contains(where: { $0.leaseUntil <= world.serverTime }) {
                 world.violate(.lanes, "a flight stays open")
             }
         default: break
