@@ -236,7 +236,9 @@ package struct ClaimWork: Command {
                 changed.reason = held.closure.reason
                 changed.nextAt = held.closure.until
             } else {
-                changed.tries = 0
+                // A phone that waits may wait for the answer to what met them, or to be tried again.
+                let nextLookAt = [page.nextLookAt, found.waitsUntil].compactMap { $0 }.min()
+                if isWhole, nextLookAt.map({ $0 > now + Backoff.halted }) ?? true { changed.tries = 0 }
                 changed.reason = nil
                 changed.nextAt = isWhole ? changed.rests(activity, from: now) : now
             }

@@ -86,7 +86,7 @@ struct PhoneSettlement {
             draft.put(instance)
             return consequence
         }
-        guard !isOvertaken(old), isStart || !old.state.isTombstone else {
+        guard !isOvertaken(old), isStart ? !isTold(consequence, old) : !old.state.isTombstone else {
             // Or the card is over by now. What it used up is used up all the same.
             overtake(consequence, &instance)
             draft.put(instance)
@@ -112,6 +112,12 @@ struct PhoneSettlement {
     private func isOvertaken(_ old: InstanceRecord) -> Bool {
         if let mine = entry.awaitedUntil, let until = old.awaitedUntil, until != mine { return true }
         return old.timestamp > max(seat.timestamp, seat.phone.instance.timestamp)
+    }
+
+    /// The phone has spoken of the start's card, or of another one, before APNs's answer to the start was known. A
+    /// refusal or a doubt that comes then says nothing about that card.
+    private func isTold(_ consequence: Consequence, _ old: InstanceRecord) -> Bool {
+        plan.part == .card && consequence != .accepted && !old.hasOpenStart && old.state != .absent
     }
 
     // MARK: - What it means

@@ -44,8 +44,11 @@ package struct Flight: Sendable {
     /// Whole seconds, greater than the last one, and never more than an hour ahead: iOS ignores what is not newer, and
     /// drops what is more than eight hours ahead.
     package static func timestamp(after last: Int64, now: UnixTime) -> Int64 {
-        min(max(now.seconds, last + 1), now.seconds + 3600)
+        min(max(now.seconds, last + 1), latestTimestamp(now))
     }
+
+    /// The greatest timestamp that a push may carry now, in seconds.
+    package static func latestTimestamp(_ now: UnixTime) -> Int64 { now.seconds + 3600 }
 
     /// The request of a seat; `nil` when its token is gone.
     package func request(of seat: Seat) throws(PayloadError) -> PushRequest? {

@@ -52,8 +52,9 @@ package enum Reconciler {
             guard let due = phone.instance.dueAt else { return .nothing(Reason(.starting)) }
             return now < due ? .wait(until: due, Reason(.starting)) : unconfirmed(desired, phone, now)
         case .unconfirmed: return unconfirmed(desired, phone, now)
-        case .live: return isOver ? end(desired, phone, now) : update(desired, phone, now)
-        case .ending: return end(desired, phone, now)
+        case .live:
+            return inItsOwnSecond(isOver ? end(desired, phone, now) : update(desired, phone, now), phone.instance, now)
+        case .ending: return inItsOwnSecond(end(desired, phone, now), phone.instance, now)
         case .ended: return over(desired, phone, now, Reason(.cardEnded))
         case .dismissed: return over(desired, phone, now, Reason(.personDismissed))
         case .gone: return over(desired, phone, now, Reason(.cardGone))
@@ -104,6 +105,16 @@ package enum Reconciler {
     }
 
     // MARK: - Shared
+
+    /// Two pushes of one second would carry the same timestamp where the clock was set back by more than an hour: no
+    /// timestamp is greater than the card's then. iOS would ignore the second push, so it waits for the next second.
+    private static func inItsOwnSecond(_ decision: Decision, _ instance: InstanceRecord, _ now: UnixTime) -> Decision {
+        guard case .send = decision, instance.timestamp >= Flight.latestTimestamp(now), let last = instance.last,
+            last.at.seconds == now.seconds
+        else { return decision }
+        let next = UnixTime(seconds: now.seconds + 1)
+        return .wait(until: next, Reason(.retryLater, next.description))
+    }
 
     /// Until when a phone's next push waits; `nil`: it does not.
     ///

@@ -139,6 +139,21 @@ struct DeliveryTests {
         #expect(try scene.lane().tries == 0)
     }
 
+    @Test func `a look at a phone whose answer is awaited does not shorten the lane's wait`() throws {
+        var (scene, flight) = try updating()
+        try scene.settle(flight) { _ in refused(503, "ServiceUnavailable") }
+        scene.wait(.seconds(60))
+        flight = try scene.onlyFlight()
+        let until = scene.now + .seconds(13)
+        try scene.settle(flight) { _ in .awaited(until: until) }
+        #expect(try scene.deliver().isEmpty)
+        #expect(try scene.lane().tries == 1)
+        try scene.settle(flight) { _ in refused(503, "ServiceUnavailable") }
+        scene.wait(.seconds(60))
+        try scene.settle(scene.onlyFlight()) { _ in refused(503, "ServiceUnavailable") }
+        #expect(try scene.lane().tries == 2)
+    }
+
     @Test func `more than a fifth of 429 backs off the lane, fewer only their phones`() throws {
         for (count, isLane) in [(3, true), (2, false)] {
             var scene = try crowd(10)

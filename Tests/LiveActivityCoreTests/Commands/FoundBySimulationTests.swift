@@ -36,6 +36,47 @@ struct FoundBySimulationTests {
         #expect(due >= scene.now + .seconds(25))
     }
 
+    @Test func `two states have two timestamps, however far the clock was set back`() throws {
+        var scene = try Scene.live(Sample.type { $0.coalescingWindow = .zero })
+        scene.wait(.seconds(7200))
+        try scene.put("a", 2)
+        try scene.deliver()
+        scene.now = scene.now - .seconds(7200)
+        try scene.put("a", 3)
+        let first = try #require(try scene.deliver().first)
+        try scene.put("a", 4)
+        #expect(try scene.deliver().isEmpty)
+        scene.wait(.seconds(1))
+        let second = try #require(try scene.deliver().first)
+        #expect(second.plan.revision == 4 && second.timestamp > first.timestamp)
+    }
+
+    @Test func `what became of a start does not touch the card that the phone has told of`() throws {
+        let outcomes: [SettleFlight.Outcome] = [
+            .answered(.success(.refusal(.serviceUnavailable))),
+            .answered(.failure(PushFailure(.unknownFate, "late"))),
+        ]
+        for outcome in outcomes {
+            var scene = Scene(Sample.type { $0.restart = .onAlert })
+            try scene.register()
+            try scene.put(users: ["ann"])
+            scene.wait(.seconds(20))
+            let start = try scene.onlyFlight()
+            let until = scene.now + .seconds(13)
+            try scene.settle(start) { _ in .awaited(until: until) }
+            try scene.report(token: "u1")
+            scene.wait(.seconds(2))
+            try scene.put("a", 2)
+            let update = try scene.onlyFlight()
+            try scene.settle(update) { _ in .answered(.success(.refusal(.expiredToken))) }
+            #expect(try scene.instance().isGoneByTokenAlone)
+            try scene.settle(start) { _ in outcome }
+            scene.wait(.seconds(60))
+            try scene.put("a", 3) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+            #expect(try scene.deliver().isEmpty)
+        }
+    }
+
     @Test func `a start token that is named again stays where APNs said it belongs`() throws {
         var scene = Scene()
         try scene.register(environment: nil)

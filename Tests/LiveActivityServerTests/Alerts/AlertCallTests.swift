@@ -151,6 +151,8 @@ import Testing
             #expect(try await fixture.put("/v1/activities/b", Self.put).status == 200)
             #expect(
                 try await fixture.deliver(PushAnswer(status: 410, reason: .known(.unregistered))) == [.start])
+            // The next claim finds that there is no token for a start.
+            #expect(try await fixture.deliver() == [])
             let text = try await fixture.call(.get, "/metrics", key: nil).text
             for line in [
                 #"islet_retries_total{app="com.acme.pizza",reason="slow-down"} 1"#,

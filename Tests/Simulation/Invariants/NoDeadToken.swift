@@ -12,6 +12,8 @@ final class NoDeadToken: Invariant {
     private var dead: [String: String] = [:]
     /// Values that APNs refused in an answer that was written down.
     private var refused: Set<String> = []
+    /// Those that it refused in one environment, of phones that named none: the other is tried.
+    private var refusedInOne: Set<String> = []
 
     func see(_ event: Observation, in world: World) {
         switch event {
@@ -26,7 +28,9 @@ final class NoDeadToken: Invariant {
             }
         case .settled(let settlement, let before): settle(settlement, before, world)
         case .settledNotifications(let settlement, let before):
-            for entry in settlement.entries { refuse(entry.seat.token.value, entry.outcome) }
+            for entry in settlement.entries {
+                refuse(entry.seat.token.value, entry.outcome, of: entry.seat.device.facts)
+            }
             checkOthers(settlement.now, Set(settlement.entries.map(\.seat.token.value)), before, world)
         case .left(let sent, let node, _):
             if world.now >= sent.leaseUntil {
@@ -75,11 +79,17 @@ final class NoDeadToken: Invariant {
                 + "for a token that \(why)")
     }
 
-    private func refuse(_ value: TokenValue, _ outcome: Result<PushAnswer, PushFailure>) {
+    private func refuse(
+        _ value: TokenValue, _ outcome: Result<PushAnswer, PushFailure>, of device: DeviceFacts
+    ) {
         guard case .success(let answer) = outcome, case .tokenDead(let why) = answer.verdict else { return }
         if case .inactive(let since) = why, let since, let first = firstSeen[value.hex], first > since { return }
+        if case .badToken = why {
+            if device.environment == nil, refusedInOne.insert(value.hex).inserted { return }
+            refused.insert(value.hex)
+            return
+        }
         refused.insert(value.hex)
-        if case .badToken = why { return }
         dead[value.hex] = "APNs refused"
     }
 
@@ -88,7 +98,7 @@ final class NoDeadToken: Invariant {
         for entry in settlement.entries {
             guard let value = entry.seat.phone.token(of: entry.seat.plan) else { continue }
             values.insert(value)
-            if case .answered(let outcome) = entry.outcome { refuse(value, outcome) }
+            if case .answered(let outcome) = entry.outcome { refuse(value, outcome, of: entry.seat.phone.device) }
             checkCard(settlement, entry, value, before, world)
         }
         checkOthers(settlement.now, values, before, world)

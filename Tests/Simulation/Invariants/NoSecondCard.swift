@@ -57,7 +57,7 @@ final class NoSecondCard: Invariant {
             misled[place, default: []].insert(first.run)
         }
         if let first = open[place], first.run == flight.desired.activity.run,
-            !first.isOver(at: flight.record.claimedAt, in: world)
+            !first.isOver(at: flight.record.claimedAt, in: world), !isDoubled(first, place, of: flight, world)
         {
             world.violate(
                 .noSecondCard,
@@ -67,6 +67,18 @@ final class NoSecondCard: Invariant {
         open[place] = Start(
             id: flight.record.pushID(of: place.device), run: flight.desired.activity.run,
             claimedAt: flight.record.claimedAt, expiresAt: seat.plan.expiresAt)
+    }
+
+    /// Starts that the server had to take for failed made two cards of the run: that one of them is over speaks for
+    /// another start, whichever of the two the server knows.
+    private func isDoubled(_ first: Start, _ place: Place, of flight: Flight, _ world: World) -> Bool {
+        guard misled[place]?.contains(first.run) ?? false else { return false }
+        let cards = world.phones.filter { Phone.key($0.device) == place.device }.flatMap(\.cards)
+        let made = cards.count { card in
+            card.activity == flight.desired.activity.id.description && card.run == first.run && card.start != nil
+                && !card.isSuccessor
+        }
+        return made > 1
     }
 
     /// Only APNs's definite word that it did not take it, or that it never left, frees the way.
@@ -134,7 +146,10 @@ final class NoSecondCard: Invariant {
     }
 
     private func name(_ local: String, at place: Place, _ report: Phone.Report) {
-        guard let start = open[place], start.card == nil, isOf(start, local, report) else { return }
+        // One whose end APNs has was there before this start: the phone tells of it until the end comes.
+        guard let start = open[place], start.card == nil, isOf(start, local, report),
+            !report.phone.endTaken.contains(local)
+        else { return }
         open[place]?.card = local
     }
 
