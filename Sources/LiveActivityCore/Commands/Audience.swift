@@ -131,7 +131,7 @@ package struct Audience: Sendable {
 
     /// One who joins with the state that brings an alert gets it; one who joins later does not.
     private var alertedOnJoining: Revision {
-        let isNow = activity.alert?.revision == activity.revision && activity.changedAt == now
+        let isNow = beginsLap && activity.alert?.revision == activity.revision && activity.changedAt == now
         return isNow ? activity.revision - 1 : activity.revision
     }
 

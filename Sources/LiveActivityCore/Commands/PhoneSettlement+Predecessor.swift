@@ -26,17 +26,39 @@ extension PhoneSettlement {
         instance.tries = 0
         instance.dueAt = nil
         instance.isRenewing = false
+        dropPredecessor(&draft)
+    }
+
+    /// The next life began while the card of an earlier one was being ended. That card is over all the same, and is not
+    /// ended once more.
+    func forgetPredecessor(_ consequence: Consequence, _ old: InstanceRecord, _ draft: inout Draft) {
+        guard plan.part == .predecessor else { return }
+        switch consequence {
+        case .accepted, .tokenDead, .parked: break
+        case .retry, .unknownFate, .laneFault, .otherEnvironment: return
+        }
+        guard dropPredecessor(&draft) else { return }
+        var instance = old
+        instance.isRenewing = false
+        draft.put(instance)
+    }
+
+    /// - Returns: The row knew the card as one that is to be ended, and does not any more.
+    @discardableResult
+    private func dropPredecessor(_ draft: inout Draft) -> Bool {
         let key = Snapshot.PhoneKey(activity.number, seat.phone.device.key)
-        guard var token = draft.snapshot.updateTokens[key], token.predecessor == seat.phone.token(of: plan) else {
-            return
-        }
+        guard var token = draft.snapshot.updateTokens[key], let over = token.predecessor,
+            over == seat.phone.token(of: plan)
+        else { return false }
         // Nothing but its predecessor was known by it.
-        if token.isPlaceholder { return draft.removeUpdateToken(key, at: now) }
-        if let over = token.predecessor {
-            draft.release(over, in: activity.app, .init(activity.number, token.device), at: now)
+        if token.isPlaceholder {
+            draft.removeUpdateToken(key, at: now)
+            return true
         }
+        draft.release(over, in: activity.app, key, at: now)
         token.predecessor = nil
         draft.put(token)
+        return true
     }
 
     /// iOS ends that card itself within the hour.

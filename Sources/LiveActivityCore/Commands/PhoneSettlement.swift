@@ -76,7 +76,10 @@ struct PhoneSettlement {
         record(consequence)
         let hasDroppedPredecessor = markDeadToken(consequence, &draft)
         // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
-        guard old.run == seat.phone.instance.run else { return consequence }
+        guard old.run == seat.phone.instance.run else {
+            forgetPredecessor(consequence, old, &draft)
+            return consequence
+        }
         var instance = old
         if hasDroppedPredecessor { instance.isRenewing = false }
         if !isOvertaken(old) { instance.awaitedUntil = nil }

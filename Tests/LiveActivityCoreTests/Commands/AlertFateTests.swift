@@ -185,6 +185,18 @@ struct AlertFateTests {
             change: .change(add: add.map(Sample.user), remove: remove.map(Sample.user)), now: scene.now)
     }
 
+    @Test func `who joins at the very millisecond that a clock shows again does not get the alert`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["bob"]) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        _ = try scene.run(
+            ChangeAudience(
+                app: scene.app.bundleID, id: Sample.activityID("a"),
+                change: .change(add: [Sample.user("ann")], remove: []), now: scene.now))
+        scene.wait(.seconds(20))
+        #expect(try scene.deliver().map(\.plan.carriesAlert) == [false])
+    }
+
     @Test func `who leaves and comes back does not get the alert that was on its way when they left`() throws {
         var scene = try Scene.live()
         try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }

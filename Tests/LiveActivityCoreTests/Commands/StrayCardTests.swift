@@ -60,6 +60,23 @@ struct StrayCardTests {
         }
     }
 
+    @Test(arguments: [PushAnswer(status: 200), .refusal(.expiredToken)])
+    func `it is not ended once more in a run that begins while it is`(_ answer: PushAnswer) throws {
+        var scene = try reopened()
+        try scene.deliver()
+        scene.wait(.seconds(2))
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        let flight = try scene.onlyFlight()
+        #expect(tokens(flight.seats) == [first] && flight.seats.first?.plan.part == .predecessor)
+        try scene.end()
+        try scene.put("a", 3) { $0.reopen = true }
+        let began = scene.now
+        try scene.report(local: "third", token: "u3") { $0.startedAt = began }
+        try scene.settle(flight) { _ in .answered(.success(answer)) }
+        scene.wait(.seconds(120))
+        #expect(!tokens(try scene.deliver()).contains(first))
+    }
+
     @Test func `beside the card of the next run it is ended, and that one stays`() throws {
         var scene = try reopened()
         #expect(try scene.deliver().map(\.plan.kind) == [.start])

@@ -12,8 +12,8 @@ final class NoDeadToken: Invariant {
     private var dead: [String: String] = [:]
     /// Values that APNs refused in an answer that was written down.
     private var refused: Set<String> = []
-    /// Those that it refused in one environment, of phones that named none: the other is tried.
-    private var refusedInOne: Set<String> = []
+    /// Where it refused those of phones that named no environment: the other one is tried.
+    private var refusedIn: [String: Set<APNSEnvironment>] = [:]
 
     func see(_ event: Observation, in world: World) {
         switch event {
@@ -29,7 +29,9 @@ final class NoDeadToken: Invariant {
         case .settled(let settlement, let before): settle(settlement, before, world)
         case .settledNotifications(let settlement, let before):
             for entry in settlement.entries {
-                refuse(entry.seat.token.value, entry.outcome, of: entry.seat.device.facts)
+                refuse(
+                    entry.seat.token.value, entry.outcome, of: entry.seat.device.facts,
+                    in: entry.seat.token.environment)
             }
             checkOthers(settlement.now, Set(settlement.entries.map(\.seat.token.value)), before, world)
         case .left(let sent, let node, _):
@@ -80,13 +82,14 @@ final class NoDeadToken: Invariant {
     }
 
     private func refuse(
-        _ value: TokenValue, _ outcome: Result<PushAnswer, PushFailure>, of device: DeviceFacts
+        _ value: TokenValue, _ outcome: Result<PushAnswer, PushFailure>, of device: DeviceFacts,
+        in environment: APNSEnvironment
     ) {
         guard case .success(let answer) = outcome, case .tokenDead(let why) = answer.verdict else { return }
         if case .inactive(let since) = why, let since, let first = firstSeen[value.hex], first > since { return }
         if case .badToken = why {
-            if device.environment == nil, refusedInOne.insert(value.hex).inserted { return }
-            refused.insert(value.hex)
+            refusedIn[value.hex, default: []].insert(environment)
+            if device.environment != nil || refusedIn[value.hex]?.count == 2 { refused.insert(value.hex) }
             return
         }
         refused.insert(value.hex)
@@ -98,7 +101,13 @@ final class NoDeadToken: Invariant {
         for entry in settlement.entries {
             guard let value = entry.seat.phone.token(of: entry.seat.plan) else { continue }
             values.insert(value)
-            if case .answered(let outcome) = entry.outcome { refuse(value, outcome, of: entry.seat.phone.device) }
+            if case .answered(let outcome) = entry.outcome {
+                let phone = entry.seat.phone
+                let environment =
+                    entry.seat.plan.kind == .start
+                    ? phone.pushToStartToken?.environment : phone.updateToken?.environment
+                refuse(value, outcome, of: phone.device, in: environment ?? .production)
+            }
             checkCard(settlement, entry, value, before, world)
         }
         checkOthers(settlement.now, values, before, world)

@@ -92,8 +92,20 @@ extension World {
     private func change(_ change: ChangeAudience.Change, _ call: Backend.Call, _ hash: [UInt8]) {
         let command = ChangeAudience(
             app: call.subject.app, id: Sample.activityID(call.subject.id), change: change, now: serverTime)
-        run(command, call, hash) { reply, isReplayed in
+        run(command, call, hash, sweep) { reply, isReplayed in
             Backend.Stand(run: 0, revision: reply.revision, changed: false, isReplayed: isReplayed)
+        }
+    }
+
+    /// Removes whom a replacement leaves out and one commit does not take, as the server does before it answers.
+    private func sweep(_ first: ChangeAudience.Reply, _ call: Backend.Call) {
+        var reply = first
+        while let sweep = reply.sweep, let node = nodes.first(where: \.isUp) {
+            let command = SweepAudience(
+                app: call.subject.app, id: Sample.activityID(call.subject.id), reply: reply, sweep: sweep,
+                now: serverTime)
+            guard case .success(let next) = commit(command, by: node) else { return }
+            reply = next
         }
     }
 
@@ -113,16 +125,23 @@ extension World {
     }
 
     private func run<C: Command>(
-        _ command: C, _ call: Backend.Call, _ hash: [UInt8], _ read: (C.Reply, Bool) -> Backend.Stand
+        _ command: C, _ call: Backend.Call, _ hash: [UInt8],
+        _ follow: (C.Reply, Backend.Call) -> Void = { _, _ in }, _ read: (C.Reply, Bool) -> Backend.Stand
     ) where C.Reply: IdempotentReply {
         if call.hasKey {
             let wrapped = Idempotent(
                 command, app: call.subject.app, at: .init(hash: hash), digest: hash, now: serverTime)
-            finish(call, self.call(wrapped) { stands(call, read($0.reply, $0.isReplayed)) }) {
-                read($0.reply, $0.isReplayed)
+            let answer = self.call(wrapped) { reply in
+                follow(reply.reply, call)
+                stands(call, read(reply.reply, reply.isReplayed))
             }
+            finish(call, answer) { read($0.reply, $0.isReplayed) }
         } else {
-            finish(call, self.call(command) { stands(call, read($0, false)) }) { read($0, false) }
+            let answer = self.call(command) { reply in
+                follow(reply, call)
+                stands(call, read(reply, false))
+            }
+            finish(call, answer) { read($0, false) }
         }
     }
 
