@@ -236,9 +236,7 @@ package struct ClaimWork: Command {
                 changed.reason = held.closure.reason
                 changed.nextAt = held.closure.until
             } else {
-                // A phone that waits may wait for the answer to what met them, or to be tried again.
-                let nextLookAt = [page.nextLookAt, found.waitsUntil].compactMap { $0 }.min()
-                if isWhole, nextLookAt.map({ $0 > now + Backoff.halted }) ?? true { changed.tries = 0 }
+                if isWhole, !waits(found, page) { changed.tries = 0 }
                 changed.reason = nil
                 changed.nextAt = isWhole ? changed.rests(activity, from: now) : now
             }
@@ -258,6 +256,11 @@ package struct ClaimWork: Command {
             Flight(
                 record: flight, lane: key, fence: claimed.fence, desired: desired, content: content,
                 seats: found.seats))
+    }
+
+    /// A phone of the lane waits for the answer to what met the lane's faults, or to be tried again.
+    private func waits(_ found: Found, _ page: Snapshot.Page) -> Bool {
+        [page.nextLookAt, found.waitsUntil].contains { $0.map { $0 <= now + Backoff.halted } ?? false }
     }
 
     /// A few phones on a closed route wait by themselves, so that the others of their lane do not wait with them.
