@@ -339,7 +339,10 @@ struct PhoneSettlement {
         var instance = old
         let keepsAlert = activity.alert?.onUnknown == .repeat
         consume(&instance, keepsAlert: keepsAlert)
-        if plan.carriesAlert, !keepsAlert { instance.awaitedAlert = seat.timestamp }
+        // Who came back since the claim is not to get it, whatever becomes of this push.
+        if plan.carriesAlert, !keepsAlert, old.alertedRevision < plan.alertRevision {
+            instance.awaitedAlert = seat.timestamp
+        }
         // A newer push or an update of the app's own has overtaken it: its alert may have come all the same.
         guard !isOvertaken(old) else { return draft.put(instance) }
         instance.dueAt = until

@@ -189,30 +189,25 @@ struct AlertFateTests {
         var scene = Scene()
         try scene.register()
         try scene.put(users: ["bob"]) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
-        _ = try scene.run(
-            ChangeAudience(
-                app: scene.app.bundleID, id: Sample.activityID("a"),
-                change: .change(add: [Sample.user("ann")], remove: []), now: scene.now))
+        _ = try scene.run(change(add: ["ann"], scene))
         scene.wait(.seconds(20))
         #expect(try scene.deliver().map(\.plan.carriesAlert) == [false])
     }
 
-    @Test func `who leaves and comes back does not get the alert that was on its way when they left`() throws {
+    @Test(arguments: [true, false])
+    func `who leaves and comes back does not get the alert that was on its way when they left`(
+        isAwaitedBefore: Bool
+    ) throws {
         var scene = try Scene.live()
         try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
         let flight = try scene.onlyFlight()
         #expect(flight.seats.map(\.plan.carriesAlert) == [true])
         let until = scene.now + .seconds(13)
-        try scene.settle(flight) { _ in .awaited(until: until) }
-        _ = try scene.run(
-            ChangeAudience(
-                app: scene.app.bundleID, id: Sample.activityID("a"),
-                change: .change(add: [], remove: [Sample.user("ann")]), now: scene.now))
+        if isAwaitedBefore { try scene.settle(flight) { _ in .awaited(until: until) } }
+        _ = try scene.run(change(remove: ["ann"], scene))
         scene.wait(.seconds(1))
-        _ = try scene.run(
-            ChangeAudience(
-                app: scene.app.bundleID, id: Sample.activityID("a"),
-                change: .change(add: [Sample.user("ann")], remove: []), now: scene.now))
+        _ = try scene.run(change(add: ["ann"], scene))
+        if !isAwaitedBefore { try scene.settle(flight) { _ in .awaited(until: until) } }
         try scene.settle(flight) { _ in .answered(.failure(PushFailure(.cannotConnect, "refused"))) }
         scene.wait(.seconds(60))
         #expect(try scene.deliver().allSatisfy { !$0.plan.carriesAlert })
