@@ -144,8 +144,7 @@ struct DeliveryTests {
         try scene.settle(flight) { _ in refused(503, "ServiceUnavailable") }
         scene.wait(.seconds(60))
         flight = try scene.onlyFlight()
-        let until = scene.now + .seconds(13)
-        try scene.settle(flight) { _ in .awaited(until: until) }
+        try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
         scene.wait(.seconds(2))
         try scene.put("a", 3)
         #expect(try scene.deliver().isEmpty && scene.lane().tries == 1)
