@@ -78,7 +78,23 @@ final class AcceptedIsKept: Invariant {
         }
     }
 
+    /// What the provider said last of a person is shown on each of their phones.
+    private func checkProvided(_ world: World) {
+        guard world.scenery.isProvided else { return }
+        for phone in world.phones where phone.app.bundleID == Scenery.pizza {
+            let subject = world.provided(phone.user, phone.device)
+            let step = world.provider.steps[phone.user]
+            let isShown = world.activity(subject)?.phase == .active
+            guard isShown != (step != nil) || isShown && world.step(of: subject) != step else { continue }
+            world.violate(
+                .acceptedIsKept,
+                "the provider has \(step.map { "step \($0)" } ?? "nothing") for \(phone.user), and \(subject.id) is "
+                    + (isShown ? "step \(world.step(of: subject))" : "not shown"))
+        }
+    }
+
     private func atRest(_ world: World) {
+        checkProvided(world)
         for subject in world.scenery.subjects {
             guard let wish = world.backend.wishes[subject], let activity = world.activity(subject) else { continue }
             if world.step(of: subject) != wish.step || (activity.phase == .ended) != wish.isEnded {

@@ -120,7 +120,7 @@ final class NewestArrives: Invariant {
 
     /// What is to be sent by now was sent. Whether it came, and what phones say of it, takes its time.
     private func afterCalm(_ world: World) {
-        for subject in world.scenery.subjects {
+        for subject in world.subjects {
             guard let activity = world.activity(subject), activity.phase == .active else { continue }
             for phone in world.phones where phone.app.bundleID == subject.app {
                 let key = Snapshot.PhoneKey(activity.number, phone.key)
@@ -139,7 +139,7 @@ final class NewestArrives: Invariant {
         if let due = world.store.nextWakeAt, due <= world.serverTime - .seconds(60) {
             world.violate(.newestArrives, "work that was due at \(due) is not done")
         }
-        for subject in world.scenery.subjects {
+        for subject in world.subjects {
             guard let activity = world.activity(subject), activity.phase != .announced else { continue }
             for phone in world.phones where phone.app.bundleID == subject.app {
                 check(subject, activity, phone, world)

@@ -110,7 +110,7 @@ final class NoSecondCard: Invariant {
         switch report.what {
         case .inventory(let shown):
             for (local, activity, _) in shown {
-                for subject in world.scenery.subjects where subject.id == activity {
+                for subject in world.subjects where subject.id == activity {
                     guard let number = world.number(of: subject) else { continue }
                     name(local, at: Place(number, device), report)
                 }
@@ -124,7 +124,7 @@ final class NoSecondCard: Invariant {
                 return false
             }
         case .card(let local, let activity, let state, _):
-            for subject in world.scenery.subjects where subject.id == activity {
+            for subject in world.subjects where subject.id == activity {
                 guard let number = world.number(of: subject) else { continue }
                 let place = Place(number, device)
                 if [.ended, .dismissed, .gone].contains(state) {

@@ -77,7 +77,7 @@ extension Phone {
                     app: app, id: Sample.device(device), body: body, now: world.serverTime, freshKey: Self.key(device)),
                 .registered(user: user, deviceToken: own), device, in: world)
         }
-        for type in Set(world.scenery.subjects.filter { $0.app == app.bundleID }.map(\.type)).sorted() {
+        for type in Set(world.subjects.filter { $0.app == app.bundleID }.map(\.type)).sorted() {
             send("names its start token for \(type)", in: world) { [self] in
                 guard let token = try? PushToStartToken(hex: start) else { return }
                 call(

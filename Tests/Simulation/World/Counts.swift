@@ -24,6 +24,8 @@ package enum Happening: String, Sendable, CaseIterable {
     case alertOvertaken
     /// More people than a call may name were in an audience.
     case crowded
+    /// A provider was asked what somebody is to see, or failed.
+    case provided, providerFailed
     /// Commands were run once more, in one commit.
     case grouped
 }

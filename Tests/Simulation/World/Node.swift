@@ -21,6 +21,7 @@ final class Node: @unchecked Sendable {
     /// It dies when it passes this point so many times more.
     var crash: (point: FaultPoint, passes: Int)?
     var wakeUp: AsyncStream<Void>.Continuation?
+    var refreshWakeUp: AsyncStream<Void>.Continuation?
     private var sleepers: [Int: (entry: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]
     private var sleepersMade = 0
     private var task: Task<Void, Never>?
@@ -44,10 +45,14 @@ final class Node: @unchecked Sendable {
             clock: VirtualClock(node: self), node: number, dice: { [world] in world.dice.next() },
             limits: world.scenery.limits, faultPoints: FaultPoints { [unowned self] in self.reach($0) },
             logger: logger)
+        let refreshes = refreshes()
         task = Task(executorPreference: executor) {
             await testGracefulShutdown { trigger in
                 self.trigger = trigger
-                try? await dispatcher.run()
+                await withDiscardingTaskGroup { group in
+                    if let refreshes { group.addTask { try? await refreshes.run() } }
+                    try? await dispatcher.run()
+                }
             }
             self.end()
         }
@@ -75,6 +80,7 @@ final class Node: @unchecked Sendable {
         world.note(name, "DIES \(why)")
         world.see(.died(self))
         wakeUp?.finish()
+        refreshWakeUp?.finish()
         task?.cancel()
         for id in sleepers.keys.sorted() { wake(id, cancelled: true) }
     }
@@ -102,7 +108,7 @@ final class Node: @unchecked Sendable {
 
     // MARK: - Time
 
-    private var time: TimeSource {
+    var time: TimeSource {
         TimeSource(
             wall: { [unowned self] in self.wall },
             monotonic: { [unowned self] in MonotonicTime(nanoseconds: (self.world.now + 1000) * 1_000_000) })
@@ -142,7 +148,7 @@ final class Node: @unchecked Sendable {
 
     // MARK: - Log
 
-    private var logger: Logger {
+    var logger: Logger {
         var logger = Logger(label: "simulation") { _ in LogWatch(node: self) }
         logger.logLevel = .trace
         return logger

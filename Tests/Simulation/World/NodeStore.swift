@@ -24,7 +24,7 @@ struct NodeStore: WorkStore {
         return node.world.store.nextNotificationAt
     }
 
-    private func read() async throws(StorageError) {
+    func read() async throws(StorageError) {
         let world = node.world
         if world.chance(20, in: 1000) { await node.pause(Int64(1 + world.dice.roll(40))) }
         guard node.isAlive else { throw .closed }

@@ -14,6 +14,11 @@ extension World {
         faults = Faults(latestTime: max(faults.latestTime, serverTime), clockSteppedAt: steppedAt)
         backend.open = []
         settleProcesses()
+        if scenery.isProvided {
+            provider.isUnwell = false
+            // A backend says it until it is answered.
+            for person in provider.untold.sorted() { askProvider(of: person) }
+        }
         for phone in phones {
             phone.isOnline = true
             phone.isSignedIn = true

@@ -29,6 +29,8 @@ struct Scenery {
 
     let apps: [AppSettings]
     let subjects: [Subject]
+    /// A provider computes what people see next.
+    let isProvided: Bool
     var limits = Dispatcher.Limits()
 
     init(_ dice: inout SeededDice) {
@@ -42,9 +44,11 @@ struct Scenery {
         // Another app whose backend chose the same id.
         if dice.chance(15) { pizza.append(Subject(app: Self.taxi, id: "order-1", type: "order")) }
         subjects = pizza
+        isProvided = dice.chance(15)
+        let types = ["order", "ride", "told", "watch", "few", "quiet"] + (isProvided ? [Provider.type] : [])
         apps = [
             AppSettings(
-                bundleID: Self.pizza, types: ["order", "ride", "told", "watch", "few", "quiet"].map(Self.type),
+                bundleID: Self.pizza, types: types.map(Self.type),
                 environments: [.sandbox, .production]),
             AppSettings(bundleID: Self.taxi, types: [Self.type("order")], environments: [.production]),
         ]
@@ -54,7 +58,7 @@ struct Scenery {
     }
 
     private static func type(_ name: String) -> ActivityType {
-        Sample.type(name, activityIDAttribute: name == "ride" ? "/rideID" : nil) { policy in
+        var type = Sample.type(name, activityIDAttribute: name == "ride" ? "/rideID" : nil) { policy in
             policy.budgets = budgets
             switch name {
             case "ride": policy.restart = .onAlert
@@ -73,6 +77,8 @@ struct Scenery {
             default: break
             }
         }
+        type.isProvided = name == Provider.type
+        return type
     }
 
     func app(_ id: BundleID) -> AppSettings { apps.first { $0.bundleID == id } ?? apps[0] }

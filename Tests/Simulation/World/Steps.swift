@@ -76,7 +76,10 @@ extension World {
         return backend.sequences[subject]
     }
 
-    private func put() { put(pick(scenery.subjects)) }
+    private func put() {
+        if scenery.isProvided, dice.chance(40) { return changeProvided() }
+        put(pick(scenery.subjects))
+    }
 
     /// - Parameter people: The audience that it names; `nil`: as the dice say.
     private func put(_ subject: Scenery.Subject, for people: [String]? = nil) {

@@ -20,6 +20,7 @@ final class World: @unchecked Sendable {
     var apns = VirtualAPNS()
     var phones: [Phone] = []
     var backend = Backend()
+    var provider = Provider()
     var faults = Faults()
     var timeline: Timeline
     var observer = Observer()
@@ -128,6 +129,7 @@ final class World: @unchecked Sendable {
                 other.wakeUp?.yield()
             }
         }
+        wakeProviders(after: command.rank)
         return result
     }
 
