@@ -89,7 +89,9 @@ struct PhoneSettlement {
             draft.put(instance)
             return consequence
         }
-        guard !isOvertaken(old), isStart ? !isTold(consequence, old) : !old.state.isTombstone else {
+        // A settlement whose commit was unknown comes twice: the card it killed may be followed by a start by then.
+        let isNews = isStart ? !isTold(consequence, old) : !old.state.isTombstone && !old.hasOpenStart
+        guard !isOvertaken(old), isNews else {
             // Or the card is over by now. What it used up is used up all the same.
             overtake(consequence, &instance)
             draft.put(instance)
@@ -319,6 +321,8 @@ struct PhoneSettlement {
     private func bury(_ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft) {
         refuseStart(&instance)
         instance.dueAt = nil
+        // What follows in the same second has a timestamp of its own, by which the two answers are told apart.
+        instance.timestamp = max(instance.timestamp, seat.timestamp)
         guard !isStart, consequence.reason.code == .tokenInactive,
             instance.tokenGeneration == seat.phone.instance.tokenGeneration
         else { return }
@@ -339,8 +343,10 @@ struct PhoneSettlement {
         var instance = old
         let keepsAlert = activity.alert?.onUnknown == .repeat
         consume(&instance, keepsAlert: keepsAlert)
-        // Who came back since the claim is not to get it, whatever becomes of this push.
-        if plan.carriesAlert, !keepsAlert, old.alertedRevision < plan.alertRevision {
+        // Who came back since the claim is not to get it, whatever becomes of this push. It may be held twice: where the
+        // first commit was unknown.
+        let isHeld = old.awaitedAlert == seat.timestamp
+        if plan.carriesAlert, !keepsAlert, isHeld || old.alertedRevision < plan.alertRevision {
             instance.awaitedAlert = seat.timestamp
         }
         // A newer push or an update of the app's own has overtaken it: its alert may have come all the same.

@@ -78,6 +78,17 @@ struct AlertFateTests {
         #expect(try scene.deliver().allSatisfy { !$0.plan.carriesAlert })
     }
 
+    @Test func `an alert comes again though it was written down twice that its answer is awaited`() throws {
+        var (scene, flight) = try awaited()
+        scene.wait(.seconds(1))
+        let until = scene.now + .seconds(20)
+        try scene.settle(flight) { _ in .awaited(until: until) }
+        scene.wait(.seconds(2))
+        try scene.settle(flight) { _ in .answered(.success(.refusal(.tooManyRequests))) }
+        scene.wait(.seconds(70))
+        #expect(try scene.deliver().map(\.plan.carriesAlert) == [true])
+    }
+
     @Test func `a process that was late, and not lost, says that an alert was never taken`() throws {
         var scene = try Scene.live()
         try scene.put("a", 2) { $0.alert = .init(Sample.alert) }

@@ -120,6 +120,41 @@ struct FoundBySimulationTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
+    /// The commit of the first settlement stood, and its sender was told that it may not.
+    @Test func `a dead token that is settled twice leaves alone the start that followed`() throws {
+        var scene = try Scene.live(Sample.type { $0.restart = .always })
+        scene.wait(.seconds(9 * 3600))
+        try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        let update = try scene.onlyFlight()
+        let dead = SettleFlight.Outcome.answered(.success(.refusal(.expiredToken, inactiveSince: scene.now)))
+        try scene.settle(update) { _ in dead }
+        let start = try scene.onlyFlight()
+        #expect(start.seats.map(\.plan.kind) == [.start] && start.seats.first?.plan.carriesAlert == true)
+        #expect(try #require(start.seats.first).timestamp > #require(update.seats.first).timestamp)
+        try scene.settle(start) { _ in .awaited(until: start.record.leaseUntil) }
+        try scene.settle(update) { _ in dead }
+        #expect(try scene.instance().hasOpenStart)
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    /// The same where the clock was set back so far that both have one timestamp.
+    @Test func `a start is left alone by what became of an update of its second`() throws {
+        var scene = try Scene.live(Sample.type { $0.restart = .always })
+        scene.wait(.seconds(11 * 3600))
+        try scene.put("a", 2)
+        try scene.deliver()
+        scene.now = scene.now - .seconds(7200)
+        try scene.put("a", 3)
+        let update = try scene.onlyFlight()
+        let dead = SettleFlight.Outcome.answered(.success(.refusal(.expiredToken, inactiveSince: scene.now)))
+        try scene.settle(update) { _ in dead }
+        let start = try scene.onlyFlight()
+        #expect(start.seats.map(\.timestamp) == update.seats.map(\.timestamp))
+        try scene.settle(update) { _ in dead }
+        #expect(try scene.instance().state == .starting)
+    }
+
     @Test func `an alert that is owed when the phone contradicts its state follows the repeated state once`() throws {
         var scene = Scene()
         try scene.register()
