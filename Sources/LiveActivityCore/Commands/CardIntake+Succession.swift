@@ -6,11 +6,11 @@ extension CardIntake {
     enum Succession {
         /// It stays, and the reported one is too many.
         case stays
-        /// The reported one takes its place, and it is not there any more or has no token to end it with.
+        /// The reported one takes its place, and it is not there any more or cannot be ended.
         case replaced
         /// The reported one takes its place. It may be there still, and is ended.
         case ended
-        /// It stays for now: nothing can be sent to the reported one, or nothing tells which of the two is newer.
+        /// It stays for now: the reported one's token is dead, or nothing tells which of the two is newer.
         case undecided
     }
 
@@ -18,16 +18,22 @@ extension CardIntake {
     func succession(of report: CardReport, to instance: InstanceRecord, _ draft: Draft) -> Succession? {
         guard report.state.isRunning, let card = instance.localID, card != report.localID else { return nil }
         guard instance.state == .live else { return .replaced }
-        let token = draft.snapshot.updateTokens[.init(instance.activity, device.key)]
-        let isUsable = report.token.map { draft.snapshot.owners[.init(device.app, TokenValue($0))]?.deadAt == nil }
+        let mine = draft.snapshot.updateTokens[.init(instance.activity, device.key)]
+        let its = report.token.map { TokenValue($0) }
+        let isDead = its.map { draft.snapshot.owners[.init(device.app, $0)]?.deadAt != nil } ?? false
         // The second card of a renewal takes over with its token, which may come late or never.
-        if instance.isRenewing, token?.predecessor == nil { return isUsable == true ? .ended : .undecided }
+        if instance.isRenewing, mine?.predecessor == nil { return its == nil || isDead ? .undecided : .ended }
         if isInventory, !running.contains(card) { return .replaced }
-        if let mine = instance.startedAt, let its = report.startedAt { return its < mine ? .stays : .replaced }
+        if let began = instance.startedAt, let its = report.startedAt { return its < began ? .stays : .ended }
         if isInventory {
-            // Both are there. The one stays that the server knows, unless only the other can be sent anything.
-            return isUsable == true && token.map { $0.deadAt != nil } ?? true ? .replaced : .stays
+            // Both are there. Of two that can be sent something, and of two that cannot, the one stays that is known.
+            // Else the one that can is ended, since nothing but the row would tell of the other.
+            let isReachable = mine.map { $0.deadAt == nil } ?? false
+            if its == nil { return isReachable ? .ended : .stays }
+            return isDead || isReachable ? .stays : .replaced
         }
-        return isUsable == true && !isOlder(report, than: instance) ? .ended : .undecided
+        // Without a number and without a token, nothing tells an old report from news.
+        let isVague = its == nil && report.sequence == nil
+        return isDead || isVague || isOlder(report, than: instance) ? .undecided : .ended
     }
 }

@@ -221,8 +221,9 @@ struct CardIntake {
         let isUnwelcome = instance.isRenewing && instance.state == .dismissed && activity.restart != .always
         if let other = instance.localID, let succession = succession(of: report, to: instance, draft) {
             if succession == .undecided { return }
+            let known = draft.snapshot.updateTokens[key]
             if succession == .ended {
-                predecessor = draft.snapshot.updateTokens[key].flatMap { $0.deadAt == nil ? $0.value : nil }
+                predecessor = known.flatMap { $0.deadAt == nil ? $0.value : nil }
                 // One card under two names is not to be ended.
                 if predecessor == report.token.map({ TokenValue($0) }) { predecessor = nil }
             }
@@ -232,6 +233,9 @@ struct CardIntake {
             instance.isLocalAhead = false
             bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft)
             draft.removeUpdateToken(key, at: now)
+            if let predecessor, let known {
+                draft.put(.placeholder(for: predecessor, of: instance, known.environment, at: now))
+            }
             // What is on its way to the old card's token says nothing about this one.
             instance.tokenGeneration += 1
             instance.sentRevision = 0

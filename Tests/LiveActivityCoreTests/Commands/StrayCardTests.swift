@@ -192,4 +192,54 @@ struct StrayCardTests {
         _ = try scene.inventory(sequence: 3, [card("card", "u1", scene)])
         #expect(try scene.deliver().isEmpty)
     }
+
+    /// Nothing but the row would tell of a card without a token once the other is over.
+    @Test(arguments: [true, false])
+    func `of two cards the one that has a token is ended, and no third is started`(isInventory: Bool) throws {
+        var scene = Scene(Sample.type { $0.restart = .always })
+        try scene.register()
+        try scene.put(users: ["ann", "bob"])
+        scene.wait(.seconds(20))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        var own = card("own", "u1", scene)
+        var ours = card("ours", "", scene)
+        ours.token = nil
+        (own.startedAt, ours.startedAt) = (nil, nil)
+        if isInventory {
+            _ = try scene.inventory(sequence: 2, [own, ours])
+        } else {
+            try scene.report(local: "own", token: "u1") { $0.sequence = 2 }
+            try scene.report(local: "ours") { $0.sequence = 3 }
+        }
+        #expect(try scene.instance().localID?.text == "ours")
+        let end = try scene.deliver()
+        #expect(end.map(\.plan.kind) == [.end] && tokens(end) == [first])
+        for (join, leave): ([String], [String]) in [([], ["ann"]), (["ann"], [])] {
+            _ = try scene.run(
+                ChangeAudience(
+                    app: scene.app.bundleID, id: Sample.activityID("a"),
+                    change: .change(add: join.map(Sample.user), remove: leave.map(Sample.user)), now: scene.now))
+            scene.wait(.seconds(2))
+            try scene.deliver()
+        }
+        scene.wait(.seconds(600))
+        #expect(try scene.deliver().allSatisfy { $0.plan.kind != .start })
+    }
+
+    @Test func `of two cards whose beginnings are known the older is ended, in whatever order they are told of`() throws {
+        for isReversed in [false, true] {
+            var scene = Scene()
+            try scene.register()
+            try scene.put(users: ["ann"])
+            scene.wait(.seconds(20))
+            try scene.deliver()
+            var (older, newer) = (card("older", "u1", scene), card("newer", "u2", scene))
+            older.startedAt = Sample.now + .seconds(10)
+            newer.startedAt = Sample.now + .seconds(20)
+            _ = try scene.inventory(sequence: 2, isReversed ? [newer, older] : [older, newer])
+            #expect(try scene.instance().localID?.text == "newer")
+            let sent = try scene.deliver()
+            #expect(sent.map(\.plan.kind).contains(.end) && tokens(sent.filter { $0.plan.kind == .end }) == [first])
+        }
+    }
 }

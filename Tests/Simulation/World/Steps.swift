@@ -50,7 +50,7 @@ extension World {
         case 160..<163: somebody()?.reinstall(in: self)
         case 163..<172: changeWeather()
         case 172..<184: breakProcess()
-        case 184..<188: stepClock()
+        case 184..<188, 199: stepClock()
         case 188..<191: storeTrouble()
         case 191..<196: advance(by: pick([900_000, 3_600_000, 8_000_000, 27_000_000]))
         case 196: crowd()
@@ -344,9 +344,14 @@ extension World {
 
     private func stepClock() {
         guard !isCalm else { return }
-        // From one end to the other it is more than an hour, which no timestamp is ahead of the clock.
         faults.latestTime = max(faults.latestTime, serverTime)
-        faults.serverClock = pick([0, 1500, -1500, 30_000, -30_000, 300_000, -300_000, 2_400_000, -2_400_000])
+        let (steps, far): ([Int64], Int64) = ([1500, 30_000, 300_000], 2_400_000)
+        // From one end to the other it is more than an hour, which no timestamp is ahead of the clock.
+        if abs(faults.serverClock) == far, chance(40) {
+            faults.serverClock = -faults.serverClock
+        } else {
+            faults.serverClock = pick([0, far, -far] + steps + steps.map(-))
+        }
         faults.clockSteppedAt = now
         count(.clockStepped)
         note("server", "its wall clock is \(faults.serverClock) ms off")
