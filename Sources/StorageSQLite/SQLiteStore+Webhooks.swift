@@ -106,7 +106,7 @@ extension SQLiteStore: WebhookStore {
                     Self.names(key) + [.text(jsonList(numbers))])
             case .everything(let number):
                 let span = try Self.span(of: key.app, sql)
-                place.position = min(max(number, span.erasedThrough), span.newest)
+                place.position = min(place.position, max(number, span.erasedThrough))
                 count = try sql.execute(
                     "DELETE FROM webhook_delivery WHERE app = ? AND name = ? AND seq > ? AND dead_at IS NOT NULL",
                     Self.names(key) + [.int(place.position)])

@@ -135,7 +135,7 @@ package struct WebhookQueue: Sendable {
             guard open == 0, let head = probe(heads.filter { probeAt($0, now) <= now }) else { return [] }
             chosen = [head.number]
         } else {
-            chosen = heads.filter { $0.dueAt.map { $0 <= now } ?? true }.prefix(max(0, limits.open - open))
+            chosen = heads.filter { Self.dueAt($0.dueAt, now) <= now }.prefix(max(0, limits.open - open))
                 .map(\.number)
         }
         for number in chosen { items[number]?.isOpen = true }
@@ -153,7 +153,13 @@ package struct WebhookQueue: Sendable {
     /// When an endpoint in trouble may be tried with an event. One that fails by itself keeps its own time, and the
     /// rest of the endpoint grows no longer by it: others would wait for nothing that is theirs.
     private func probeAt(_ head: Item, _ now: UnixTime) -> UnixTime {
-        (isStuck(head) ? head.dueAt : restsUntil) ?? now
+        Self.dueAt(isStuck(head) ? head.dueAt : restsUntil, now)
+    }
+
+    /// No wait is longer than the longest: what is further ahead comes from a clock that was set back since, and is due.
+    private static func dueAt(_ time: UnixTime?, _ now: UnixTime) -> UnixTime {
+        guard let time, time <= now + longestWait else { return now }
+        return time
     }
 
     /// It has failed so often that it may be the trouble by itself.
@@ -164,7 +170,7 @@ package struct WebhookQueue: Sendable {
         guard !isDisabled, open < limits.open else { return nil }
         if isInTrouble, open > 0 { return nil }
         return lines.values.compactMap(\.first).compactMap { items[$0] }.filter { !$0.isOpen }
-            .map { isInTrouble ? probeAt($0, now) : $0.dueAt ?? now }.min()
+            .map { isInTrouble ? probeAt($0, now) : Self.dueAt($0.dueAt, now) }.min()
     }
 
     /// - Parameter dice: 0 to 1.

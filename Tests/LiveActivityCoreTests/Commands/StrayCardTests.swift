@@ -226,7 +226,8 @@ struct StrayCardTests {
         #expect(try scene.deliver().allSatisfy { $0.plan.kind != .start })
     }
 
-    @Test func `of two cards whose beginnings are known the older is ended, in whatever order they are told of`() throws {
+    @Test func `of two cards whose beginnings are known the older is ended, in whatever order they are told of`() throws
+    {
         for isReversed in [false, true] {
             var scene = Scene()
             try scene.register()

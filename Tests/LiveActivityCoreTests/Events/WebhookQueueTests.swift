@@ -90,6 +90,18 @@ struct WebhookQueueTests {
 
     // MARK: - An endpoint in trouble
 
+    @Test(arguments: [1, 5]) func `no wait outlasts the longest, though the clock was set back`(failures: Int) {
+        var queue = Self.queue([1])
+        for _ in 0..<failures {
+            #expect(queue.next(at: now + .seconds(7200)) == [1])
+            _ = queue.finish(1, .failed("HTTP 500", retryAfter: .seconds(3600)), at: now, dice: 1)
+        }
+        #expect(queue.next(at: now + .seconds(3599)).isEmpty)
+        #expect(queue.nextAt(after: now) == now + .seconds(3600))
+        #expect(queue.nextAt(after: now - .seconds(60)) == now - .seconds(60))
+        #expect(queue.next(at: now - .seconds(60)) == [1])
+    }
+
     @Test func `after failures in a row one event at a time is tried, and all go on with the first that is taken`()
         throws
     {

@@ -39,7 +39,7 @@ enum Invariants {
     static func all() -> [any Invariant] {
         [
             NewestArrives(), NoSecondCard(), NoDeadToken(), AcceptedIsKept(), BudgetsHold(), AlertsOnce(),
-            AlertsArrive(), NobodyElses(), NothingLeaks(), LaneRules(), NothingStays(),
+            AlertsArrive(), NobodyElses(), NothingLeaks(), LaneRules(), NothingStays(), EventsAreTold(),
         ]
     }
 }

@@ -15,7 +15,7 @@ extension Phone {
         let arrives = callsUntil - world.now
         // The network brings a call a second time, long after the app has had its answer or given up.
         let again: Int64? =
-            mayComeTwice && world.chance(30, in: 1000) ? arrives + world.pick([1000, 20_000, 120_000]) : nil
+            mayComeTwice && world.chance(80, in: 1000) ? arrives + world.pick([1000, 20_000, 120_000]) : nil
         func arrive() {
             guard isOnline else { return world.note(name, "does not get through: \(what)") }
             world.note(name, what)

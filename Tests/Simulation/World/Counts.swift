@@ -26,6 +26,8 @@ package enum Happening: String, Sendable, CaseIterable {
     case crowded
     /// A provider was asked what somebody is to see, or failed.
     case provided, providerFailed
+    /// An endpoint was told what happened, or did not take it.
+    case listenerTold, listenerFailed
     /// Commands were run once more, in one commit.
     case grouped
 }

@@ -22,6 +22,7 @@ final class Node: @unchecked Sendable {
     var crash: (point: FaultPoint, passes: Int)?
     var wakeUp: AsyncStream<Void>.Continuation?
     var refreshWakeUp: AsyncStream<Void>.Continuation?
+    var eventWakeUp: AsyncStream<Void>.Continuation?
     private var sleepers: [Int: (entry: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]
     private var sleepersMade = 0
     private var task: Task<Void, Never>?
@@ -45,12 +46,13 @@ final class Node: @unchecked Sendable {
             clock: VirtualClock(node: self), node: number, dice: { [world] in world.dice.next() },
             limits: world.scenery.limits, faultPoints: FaultPoints { [unowned self] in self.reach($0) },
             logger: logger)
-        let refreshes = refreshes()
+        let (refreshes, webhooks) = (refreshes(), webhooks())
         task = Task(executorPreference: executor) {
             await testGracefulShutdown { trigger in
                 self.trigger = trigger
                 await withDiscardingTaskGroup { group in
                     if let refreshes { group.addTask { try? await refreshes.run() } }
+                    if let webhooks { group.addTask { try? await webhooks.run() } }
                     try? await dispatcher.run()
                 }
             }
@@ -81,6 +83,7 @@ final class Node: @unchecked Sendable {
         world.see(.died(self))
         wakeUp?.finish()
         refreshWakeUp?.finish()
+        eventWakeUp?.finish()
         task?.cancel()
         for id in sleepers.keys.sorted() { wake(id, cancelled: true) }
     }

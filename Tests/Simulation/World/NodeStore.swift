@@ -32,37 +32,45 @@ struct NodeStore: WorkStore {
     }
 
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
+        let result = try await write(command.rank, Words.of(command)) { $0.commit(command, by: node) }
+        if let reply = (try? result.get()) as? ClaimWork.Reply { node.world.see(.claimReturned(reply.flights, node)) }
+        return result
+    }
+
+    /// One commit: it waits in the queue, may fail, or stand without the process ever knowing.
+    func write<Value>(
+        _ rank: CommandRank, _ words: String, _ body: (World) -> Value
+    ) async throws(StorageError) -> Value {
         let world = node.world
-        // It waits in the queue, and its reply takes a moment too; now and then the process is slow.
+        // Its reply takes a moment too; now and then the process is slow.
         if world.chance(300, in: 1000) { await node.pause(world.pick([1, 2, 5, 20, 200])) }
         guard node.isAlive else { throw .closed }
         let fate = world.storeFate()
         if fate == .fails {
             world.count(.storeFailed)
-            world.note(node.name, "\(Words.of(command)): the store fails")
+            world.note(node.name, "\(words): the store fails")
             throw .failed("as the dice say")
         }
-        node.reach(.beforeCommit(of: command.rank))
+        node.reach(.beforeCommit(of: rank))
         guard node.isAlive else { throw .closed }
         if fate == .unknownAndLost {
             world.count(.commitUnknown)
-            world.note(node.name, "\(Words.of(command)): the store fails while committing, nothing stands")
+            world.note(node.name, "\(words): the store fails while committing, nothing stands")
             throw .commitUnknown("as the dice say")
         }
-        let result = world.commit(command, by: node)
-        node.reach(.afterCommit(of: command.rank))
+        let value = body(world)
+        node.reach(.afterCommit(of: rank))
         guard node.isAlive else { throw .closed }
         if fate == .unknownAndKept {
             world.count(.commitUnknown)
-            world.note(node.name, "\(Words.of(command)): the store fails while committing, and it stands")
+            world.note(node.name, "\(words): the store fails while committing, and it stands")
             throw .commitUnknown("as the dice say")
         }
         if world.chance(30, in: 1000) {
             await node.pause(world.pick([5, 50, 900, 4000, 7900, 9000, 16_000]))
             guard node.isAlive else { throw .closed }
         }
-        if let reply = (try? result.get()) as? ClaimWork.Reply { world.see(.claimReturned(reply.flights, node)) }
-        return result
+        return value
     }
 }
 

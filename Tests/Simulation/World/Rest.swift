@@ -19,6 +19,8 @@ extension World {
             // A backend says it until it is answered.
             for person in provider.untold.sorted() { askProvider(of: person) }
         }
+        listener.mood = .well
+        attendListener()
         for phone in phones {
             phone.isOnline = true
             phone.isSignedIn = true

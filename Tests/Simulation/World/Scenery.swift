@@ -31,6 +31,10 @@ struct Scenery {
     let subjects: [Subject]
     /// A provider computes what people see next.
     let isProvided: Bool
+    /// An endpoint is told what happens.
+    let isTold: Bool
+    /// What it wants to be told; `nil`: all.
+    let toldKinds: Set<EventRecord.Kind>?
     var limits = Dispatcher.Limits()
 
     init(_ dice: inout SeededDice) {
@@ -45,6 +49,8 @@ struct Scenery {
         if dice.chance(15) { pizza.append(Subject(app: Self.taxi, id: "order-1", type: "order")) }
         subjects = pizza
         isProvided = dice.chance(15)
+        isTold = dice.chance(15)
+        toldKinds = dice.chance(30) ? [.started, .dismissed, .tokenDead] : nil
         let types = ["order", "ride", "told", "watch", "few", "quiet"] + (isProvided ? [Provider.type] : [])
         apps = [
             AppSettings(

@@ -27,6 +27,7 @@ extension World {
         isCalm = plan.calm.contains(step)
         timeline.note(now, "------", "step \(step)")
         act()
+        if scenery.isTold, dice.chance(12) { changeListener() }
         let pause: Int64 = pick([0, 3, 60, 400, 900, 1100, 2500, 9000, 16_000, 70_000])
         advance(by: pause)
     }

@@ -25,6 +25,8 @@ enum Observation {
     /// A push came to a phone, and what it did there.
     case arrived(SentPush, Phone, Phone.Effect)
     case called(Backend.Event)
+    /// An endpoint is told of an event, or has taken it.
+    case told(StoredEvent, isTaken: Bool)
     case logged(String)
     case died(Node)
     /// Faults have stopped for some minutes: no more than an alert is worth showing.

@@ -21,6 +21,7 @@ final class World: @unchecked Sendable {
     var phones: [Phone] = []
     var backend = Backend()
     var provider = Provider()
+    var listener = Listener()
     var faults = Faults()
     var timeline: Timeline
     var observer = Observer()
@@ -114,6 +115,7 @@ final class World: @unchecked Sendable {
         if command.isAlone { closeGroup() } else { addToGroup(command) }
         defer { if group?.isFull ?? false { closeGroup() } }
         let result: Result<C.Reply, Refusal>
+        let eventsBefore = store.events.count
         if command.rank == .write {
             result = store.run(command)
         } else {
@@ -130,6 +132,7 @@ final class World: @unchecked Sendable {
             }
         }
         wakeProviders(after: command.rank)
+        wakeListeners(by: node, since: eventsBefore)
         return result
     }
 

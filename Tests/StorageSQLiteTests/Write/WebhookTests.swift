@@ -95,8 +95,9 @@ struct WebhookTests {
             #expect(try await store.webhook(Self.key).waiting.map(\.number) == [1, 2, 3, 4])
             #expect(try await store.replay(.everything(after: 6), to: Self.key, at: Sample.now) != nil)
             #expect(try await store.webhook(Self.key).place.position == 6)
-            #expect(try await store.replay(.everything(after: 600), to: Self.key, at: Sample.now) != nil)
-            #expect(try await store.webhook(Self.key).place.position == 9)
+            // What lies between is still to be told: nobody asked to leave it out.
+            #expect(try await store.replay(.everything(after: 8), to: Self.key, at: Sample.now) != nil)
+            #expect(try await store.webhook(Self.key).place.position == 6)
             #expect(try await store.replay(.dead(nil), to: WebhookKey(Sample.bundleID, "x"), at: Sample.now) == nil)
         }
     }

@@ -1,0 +1,70 @@
+import LiveActivityCore
+import LiveActivityStorage
+import TestSupport
+
+/// **Accepted is kept**, for those who are told what happens: each event that an endpoint wants is told until it was
+/// taken or given up, those of one activity one after another; what was given up is told when somebody asks for that.
+final class EventsAreTold: Invariant {
+    private var calls: [EventNumber: Int] = [:]
+    /// In true time.
+    private var calledFirst: [EventNumber: Int64] = [:]
+    private var taken: [EventNumber: Int] = [:]
+
+    func see(_ event: Observation, in world: World) {
+        switch event {
+        case .told(let event, isTaken: false): begins(event, world)
+        case .told(let event, isTaken: true): taken[event.number, default: 0] += 1
+        case .atRest: atRest(world)
+        default: break
+        }
+    }
+
+    private func begins(_ event: StoredEvent, _ world: World) {
+        let number = event.number
+        calls[number, default: 0] += 1
+        calledFirst[number] = calledFirst[number] ?? world.now
+        if event.record != world.event(number)?.record || !isWanted(number, world) {
+            world.violate(.acceptedIsKept, "an endpoint is told event \(number), which is not for it")
+        }
+        for earlier in numbers(world) where earlier < number && taken[earlier] == nil && !isGivenUp(earlier, world) {
+            guard isWanted(earlier, world), world.event(earlier)?.record.activity == event.record.activity else {
+                continue
+            }
+            world.violate(.acceptedIsKept, "event \(number) is told before \(earlier), which was not taken")
+        }
+    }
+
+    /// Those that happened since the endpoint is known.
+    private func numbers(_ world: World) -> Range<EventNumber> {
+        let newest = world.eventSpan.newest
+        return (world.listener.begin ?? newest) + 1..<newest + 1
+    }
+
+    private func isWanted(_ number: EventNumber, _ world: World) -> Bool {
+        guard let event = world.event(number)?.record, event.app == Listener.key.app else { return false }
+        return world.scenery.toldKinds?.contains(event.kind) ?? true
+    }
+
+    /// It was tried as often, or for as long by a clock that may be ahead, as the server tries.
+    private func isGivenUp(_ number: EventNumber, _ world: World) -> Bool {
+        if calls[number, default: 0] >= Node.webhookTries { return true }
+        return calledFirst[number].map { world.now - $0 > 22 * 3_600_000 } ?? false
+    }
+
+    private func atRest(_ world: World) {
+        guard world.scenery.isTold else { return }
+        let happenings = world.counts.happenings
+        let excuses =
+            Int(world.nodesMade) + world.listener.excuses
+            + [.storeFailed, .commitUnknown, .processStoodStill].map { happenings[$0, default: 0] }.reduce(0, +)
+        for number in numbers(world) where isWanted(number, world) {
+            let times = taken[number, default: 0]
+            if times == 0 { world.violate(.acceptedIsKept, "event \(number) was never told") }
+            if times > 1 + excuses { world.violate(.acceptedIsKept, "event \(number) was taken \(times) times") }
+        }
+        let left = [true, false].flatMap { world.listener.table.deliveries(to: Listener.key, areDead: $0) }
+        if let row = left.first {
+            world.violate(.acceptedIsKept, "event \(row.number) still waits to be told")
+        }
+    }
+}
