@@ -236,7 +236,10 @@ struct PhoneSettlement {
         let isNewRevision = instance.sentRevision < plan.revision
         if isSameToken { instance.sentRevision = max(instance.sentRevision, plan.revision) }
         // A start has a budget of its own on the device: it does not use up the minute's one high update.
-        if plan.priority == .high, !isStart { instance.lastHighAt = flight.claimedAt }
+        if plan.priority == .high, !isStart {
+            // A flight from before the clock was set forward may be settled after a later one.
+            instance.lastHighAt = max(flight.claimedAt, min(instance.lastHighAt ?? flight.claimedAt, now))
+        }
         instance.dueAt = windowEnd
         if !isStart { instance.isLocalAhead = false }
         switch plan.kind {
@@ -343,8 +346,8 @@ struct PhoneSettlement {
         var instance = old
         let keepsAlert = activity.alert?.onUnknown == .repeat
         consume(&instance, keepsAlert: keepsAlert)
-        // Who came back since the claim is not to get it, whatever becomes of this push. It may be held twice: where the
-        // first commit was unknown.
+        // Who came back since the claim is not to get it, whatever becomes of this push. It may be held twice, where
+        // the first commit was unknown.
         let isHeld = old.awaitedAlert == seat.timestamp
         if plan.carriesAlert, !keepsAlert, isHeld || old.alertedRevision < plan.alertRevision {
             instance.awaitedAlert = seat.timestamp

@@ -156,7 +156,7 @@ package struct WebhookQueue: Sendable {
         Self.dueAt(isStuck(head) ? head.dueAt : restsUntil, now)
     }
 
-    /// No wait is longer than the longest: what is further ahead comes from a clock that was set back since, and is due.
+    /// No wait is longer than the longest: what is further ahead is by a clock that was set back since, and is due.
     private static func dueAt(_ time: UnixTime?, _ now: UnixTime) -> UnixTime {
         guard let time, time <= now + longestWait else { return now }
         return time

@@ -51,6 +51,21 @@ struct FoundBySimulationTests {
         #expect(second.plan.revision == 4 && second.timestamp > first.timestamp)
     }
 
+    @Test func `a flight from before the clock was set forward does not free the minute's high push`() throws {
+        var scene = try Scene.live()
+        scene.wait(.seconds(120))
+        try scene.put("a", 2) { $0.priority = .high }
+        let first = try scene.onlyFlight()
+        // The lane's lease is over by the new time.
+        scene.wait(.seconds(2400))
+        #expect(try scene.claim().rescued == 1)
+        let second = try scene.onlyFlight()
+        for flight in [second, first] { try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) } }
+        scene.wait(.seconds(5))
+        try scene.put("a", 3) { $0.priority = .high }
+        #expect(try scene.deliver().map(\.plan.priority) == [.low])
+    }
+
     @Test func `what became of a start does not touch the card that the phone has told of`() throws {
         let outcomes: [SettleFlight.Outcome] = [
             .answered(.success(.refusal(.serviceUnavailable))),

@@ -53,7 +53,7 @@ final class AcceptedIsKept: Invariant {
             }
             if !stand.isReplayed { sequences[call.subject, default: [:]][stand.run] = max(sequence, taken) }
         }
-        if stood[call.number] == nil {
+        if stood[call.number] == nil, !stand.isPartial {
             stood[call.number] = stand
             stoodAt[call.number] = world.now
         }

@@ -27,6 +27,8 @@ final class AlertsOnce: Invariant {
     }
 
     private var rung: [Alert: PushID] = [:]
+    /// The alert that a state's call named.
+    private var named: [ActivityNumber: [Revision: String]] = [:]
     /// When it was written down that APNs had taken it.
     private var given: [Alert: Int64] = [:]
     private var envelopes: [Copy: Envelope] = [:]
@@ -51,6 +53,10 @@ final class AlertsOnce: Invariant {
             if case .notification(let seat) = sent.what {
                 taken.insert(Copy(notification: seat.notification.number, device: seat.device.key))
             }
+        case .called(.stands(let call, let stand)):
+            guard case .put(let body, _, _) = call.what, stand.changed, let number = world.number(of: call.subject)
+            else { return }
+            named[number, default: [:]][stand.revision] = body.alert?.id
         case .arrived(let sent, let phone, let effect): arrive(sent, phone, effect, world)
         case .left(let sent, _, let push):
             guard case .notification(let seat) = sent.what else { return }
@@ -86,7 +92,8 @@ final class AlertsOnce: Invariant {
         if flight.record.claimedAt >= alert.expiresAt {
             world.violate(.alertsOnce, "an alert of \(activity.id) has expired")
         }
-        if !alert.keep, alert.revision != activity.revision, seat.plan.kind != .start {
+        let isNamed = named[activity.number]?[activity.revision] == alert.id
+        if !alert.keep, !isNamed, alert.revision != activity.revision, seat.plan.kind != .start {
             world.violate(
                 .alertsOnce, "r\(activity.revision) of \(activity.id) carries the alert of r\(alert.revision)")
         }

@@ -13,21 +13,8 @@ struct VirtualClock: Clock {
     var minimumResolution: Duration { .milliseconds(1) }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        let node = node
-        let id = node.nextSleeper()
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                if Task.isCancelled {
-                    continuation.resume(throwing: CancellationError())
-                } else {
-                    // Never early: what is under a millisecond is another one.
-                    let (seconds, rest) = deadline.offset.components
-                    let until = seconds * 1000 + (rest + 999_999_999_999_999) / 1_000_000_000_000_000
-                    node.wait(id, until: until, continuation)
-                }
-            }
-        } onCancel: {
-            node.wake(id, cancelled: true)
-        }
+        // Never early: what is under a millisecond is another one.
+        let (seconds, rest) = deadline.offset.components
+        try await node.rest(until: seconds * 1000 + (rest + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

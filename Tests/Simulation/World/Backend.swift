@@ -28,6 +28,8 @@ struct Backend {
         var changed: Bool
         var isReplayed: Bool
         var isSuperseded = false
+        /// The process died before all of it was done: who repeats the call has it done anew.
+        var isPartial = false
     }
 
     enum Event {
@@ -50,6 +52,8 @@ struct Backend {
     var made = 0
     var steps: [Scenery.Subject: Int] = [:]
     var sequences: [Scenery.Subject: Int64] = [:]
+    /// The ids of the alerts that calls have named.
+    var alerts: [Scenery.Subject: [String]] = [:]
     /// Calls without an answer: some are made again.
     var open: [Call] = []
     var wishes: [Scenery.Subject: Wish] = [:]
@@ -92,21 +96,32 @@ extension World {
     private func change(_ change: ChangeAudience.Change, _ call: Backend.Call, _ hash: [UInt8]) {
         let command = ChangeAudience(
             app: call.subject.app, id: Sample.activityID(call.subject.id), change: change, now: serverTime)
-        run(command, call, hash, sweep) { reply, isReplayed in
+        run(command, call, hash, { self.sweep($0, call, hash) }) { reply, isReplayed in
             Backend.Stand(run: 0, revision: reply.revision, changed: false, isReplayed: isReplayed)
         }
     }
 
     /// Removes whom a replacement leaves out and one commit does not take, as the server does before it answers.
-    private func sweep(_ first: ChangeAudience.Reply, _ call: Backend.Call) {
+    ///
+    /// - Returns: It is done. With its key the last step's reply is kept.
+    private func sweep(_ first: ChangeAudience.Reply, _ call: Backend.Call, _ hash: [UInt8]) -> Bool {
         var reply = first
-        while let sweep = reply.sweep, let node = nodes.first(where: \.isUp) {
+        while let sweep = reply.sweep {
+            guard let node = nodes.first(where: \.isUp) else { return false }
             let command = SweepAudience(
                 app: call.subject.app, id: Sample.activityID(call.subject.id), reply: reply, sweep: sweep,
                 now: serverTime)
-            guard case .success(let next) = commit(command, by: node) else { return }
-            reply = next
+            if call.hasKey {
+                let wrapped = Idempotent(
+                    command, app: call.subject.app, at: .init(hash: hash), digest: hash, now: serverTime)
+                guard case .success(let next) = commit(wrapped, by: node) else { return false }
+                reply = next.reply
+            } else {
+                guard case .success(let next) = commit(command, by: node) else { return false }
+                reply = next
+            }
         }
+        return true
     }
 
     private func notify(
@@ -126,20 +141,22 @@ extension World {
 
     private func run<C: Command>(
         _ command: C, _ call: Backend.Call, _ hash: [UInt8],
-        _ follow: (C.Reply, Backend.Call) -> Void = { _, _ in }, _ read: (C.Reply, Bool) -> Backend.Stand
+        _ follow: (C.Reply) -> Bool = { _ in true }, _ read: (C.Reply, Bool) -> Backend.Stand
     ) where C.Reply: IdempotentReply {
         if call.hasKey {
             let wrapped = Idempotent(
                 command, app: call.subject.app, at: .init(hash: hash), digest: hash, now: serverTime)
             let answer = self.call(wrapped) { reply in
-                follow(reply.reply, call)
-                stands(call, read(reply.reply, reply.isReplayed))
+                var stand = read(reply.reply, reply.isReplayed)
+                stand.isPartial = !follow(reply.reply)
+                stands(call, stand)
             }
             finish(call, answer) { read($0.reply, $0.isReplayed) }
         } else {
             let answer = self.call(command) { reply in
-                follow(reply, call)
-                stands(call, read(reply, false))
+                var stand = read(reply, false)
+                stand.isPartial = !follow(reply)
+                stands(call, stand)
             }
             finish(call, answer) { read($0, false) }
         }

@@ -92,8 +92,9 @@ extension Node {
         world.see(.told(message.event, isTaken: false))
         let mood = world.listener.mood
         let wait: Int64 = mood == .slow ? world.pick([900, 9000, 20_000]) : world.pick([0, 5, 60])
-        await pause(wait)
         if wait > 14_000 { world.listener.excuses += 1 }
+        // Where nobody waits for the answer any more, it may have taken it all the same.
+        if wait > 0 { try? await rest(until: world.now + wait) }
         let isRefused: Bool =
             switch mood {
             case .well, .slow: false

@@ -140,7 +140,23 @@ final class Node: @unchecked Sendable {
         }
     }
 
-    /// Waits inside the process; a dead one does not wait.
+    /// Waits inside the process, until its task is cancelled at most.
+    func rest(until time: Int64) async throws {
+        let id = nextSleeper()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                if Task.isCancelled {
+                    continuation.resume(throwing: CancellationError())
+                } else {
+                    wait(id, until: time, continuation)
+                }
+            }
+        } onCancel: {
+            wake(id, cancelled: true)
+        }
+    }
+
+    /// Waits inside the process, cancelled or not; a dead one does not wait.
     func pause(_ milliseconds: Int64) async {
         guard milliseconds > 0, isAlive else { return }
         let (id, until) = (nextSleeper(), world.now + milliseconds)

@@ -78,8 +78,7 @@ extension Node {
 
     private func answer(_ question: RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer? {
         if world.chance(300, in: 1000) {
-            let wait = Duration.milliseconds(world.pick([5, 60, 900, 9000, 12_000]))
-            do { try await VirtualClock(node: self).sleep(for: wait) } catch {
+            do { try await rest(until: world.now + world.pick([5, 60, 900, 9000, 12_000])) } catch {
                 throw RefreshFailure(.timeout, "cancelled")
             }
         }

@@ -98,7 +98,12 @@ extension World {
         }
         if dice.chance(30) {
             var wish = SetDesiredState.AlertWish(Sample.alert)
-            if dice.chance(50) { wish.id = "alert-\(backend.made)" }
+            if dice.chance(50) {
+                // Now and then a state names an alert that another has brought.
+                let earlier = backend.alerts[subject, default: []]
+                wish.id = !earlier.isEmpty && dice.chance(15) ? pick(earlier) : "alert-\(backend.made)"
+                backend.alerts[subject, default: []].append(wish.id ?? "")
+            }
             wish.keep = dice.chance(40)
             wish.onUnknown = dice.chance(20) ? .repeat : .drop
             if dice.chance(20) { wish.expiresAfter = .seconds(30) }
