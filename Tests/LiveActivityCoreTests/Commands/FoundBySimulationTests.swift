@@ -53,13 +53,18 @@ struct FoundBySimulationTests {
 
     @Test func `a flight from before the clock was set forward does not free the minute's high push`() throws {
         var scene = try Scene.live()
-        scene.wait(.seconds(120))
+        // The clock was hours ahead: no push reaches the card's timestamp any more.
+        scene.wait(.seconds(7200))
+        try scene.put("a", 7) { $0.priority = .low }
+        #expect(try scene.deliver().count == 1)
+        scene.now = scene.now - .seconds(7000)
         try scene.put("a", 2) { $0.priority = .high }
         let first = try scene.onlyFlight()
         // The lane's lease is over by the new time.
         scene.wait(.seconds(2400))
         #expect(try scene.claim().rescued == 1)
         let second = try scene.onlyFlight()
+        #expect([first, second].allSatisfy { $0.seats.first?.plan.priority == .high })
         for flight in [second, first] { try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) } }
         scene.wait(.seconds(5))
         try scene.put("a", 3) { $0.priority = .high }
