@@ -24,7 +24,11 @@ extension CardIntake {
         // The second card of a renewal takes over with its token, which may come late or never.
         if instance.isRenewing, mine?.predecessor == nil { return its == nil || isDead ? .undecided : .ended }
         if isInventory, !running.contains(card) { return .replaced }
-        if let began = instance.startedAt, let its = report.startedAt { return its < began ? .stays : .ended }
+        if let began = instance.startedAt, let its = report.startedAt {
+            if its < began { return .stays }
+            // Where both are there, the older is one too many; else the app may be ending it as it speaks.
+            return isInventory ? .ended : .replaced
+        }
         if isInventory {
             // Both are there. Of two that can be sent something, and of two that cannot, the one stays that is known.
             // Else the one that can is ended, since nothing but the row would tell of the other.
