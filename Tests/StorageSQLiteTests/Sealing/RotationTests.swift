@@ -244,7 +244,7 @@ struct RotationTests {
             for phone in [1, 2] { try await SealedPhones.tell(server, phone) }
             let old = try Self.ring(path)
             _ = try await server.write { sql in
-                try sql.execute("UPDATE update_token SET value = CAST(x'00' || substr(value, 2) AS BLOB) WHERE dk = 1")
+                try sql.execute("UPDATE update_token SET value = substr(value, 2) WHERE dk = 1")
             }
             let summary = try await rotation.rotate { _ in }
             #expect(summary.damaged == ["update_token": 1] && summary.resealed["update_token"] == 1)
