@@ -21,11 +21,13 @@ final class AcceptedIsKept: Invariant {
         case .called(.answered(let call, let stand)):
             told[call.subject] = max(told[call.subject] ?? 0, stand.revision)
         case .called(.notified(let call, let devices, let isReplayed)):
-            if isReplayed != (stood[call.number] != nil) {
+            let isKept = stoodAt[call.number].map { world.now - $0 < Self.keyLifetime }
+            if isKept != false, isReplayed != (isKept ?? false) {
                 world.violate(.acceptedIsKept, "\(call.words) is made twice")
             }
             stood[call.number] = Backend.Stand(
                 run: 0, revision: Revision(devices), changed: true, isReplayed: isReplayed)
+            if !isReplayed { stoodAt[call.number] = world.now }
         case .died, .claimCommitted: check(world)
         case .atRest:
             check(world)
