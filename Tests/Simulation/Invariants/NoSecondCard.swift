@@ -69,16 +69,15 @@ final class NoSecondCard: Invariant {
             claimedAt: flight.record.claimedAt, expiresAt: seat.plan.expiresAt)
     }
 
-    /// Starts that the server had to take for failed made two cards of the run: that one of them is over speaks for
-    /// another start, whichever of the two the server knows.
+    /// A start that the server had to take for failed made a card of the run all the same. The server takes it for the
+    /// card of the start that followed: that it is over speaks for another.
     private func isDoubled(_ first: Start, _ place: Place, of flight: Flight, _ world: World) -> Bool {
         guard misled[place]?.contains(first.run) ?? false else { return false }
         let cards = world.phones.filter { Phone.key($0.device) == place.device }.flatMap(\.cards)
-        let made = cards.count { card in
-            card.activity == flight.desired.activity.id.description && card.run == first.run && card.start != nil
-                && !card.isSuccessor
+        return cards.contains { card in
+            card.activity == flight.desired.activity.id.description && card.run == first.run && !card.isSuccessor
+                && card.start != nil && card.start != first.id
         }
-        return made > 1
     }
 
     /// Only APNs's definite word that it did not take it, or that it never left, frees the way.
