@@ -38,8 +38,6 @@ package struct ReportInventory: Command {
         package var supersededBy: Int64?
     }
 
-    /// From a start's expiration to the first inventory that speaks of it: a phone's clock and a report's way.
-    static let startMargin = Duration.seconds(60)
     /// How late the network may bring an inventory at most. One that is older lacks cards which appeared since.
     package static let travel = Duration.seconds(180)
 
@@ -120,8 +118,8 @@ package struct ReportInventory: Command {
             draft.dropUpdateToken(of: instance, at: now)
         case .starting, .unconfirmed:
             // Only an inventory sent after the start's expiration tells that the start has failed; what is known here
-            // is when it arrived, by another clock.
-            guard let expiration = instance.startExpiresAt, expiration + Self.startMargin < now else { return }
+            // is when it arrived.
+            guard let expiration = instance.startExpiresAt, expiration + Self.travel < now else { return }
             instance.state = .absent
             draft.count(.startAbsent(activity.app, type: activity.type))
             if var token = draft.snapshot.deviceTokens[.init(key.device, .pushToStart, activity.type)] {

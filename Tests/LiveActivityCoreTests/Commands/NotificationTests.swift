@@ -241,7 +241,7 @@ import Testing
             try scene.put("a\(sequence)", users: ["ann"])
             scene.wait(.seconds(20))
             try scene.deliver()
-            scene.wait(.seconds(400))
+            scene.wait(.seconds(500))
             _ = try scene.inventory(sequence: sequence)
             let sent = try scene.deliverNotifications().map(\.notification.kind)
             #expect(sent == (sequence == 2 ? [.background] : []), "after start \(sequence)")

@@ -237,7 +237,7 @@ struct DiagnosisTests {
             for sequence in 1...2 {
                 scene.wait(.seconds(70))
                 try scene.deliver()
-                scene.wait(.seconds(400))
+                scene.wait(.seconds(500))
                 _ = try scene.inventory(sequence: Int64(sequence))
             }
             return try scene.diagnosis("a")

@@ -27,13 +27,10 @@ final class NoSecondCard: Invariant {
         }
     }
 
-    /// What an inventory is on its way at most.
-    private static let margin = Duration.seconds(60)
-
     /// Starts whose fate is open, as one knows who sees all that the server is told.
     private var open: [Place: Start] = [:]
     /// Starts, by their runs, that the server has to take for failed though they may still come: an inventory lacked
-    /// the card when the start had expired by the server's clock, and by the true time had not.
+    /// the card when it had expired by the server's clock, and by the true time it had not when that was made.
     private var misled: [Place: Set<Int>] = [:]
 
     func see(_ event: Observation, in world: World) {
@@ -118,8 +115,9 @@ final class NoSecondCard: Invariant {
                 guard place.device == device else { return true }
                 // What it lists may be the card of this start, or one that was there before.
                 if let card = start.card { return shown.contains { $0.local == card } }
-                guard report.now > start.expiresAt + Self.margin else { return true }
-                if world.trueTime <= start.expiresAt { misled[place, default: []].insert(start.run) }
+                let failedAt = start.expiresAt + ReportInventory.travel
+                guard report.now > failedAt else { return true }
+                if world.trueTime <= failedAt { misled[place, default: []].insert(start.run) }
                 return false
             }
         case .card(let local, let activity, let state, _):

@@ -104,7 +104,7 @@ struct RestoreTests {
             // Sent within the time that a start of before the restore may still arrive in: it proves nothing.
             try await inventory(store, 1, at: Self.later + .seconds(330))
             #expect(try await claims(store, at: Self.later + .seconds(331)).isEmpty)
-            try await inventory(store, 2, at: Self.later + .seconds(420))
+            try await inventory(store, 2, at: Self.later + .seconds(490))
             #expect(try await claims(store, at: Self.later + .seconds(540)).map(\.kind) == [.start])
         }
     }
