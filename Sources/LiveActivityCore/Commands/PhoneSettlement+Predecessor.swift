@@ -1,10 +1,14 @@
 // A card that another has taken the place of, or that should have been over.
 extension PhoneSettlement {
     /// The card that was renewed is over, or will be by itself: this card's state is not touched by that.
+    ///
+    /// - Parameter awaitsAnother: The answer to a later push is awaited: when the end is tried again is that one's
+    ///   matter.
     mutating func settlePredecessor(
-        _ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft
+        _ consequence: Consequence, awaitsAnother: Bool, _ instance: inout InstanceRecord, _ draft: inout Draft
     ) {
         instance.timestamp = max(instance.timestamp, seat.timestamp)
+        if awaitsAnother, !isLastWord(consequence) { return }
         switch consequence {
         case .retry(let at, _), .unknownFate(let at, _):
             result = .refused(isSlowDown: false)
@@ -32,15 +36,18 @@ extension PhoneSettlement {
     /// The next life began while the card of an earlier one was being ended. That card is over all the same, and is not
     /// ended once more.
     func forgetPredecessor(_ consequence: Consequence, _ old: InstanceRecord, _ draft: inout Draft) {
-        guard plan.part == .predecessor else { return }
-        switch consequence {
-        case .accepted, .tokenDead, .parked: break
-        case .retry, .unknownFate, .laneFault, .otherEnvironment: return
-        }
-        guard dropPredecessor(&draft) else { return }
+        guard plan.part == .predecessor, isLastWord(consequence), dropPredecessor(&draft) else { return }
         var instance = old
         instance.isRenewing = false
         draft.put(instance)
+    }
+
+    /// The card is not ended once more.
+    private func isLastWord(_ consequence: Consequence) -> Bool {
+        switch consequence {
+        case .accepted, .tokenDead, .parked: true
+        case .retry, .unknownFate, .laneFault, .otherEnvironment: false
+        }
     }
 
     /// - Returns: The row knew the card as one that is to be ended, and does not any more.

@@ -85,7 +85,7 @@ struct PhoneSettlement {
         if !isOvertaken(old) { instance.awaitedUntil = nil }
         if !consequence.mayHaveArrived { giveAlertBack(&instance) }
         if plan.part == .predecessor {
-            settlePredecessor(consequence, &instance, &draft)
+            settlePredecessor(consequence, awaitsAnother: awaitsAnother(old), &instance, &draft)
             draft.put(instance)
             return consequence
         }
@@ -115,8 +115,12 @@ struct PhoneSettlement {
     /// reaches it (`Flight.timestamp`), and what becomes of one that counted for nothing would be asked again at once.
     /// There it is the wait for an answer that tells: another push's answer is awaited by now.
     private func isOvertaken(_ old: InstanceRecord) -> Bool {
-        if let mine = entry.awaitedUntil, let until = old.awaitedUntil, until != mine { return true }
-        return old.timestamp > max(seat.timestamp, seat.phone.instance.timestamp)
+        awaitsAnother(old) || old.timestamp > max(seat.timestamp, seat.phone.instance.timestamp)
+    }
+
+    private func awaitsAnother(_ old: InstanceRecord) -> Bool {
+        guard let mine = entry.awaitedUntil, let until = old.awaitedUntil else { return false }
+        return until != mine
     }
 
     /// The phone has spoken of the start's card, or of another one, before APNs's answer to the start was known. A

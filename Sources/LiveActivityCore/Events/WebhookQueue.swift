@@ -72,6 +72,8 @@ package struct WebhookQueue: Sendable {
     package private(set) var lastFailure: String?
     /// While it is in trouble: not before then.
     private var restsUntil: UnixTime?
+    /// When it was last asked what is to be sent.
+    private var askedAt: UnixTime?
     /// What the database holds, to write only what differs.
     var written: [EventNumber: WebhookDelivery] = [:]
     private var writtenPlace: WebhookPlace
@@ -127,6 +129,7 @@ package struct WebhookQueue: Sendable {
 
     /// What is to be sent now, the earliest first; each is open until `finish`.
     package mutating func next(at now: UnixTime) -> [EventNumber] {
+        seeClock(now)
         guard !isDisabled else { return [] }
         let heads = lines.values.compactMap(\.first).compactMap { items[$0] }.filter { !$0.isOpen }
             .sorted { $0.number < $1.number }
@@ -143,6 +146,22 @@ package struct WebhookQueue: Sendable {
         return chosen
     }
 
+    /// Where the clock was set back, what was put off by it would wait for so much longer. Of what was written down
+    /// before this process nothing but its length tells.
+    private mutating func seeClock(_ now: UnixTime) {
+        if let askedAt {
+            if now < askedAt - Self.clockSlack { forgetWaits() }
+        } else {
+            for (number, item) in items where Self.dueAt(item.dueAt, now) == now { items[number]?.dueAt = nil }
+        }
+        askedAt = now
+    }
+
+    private mutating func forgetWaits() {
+        restsUntil = nil
+        for number in items.keys { items[number]?.dueAt = nil }
+    }
+
     /// What an endpoint in trouble is tried with: the earliest, so that no others use up their tries; but what has
     /// failed so often by itself may be the trouble, and lets those of other activities go first.
     private func probe(_ heads: [Item]) -> Item? {
@@ -156,7 +175,8 @@ package struct WebhookQueue: Sendable {
         Self.dueAt(isStuck(head) ? head.dueAt : restsUntil, now)
     }
 
-    /// No wait is longer than the longest: what is further ahead is by a clock that was set back since, and is due.
+    /// No wait is longer than the longest: what is further ahead is by a clock that was set back while no process ran,
+    /// and is due.
     private static func dueAt(_ time: UnixTime?, _ now: UnixTime) -> UnixTime {
         guard let time, time <= now + longestWait else { return now }
         return time
@@ -190,7 +210,7 @@ package struct WebhookQueue: Sendable {
             lastFailure = nil
             guard wasInTrouble else { return [] }
             // What waited for its own turn need not any more.
-            for number in items.keys { items[number]?.dueAt = nil }
+            forgetWaits()
             return [.takesAgain]
         case .erased:
             // Which says nothing of the endpoint.
@@ -249,6 +269,8 @@ package struct WebhookQueue: Sendable {
     }
 
     package static let longestWait = Duration.seconds(3600)
+    /// By so little clocks are set right all the time.
+    private static let clockSlack = Duration.seconds(1)
 
     /// 2 s, 6 s, 18 s, … to an hour, full jitter but a tenth of it at least.
     package static func wait(tries: Int, dice: Double) -> Duration {

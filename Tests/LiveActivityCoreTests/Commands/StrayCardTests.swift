@@ -77,6 +77,32 @@ struct StrayCardTests {
         #expect(!tokens(try scene.deliver()).contains(first))
     }
 
+    @Test(arguments: [PushFailure.Code.unknownFate, .notSentInTime, .cannotConnect])
+    func `a late doubt about its end leaves the wait for the next one's answer alone`(_ code: PushFailure.Code) throws {
+        var scene = try reopened()
+        try scene.deliver()
+        scene.wait(.seconds(2))
+        _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        let early = try scene.onlyFlight()
+        let earlyUntil = scene.now + .seconds(12)
+        try scene.settle(early) { _ in .awaited(until: earlyUntil) }
+        // The clock is set forward.
+        scene.wait(.seconds(300))
+        let late = try scene.onlyFlight()
+        #expect(early.seats.first?.plan.part == .predecessor && late.seats.first?.plan.part == .predecessor)
+        let until = scene.now + .seconds(12)
+        try scene.settle(late) { _ in .awaited(until: until) }
+        scene.wait(.seconds(8))
+        let entries = early.seats.map {
+            SettleFlight.Entry(
+                seat: $0, outcome: .answered(.failure(PushFailure(code, "late"))), dice: 0, awaitedUntil: earlyUntil)
+        }
+        _ = try scene.run(SettleFlight(flight: early, entries: entries, app: scene.app, now: scene.now))
+        #expect(try scene.instance().awaitedUntil == until)
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().isEmpty)
+    }
+
     @Test func `beside the card of the next run it is ended, and that one stays`() throws {
         var scene = try reopened()
         #expect(try scene.deliver().map(\.plan.kind) == [.start])

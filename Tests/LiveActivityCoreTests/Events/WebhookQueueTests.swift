@@ -92,14 +92,41 @@ struct WebhookQueueTests {
 
     @Test(arguments: [1, 5]) func `no wait outlasts the longest, though the clock was set back`(failures: Int) {
         var queue = Self.queue([1])
-        for _ in 0..<failures {
-            #expect(queue.next(at: now + .seconds(7200)) == [1])
-            _ = queue.finish(1, .failed("HTTP 500", retryAfter: .seconds(3600)), at: now, dice: 1)
+        let failedAt = Self.fail(&queue, failures, every: .seconds(3600))
+        #expect(queue.next(at: failedAt + .seconds(3599)).isEmpty)
+        #expect(queue.nextAt(after: failedAt) == failedAt + .seconds(3600))
+        #expect(queue.nextAt(after: failedAt - .seconds(60)) == failedAt - .seconds(60))
+    }
+
+    @Test(arguments: [1, 5]) func `what waits when the clock is set back is due`(failures: Int) {
+        var queue = Self.queue([1])
+        let failedAt = Self.fail(&queue, failures, every: .seconds(600))
+        #expect(queue.next(at: failedAt - .milliseconds(500)).isEmpty)
+        #expect(queue.next(at: failedAt - .seconds(2400)) == [1])
+    }
+
+    @Test func `what waits too long when a process begins waits for no other's time either`() {
+        let waiting = [(EventNumber(1), 600), (2, 5000)].map { number, seconds in
+            WebhookDelivery(
+                number: number, activity: 1, tries: 1, firstTriedAt: now, dueAt: now + .seconds(seconds), deadAt: nil,
+                failure: "HTTP 500")
         }
-        #expect(queue.next(at: now + .seconds(3599)).isEmpty)
-        #expect(queue.nextAt(after: now) == now + .seconds(3600))
-        #expect(queue.nextAt(after: now - .seconds(60)) == now - .seconds(60))
-        #expect(queue.next(at: now - .seconds(60)) == [1])
+        var queue = WebhookQueue(WebhookState(place: WebhookPlace(Self.key, position: 2), waiting: waiting, parked: []))
+        #expect(queue.next(at: now).isEmpty)
+        #expect(queue.next(at: now + .seconds(1800)) == [1])
+        _ = queue.finish(1, .taken, at: now + .seconds(1800), dice: 1)
+        #expect(queue.next(at: now + .seconds(1800)) == [2])
+    }
+
+    /// - Returns: When event 1 failed for the last time.
+    private static func fail(_ queue: inout WebhookQueue, _ times: Int, every pause: Duration) -> UnixTime {
+        var time = Sample.now
+        for _ in 0..<times {
+            time = time + pause
+            #expect(queue.next(at: time) == [1])
+            _ = queue.finish(1, .failed("HTTP 500", retryAfter: pause), at: time, dice: 1)
+        }
+        return time
     }
 
     @Test func `after failures in a row one event at a time is tried, and all go on with the first that is taken`()

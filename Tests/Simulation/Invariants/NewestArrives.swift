@@ -20,6 +20,11 @@ final class NewestArrives: Invariant {
         var revision: Revision
     }
 
+    private struct Telling: Hashable {
+        var told: Told
+        var kind: PushKind
+    }
+
     /// What one process has sent, and has heard nothing of.
     private struct Open {
         var sent: SentPush
@@ -34,7 +39,9 @@ final class NewestArrives: Invariant {
     }
 
     private var stamps: [Stamp: Revision] = [:]
-    private var tellings: [Told: [Int64]] = [:]
+    private var tellings: [Telling: [Int64]] = [:]
+    /// When APNs last took the same.
+    private var takenAt: [Telling: Int64] = [:]
     private var open: [Told: Open] = [:]
     /// When a phone was heard of last.
     private var heardAt: [DeviceKey: Int64] = [:]
@@ -49,7 +56,7 @@ final class NewestArrives: Invariant {
                 + world.counts.happenings[.commitUnknown, default: 0]
             for seat in flight.seats { lossesAtClaim[flight.record.pushID(of: seat.phone.device.key)] = losses }
         case .left(let sent, let node, let push): tell(sent, push, node, world)
-        case .settled(let settlement, _): settle(settlement)
+        case .settled(let settlement, _): settle(settlement, world)
         // What the phone says may be a reason of its own: a state of the app's makes what is on its way an older one.
         case .reported(let report):
             open = open.filter { $0.value.sent.device != Phone.key(report.device) }
@@ -81,9 +88,14 @@ final class NewestArrives: Invariant {
     private func tell(_ sent: SentPush, _ push: Push, _ node: Node, _ world: World) {
         guard let (flight, seat) = sent.card, seat.plan.kind != .start else { return }
         let told = Told(token: push.request.destination.hex, revision: seat.plan.revision)
-        tellings[told, default: []].append(world.now)
-        let recent = tellings[told, default: []].count { $0 > world.now - 60_000 }
-        if recent > Self.most { world.violate(.newestArrives, "\(recent) times in a minute: \(sent.words)") }
+        let telling = Telling(told: told, kind: seat.plan.kind)
+        tellings[telling, default: []].append(world.now)
+        let recent = tellings[telling, default: []].filter { $0 > world.now - 60_000 }
+        // After one that was taken the waits begin anew.
+        let unheeded = recent.count { $0 > takenAt[telling] ?? .min }
+        if unheeded > Self.most || recent.count > 2 * Self.most {
+            world.violate(.newestArrives, "\(recent.count) times in a minute: \(sent.words)")
+        }
         let new = Open(
             sent: sent, kind: seat.plan.kind, at: world.now, node: node.number,
             clock: flight.record.claimedAt.milliseconds - sent.claimedAt,
@@ -101,17 +113,20 @@ final class NewestArrives: Invariant {
         open[told] = new
     }
 
-    private func settle(_ settlement: SettleFlight) {
+    private func settle(_ settlement: SettleFlight, _ world: World) {
         for entry in settlement.entries {
             if case .awaited = entry.outcome { continue }
             guard let token = entry.seat.phone.token(of: entry.seat.plan) else { continue }
             let told = Told(token: token.hex, revision: entry.seat.plan.revision)
+            if case .answered(.success(let answer)) = entry.outcome, answer.status == 200 {
+                takenAt[Telling(told: told, kind: entry.seat.plan.kind)] = world.now
+            }
             if open[told]?.sent.card?.seat.timestamp == entry.seat.timestamp { open[told] = nil }
         }
     }
 
     /// One push that gets no answer, or a bad one, is repeated some times a minute, in longer and longer waits: so
-    /// often with the shortest that jitter makes of them.
+    /// often with the shortest that jitter makes of them, and as often again where one of them is taken.
     private static let most = 12
     /// So long, in milliseconds, an answer is waited for before the same may leave again.
     private static let awaited: Int64 = 11_000
