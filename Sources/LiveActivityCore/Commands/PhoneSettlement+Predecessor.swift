@@ -1,6 +1,7 @@
 // A card that another has taken the place of, or that should have been over.
 extension PhoneSettlement {
-    /// The card that was renewed is over, or will be by itself: this card's state is not touched by that.
+    /// The card that was renewed is over, or will be by itself: this card's state is not touched by that. Once the row
+    /// knows nothing of it any more, neither is when anything is sent.
     ///
     /// - Parameter awaitsAnother: The answer to a later push is awaited: when the end is tried again is that one's
     ///   matter.
@@ -8,7 +9,7 @@ extension PhoneSettlement {
         _ consequence: Consequence, awaitsAnother: Bool, _ instance: inout InstanceRecord, _ draft: inout Draft
     ) {
         instance.timestamp = max(instance.timestamp, seat.timestamp)
-        if awaitsAnother, !isLastWord(consequence) { return }
+        guard isKnown(draft), !awaitsAnother || isLastWord(consequence) else { return }
         switch consequence {
         case .retry(let at, _), .unknownFate(let at, _):
             result = .refused(isSlowDown: false)
@@ -50,13 +51,21 @@ extension PhoneSettlement {
         }
     }
 
+    /// The row knows the card as one that is to be ended.
+    private func isKnown(_ draft: Draft) -> Bool {
+        guard let over = draft.snapshot.updateTokens[predecessorKey]?.predecessor else { return false }
+        return over == seat.phone.token(of: plan)
+    }
+
+    private var predecessorKey: Snapshot.PhoneKey { .init(activity.number, seat.phone.device.key) }
+
     /// - Returns: The row knew the card as one that is to be ended, and does not any more.
     @discardableResult
     private func dropPredecessor(_ draft: inout Draft) -> Bool {
-        let key = Snapshot.PhoneKey(activity.number, seat.phone.device.key)
-        guard var token = draft.snapshot.updateTokens[key], let over = token.predecessor,
-            over == seat.phone.token(of: plan)
-        else { return false }
+        let key = predecessorKey
+        guard isKnown(draft), var token = draft.snapshot.updateTokens[key], let over = token.predecessor else {
+            return false
+        }
         // Nothing but its predecessor was known by it.
         if token.isPlaceholder {
             draft.removeUpdateToken(key, at: now)

@@ -24,7 +24,7 @@ package struct WebhookQueue: Sendable {
         package var age = Duration.seconds(24 * 3600)
         /// Failures in a row after which one event at a time is tried.
         package var trouble = 5
-        /// An endpoint that has taken nothing for so long is turned off.
+        /// An endpoint that has taken nothing for so long is turned off, unless one activity alone may be the reason.
         package var disableAfter = Duration.seconds(3 * 86_400)
 
         package init() {}
@@ -246,13 +246,22 @@ package struct WebhookQueue: Sendable {
             if failures == limits.trouble { changes = [.inTrouble(words)] }
             if isStuck(item) { parkTail(of: item.activity) }
         }
+        let takesNothing = takesNothing(at: now)
         if item.tries >= limits.tries || item.firstTriedAt.map({ now - $0 >= limits.age }) ?? false {
             remove(item)
             givenUp.append(item.delivery(deadAt: now))
             changes.append(.gaveUp(item.number, words))
         }
-        if let failingSince, now - failingSince >= limits.disableAfter { changes += disable(words, at: now) }
+        if takesNothing { changes += disable(words, at: now) }
         return changes
+    }
+
+    /// It has refused everything for days, and not of one activity alone: the events of two have failed for a good part
+    /// of that time, which is half a day.
+    private func takesNothing(at now: UnixTime) -> Bool {
+        guard let failingSince, now - failingSince >= limits.disableAfter else { return false }
+        let heads = lines.values.compactMap(\.first).compactMap { items[$0]?.firstTriedAt }
+        return heads.count { now - $0 >= limits.disableAfter / 6 } > 1
     }
 
     private mutating func disable(_ words: String, at now: UnixTime) -> [Change] {

@@ -39,7 +39,9 @@ package enum Reconciler {
             return .nothing(Reason(.signedOut))
         }
         let isOver = desired.activity.phase == .ended || !phone.isWanted || phone.instance.isEvicted
-        if phone.instance.run != desired.activity.run { return afterEarlierRun(desired, phone, now) }
+        if phone.instance.run != desired.activity.run {
+            return inItsOwnSecond(afterEarlierRun(desired, phone, now), phone.instance, now)
+        }
         switch phone.instance.state {
         case .absent: return start(desired, phone, now)
         case .requesting:
@@ -109,9 +111,11 @@ package enum Reconciler {
     /// Two pushes of one second would carry the same timestamp where the clock was set back by more than an hour: no
     /// timestamp is greater than the card's then. iOS would ignore the second push, so it waits for the next second.
     private static func inItsOwnSecond(_ decision: Decision, _ instance: InstanceRecord, _ now: UnixTime) -> Decision {
-        guard case .send = decision, instance.timestamp >= Flight.latestTimestamp(now), let last = instance.last,
-            last.at.seconds == now.seconds
-        else { return decision }
+        guard case .send = decision else { return decision }
+        let latest = Flight.latestTimestamp(now)
+        // A card at that timestamp may have got it in this second, by a process that could not say so any more.
+        let isUsed = instance.timestamp > latest ? instance.last?.at.seconds == now.seconds : instance.timestamp == latest
+        guard isUsed else { return decision }
         let next = UnixTime(seconds: now.seconds + 1)
         return .wait(until: next, Reason(.retryLater, next.description))
     }

@@ -51,6 +51,29 @@ struct FoundBySimulationTests {
         #expect(second.plan.revision == 4 && second.timestamp > first.timestamp)
     }
 
+    @Test(arguments: [true, false])
+    func `nor in the second in which a lost process is succeeded`(_ isReopened: Bool) throws {
+        var scene = try Scene.live(Sample.type { $0.coalescingWindow = .zero })
+        scene.wait(.seconds(7200))
+        try scene.put("a", 2)
+        try scene.deliver()
+        scene.now = scene.now - .seconds(7200)
+        try scene.put("a", 3)
+        let lost = try #require(try scene.onlyFlight().seats.first)
+        scene.node += 1
+        if isReopened {
+            try scene.end()
+            try scene.put("a", 4) { $0.reopen = true }
+        } else {
+            try scene.put("a", 4)
+        }
+        #expect(try scene.claim().rescued == 1)
+        #expect(try scene.deliver().isEmpty)
+        scene.wait(.seconds(1))
+        let second = try #require(try scene.deliver().first)
+        #expect(second.plan.revision > lost.plan.revision && second.timestamp > lost.timestamp)
+    }
+
     @Test func `a flight from before the clock was set forward does not free the minute's high push`() throws {
         var scene = try Scene.live()
         // The clock was hours ahead: no push reaches the card's timestamp any more.

@@ -79,28 +79,58 @@ struct StrayCardTests {
 
     @Test(arguments: [PushFailure.Code.unknownFate, .notSentInTime, .cannotConnect])
     func `a late doubt about its end leaves the wait for the next one's answer alone`(_ code: PushFailure.Code) throws {
+        var (scene, early, _) = try endedTwice()
+        scene.wait(.seconds(8))
+        try answer(&scene, early, .failure(PushFailure(code, "late")))
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test(arguments: [
+        .success(PushAnswer(status: 200)), .success(.refusal(.expiredToken)), .success(.refusal(.badTopic)),
+        .failure(PushFailure(.unknownFate, "late")),
+    ] as [Result<PushAnswer, PushFailure>])
+    func `once it is over, what is still said of its end leaves the wait for an update's answer alone`(
+        _ result: Result<PushAnswer, PushFailure>
+    ) throws {
+        var (scene, early, late) = try endedTwice()
+        try answer(&scene, late, .success(.refusal(.expiredToken)))
+        try scene.put("a", 9)
+        let update = try scene.onlyFlight()
+        #expect(update.seats.map(\.plan.part) == [.card] && update.seats.map(\.plan.kind) == [.update])
+        let until = scene.now + .seconds(12)
+        try scene.settle(update) { _ in .awaited(until: until) }
+        scene.wait(.seconds(3))
+        try answer(&scene, early, result)
+        #expect(try scene.instance().awaitedUntil == until)
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    /// Its end was sent twice, for the clock was set forward, and both answers are awaited.
+    private func endedTwice() throws -> (Scene, early: Flight, late: Flight) {
         var scene = try reopened()
         try scene.deliver()
         scene.wait(.seconds(2))
         _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
+        let began = scene.now
+        try scene.report(local: "second", token: "u2") { $0.startedAt = began }
         let early = try scene.onlyFlight()
-        let earlyUntil = scene.now + .seconds(12)
-        try scene.settle(early) { _ in .awaited(until: earlyUntil) }
-        // The clock is set forward.
+        try scene.settle(early) { [until = until(early)] _ in .awaited(until: until) }
         scene.wait(.seconds(300))
         let late = try scene.onlyFlight()
-        #expect(early.seats.first?.plan.part == .predecessor && late.seats.first?.plan.part == .predecessor)
-        let until = scene.now + .seconds(12)
-        try scene.settle(late) { _ in .awaited(until: until) }
-        scene.wait(.seconds(8))
-        let entries = early.seats.map {
-            SettleFlight.Entry(
-                seat: $0, outcome: .answered(.failure(PushFailure(code, "late"))), dice: 0, awaitedUntil: earlyUntil)
+        try scene.settle(late) { [until = until(late)] _ in .awaited(until: until) }
+        #expect([early, late].allSatisfy { $0.seats.map(\.plan.part) == [.predecessor] })
+        #expect(try scene.instance().awaitedUntil == until(late))
+        return (scene, early, late)
+    }
+
+    private func until(_ flight: Flight) -> UnixTime { flight.record.claimedAt + .seconds(12) }
+
+    private func answer(_ scene: inout Scene, _ flight: Flight, _ result: Result<PushAnswer, PushFailure>) throws {
+        let entries = flight.seats.map {
+            SettleFlight.Entry(seat: $0, outcome: .answered(result), dice: 0, awaitedUntil: until(flight))
         }
-        _ = try scene.run(SettleFlight(flight: early, entries: entries, app: scene.app, now: scene.now))
-        #expect(try scene.instance().awaitedUntil == until)
-        scene.wait(.seconds(2))
-        #expect(try scene.deliver().isEmpty)
+        _ = try scene.run(SettleFlight(flight: flight, entries: entries, app: scene.app, now: scene.now))
     }
 
     @Test func `beside the card of the next run it is ended, and that one stays`() throws {

@@ -143,6 +143,37 @@ struct WebhookParkingTests {
         #expect(!queue.isInTrouble && queue.failures == 0)
     }
 
+    @Test(arguments: [1, 2])
+    func `an endpoint is turned off for what it refuses of two activities, not of one`(activities: Int64) {
+        var queue = WebhookQueue(WebhookState(place: Stored().place))
+        queue.take((1...200).map { Self.event($0, of: $0 % activities) }, through: 200)
+        var now = Sample.now
+        let days = { (number: Int) in Sample.now + .seconds(number * 86_400) }
+        while now < days(9), !queue.isDisabled {
+            for number in queue.next(at: now) { _ = queue.finish(number, Self.failed, at: now, dice: 1) }
+            now = max(now, queue.nextAt(after: now) ?? days(9))
+        }
+        #expect(queue.isDisabled == (activities == 2))
+        if let disabledAt = queue.disabledAt { #expect(disabledAt >= days(3) && disabledAt < days(4)) }
+        #expect(queue.failingSince == Sample.now)
+    }
+
+    @Test func `one that refuses an activity for days is not turned off when it is down for a moment`() {
+        var queue = WebhookQueue(WebhookState(place: Stored().place))
+        queue.take((1...200).map { Self.event($0, of: 1) }, through: 200)
+        var now = Sample.now
+        while now < Sample.now + .seconds(4 * 86_400) {
+            for number in queue.next(at: now) { _ = queue.finish(number, Self.failed, at: now, dice: 1) }
+            now = max(now, queue.nextAt(after: now) ?? Sample.now + .seconds(5 * 86_400))
+        }
+        queue.take([Self.event(201, of: 2)], through: 201)
+        for _ in 1...8 {
+            for number in queue.next(at: now) { _ = queue.finish(number, Self.failed, at: now, dice: 1) }
+            now = max(now, queue.nextAt(after: now) ?? now)
+        }
+        #expect(!queue.isDisabled)
+    }
+
     /// Everything at once, with crashes, and one activity that is refused until late.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `at least once and in order, with what is parked`(seed: UInt64) throws {

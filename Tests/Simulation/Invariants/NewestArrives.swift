@@ -31,9 +31,6 @@ final class NewestArrives: Invariant {
         var kind: PushKind
         var at: Int64
         var node: Int64
-        /// How far ahead the clock was by which it was claimed: by that it waits, and its lease is over.
-        var clock: Int64
-        var clockSteps: Int
         /// What could not be written may have to be done again, and what another process took for abandoned.
         var losses: Int
     }
@@ -86,7 +83,7 @@ final class NewestArrives: Invariant {
     }
 
     private func tell(_ sent: SentPush, _ push: Push, _ node: Node, _ world: World) {
-        guard let (flight, seat) = sent.card, seat.plan.kind != .start else { return }
+        guard let (_, seat) = sent.card, seat.plan.kind != .start else { return }
         let told = Told(token: push.request.destination.hex, revision: seat.plan.revision)
         let telling = Telling(told: told, kind: seat.plan.kind)
         tellings[telling, default: []].append(world.now)
@@ -98,13 +95,12 @@ final class NewestArrives: Invariant {
         }
         let new = Open(
             sent: sent, kind: seat.plan.kind, at: world.now, node: node.number,
-            clock: flight.record.claimedAt.milliseconds - sent.claimedAt,
-            clockSteps: world.counts.happenings[.clockStepped, default: 0],
             losses: lossesAtClaim[sent.id] ?? 0)
-        if let old = open[told], old.kind == new.kind, old.node == new.node, abs(old.clock - new.clock) < 5000,
+        if let old = open[told], old.kind == new.kind, old.node == new.node,
             // One that waited in the sender, and leaves after what was claimed later, is no repetition of that.
             new.sent.claimedAt >= old.sent.claimedAt, (heardAt[new.sent.device] ?? .min) < old.sent.claimedAt,
-            old.clockSteps == new.clockSteps, old.losses == new.losses,
+            // By the clock it waits, and its lease is over.
+            world.faults.clockSteppedAt < old.sent.claimedAt, old.losses == new.losses,
             new.at < old.at + Self.awaited
         {
             world.violate(

@@ -333,7 +333,11 @@ extension World {
             count { $0.overlaps += 1 }
             count(.twoProcesses)
             startNode()
-            after(pick([2000, 20_000])) { node.die("after the next has taken over") }
+            after(pick([2000, 20_000])) { [self] in
+                // Unless that one was asked to stop since.
+                guard nodes.contains(where: { $0 !== node && $0.isAlive && !$0.isStopping }) else { return }
+                node.die("after the next has taken over")
+            }
         }
     }
 
