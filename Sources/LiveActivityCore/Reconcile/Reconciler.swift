@@ -114,7 +114,8 @@ package enum Reconciler {
         guard case .send = decision else { return decision }
         let latest = Flight.latestTimestamp(now)
         // A card at that timestamp may have got it in this second, by a process that could not say so any more.
-        let isUsed = instance.timestamp > latest ? instance.last?.at.seconds == now.seconds : instance.timestamp == latest
+        let isUsed =
+            instance.timestamp > latest ? instance.last?.at.seconds == now.seconds : instance.timestamp == latest
         guard isUsed else { return decision }
         let next = UnixTime(seconds: now.seconds + 1)
         return .wait(until: next, Reason(.retryLater, next.description))

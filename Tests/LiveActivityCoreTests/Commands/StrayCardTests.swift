@@ -86,10 +86,11 @@ struct StrayCardTests {
         #expect(try scene.deliver().isEmpty)
     }
 
-    @Test(arguments: [
-        .success(PushAnswer(status: 200)), .success(.refusal(.expiredToken)), .success(.refusal(.badTopic)),
-        .failure(PushFailure(.unknownFate, "late")),
-    ] as [Result<PushAnswer, PushFailure>])
+    @Test(
+        arguments: [
+            .success(PushAnswer(status: 200)), .success(.refusal(.expiredToken)), .success(.refusal(.badTopic)),
+            .failure(PushFailure(.unknownFate, "late")),
+        ] as [Result<PushAnswer, PushFailure>])
     func `once it is over, what is still said of its end leaves the wait for an update's answer alone`(
         _ result: Result<PushAnswer, PushFailure>
     ) throws {

@@ -19,6 +19,8 @@ package enum Happening: String, Sendable, CaseIterable {
     case refusedLate, notConnectedLate
     /// A card made room for another.
     case evicted
+    /// A start was put off until quiet hours were over.
+    case waitedForQuiet
     case activitiesToggled
     /// The app changed a card while a push with an alert was on its way there.
     case alertOvertaken

@@ -63,6 +63,9 @@ struct Scenery {
         if dice.chance(20) { limits.claim.pushes = 1 }
     }
 
+    /// Of the day. Histories begin at 14:32.
+    static let quietMinutes = (14 * 60 + 34)..<(15 * 60)
+
     private static func type(_ name: String) -> ActivityType {
         var type = Sample.type(name, activityIDAttribute: name == "ride" ? "/rideID" : nil) { policy in
             policy.budgets = budgets
@@ -76,9 +79,9 @@ struct Scenery {
                 policy.ceiling = 1
                 policy.atCeiling = .endOldest
             case "quiet":
-                // Histories begin at 14:32.
                 policy.quietHours = QuietHours(
-                    from: TimeOfDay(minute: 14 * 60 + 34), to: TimeOfDay(minute: 15 * 60), zone: "UTC",
+                    from: TimeOfDay(minute: quietMinutes.lowerBound), to: TimeOfDay(minute: quietMinutes.upperBound),
+                    zone: "UTC",
                     zones: ZoneTable(["UTC": .utc]))
             default: break
             }
