@@ -260,8 +260,8 @@ package struct WebhookQueue: Sendable {
     /// of that time, which is half a day.
     private func takesNothing(at now: UnixTime) -> Bool {
         guard let failingSince, now - failingSince >= limits.disableAfter else { return false }
-        let heads = lines.values.compactMap(\.first).compactMap { items[$0]?.firstTriedAt }
-        return heads.count { now - $0 >= limits.disableAfter / 6 } > 1
+        let since = lines.values.compactMap { $0.first.flatMap { items[$0]?.firstTriedAt } }
+        return since.count { now - $0 >= limits.disableAfter / 6 } > 1
     }
 
     private mutating func disable(_ words: String, at now: UnixTime) -> [Change] {
