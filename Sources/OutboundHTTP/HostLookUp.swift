@@ -5,18 +5,16 @@ import Synchronization
 
 /// Looks host names up on threads of its own: the system's resolver blocks, for many seconds where DNS is slow.
 package final class HostLookUp: Sendable {
-    /// The addresses of a host and port, none for a host that nobody knows. It may block.
-    package typealias Find = @Sendable (_ host: String, _ port: Int) -> [SocketAddress]
+    /// The addresses of a host, of any port, none for a host that nobody knows. It may block.
+    package typealias Find = @Sendable (_ host: String) -> [SocketAddress]
 
-    /// Look-ups at the same time.
-    static let threads = 4
-    /// Hosts that are looked up or wait for it, at most. Calls of one host share its look-up.
+    /// By the system's resolver, for all clients of the process: a name that hangs takes one thread, whoever calls it.
+    package static let shared = HostLookUp()
+
+    /// Look-ups at the same time. With one name less than that hanging every other one is found.
+    static let threads = 16
+    /// Hosts that are looked up or wait for it, at most. Calls of one host share its look-up, whatever their ports.
     static let maximumHosts = 256
-
-    private struct Place: Hashable {
-        var host: String
-        var port: Int
-    }
 
     private static let pool: NIOThreadPool = {
         let pool = NIOThreadPool(numberOfThreads: threads)
@@ -25,25 +23,26 @@ package final class HostLookUp: Sendable {
     }()
 
     private let find: Find
-    private let asked = Mutex<[Place: [EventLoopPromise<[SocketAddress]>]]>([:])
+    private let asked = Mutex<[String: [EventLoopPromise<[SocketAddress]>]]>([:])
 
     package init(_ find: @escaping Find = HostLookUp.system) {
         self.find = find
     }
 
     func addresses(of host: String, port: Int, on eventLoop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
+        // swift-nio ends the process for a port beyond its range.
+        guard UInt16(exactly: port) != nil else { return eventLoop.makeFailedFuture(OutboundError.unknownHost) }
         if let address = try? SocketAddress(ipAddress: host, port: port) {
             return eventLoop.makeSucceededFuture([address])
         }
         let promise = eventLoop.makePromise(of: [SocketAddress].self)
-        let place = Place(host: host, port: port)
         let isFirst: Bool? = asked.withLock { asked in
-            if asked[place] != nil {
-                asked[place]?.append(promise)
+            if asked[host] != nil {
+                asked[host]?.append(promise)
                 return false
             }
             guard asked.count < Self.maximumHosts else { return nil }
-            asked[place] = [promise]
+            asked[host] = [promise]
             return true
         }
         switch isFirst {
@@ -51,20 +50,26 @@ package final class HostLookUp: Sendable {
         case false?: break
         case true?:
             Self.pool.submit { [self] _ in
-                let addresses = find(place.host, place.port)
-                let promises = asked.withLock { $0.removeValue(forKey: place) } ?? []
+                let addresses = find(host)
+                let promises = asked.withLock { $0.removeValue(forKey: host) } ?? []
                 for promise in promises { promise.succeed(addresses) }
             }
         }
-        return promise.futureResult
+        return promise.futureResult.map { addresses in
+            addresses.map { address in
+                var address = address
+                address.port = port
+                return address
+            }
+        }
     }
 
     /// What the system's resolver says.
-    @Sendable package static func system(_ host: String, _ port: Int) -> [SocketAddress] {
+    @Sendable package static func system(_ host: String) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, String(port), &hints, &list) == 0, let list else { return [] }
+        guard getaddrinfo(host, nil, &hints, &list) == 0, let list else { return [] }
         defer { freeaddrinfo(list) }
         var addresses: [SocketAddress] = []
         for entry in sequence(first: list, next: { $0.pointee.ai_next }) {

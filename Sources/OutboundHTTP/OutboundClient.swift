@@ -23,7 +23,7 @@ package final class OutboundClient: Sendable {
     ///   - roots: Which authorities are trusted.
     ///   - connectTimeout: For look-up, TCP and TLS.
     package init(
-        roots: NIOSSLTrustRoots = .default, lookUp: HostLookUp = HostLookUp(), connectTimeout: Duration = .seconds(5)
+        roots: NIOSSLTrustRoots = .default, lookUp: HostLookUp = .shared, connectTimeout: Duration = .seconds(5)
     ) {
         self.roots = roots
         connector = OutboundConnector(lookUp: lookUp, limit: connectTimeout)

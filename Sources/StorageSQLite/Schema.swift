@@ -27,6 +27,7 @@ enum Schema {
         migrator.registerMigration("8 use by each app, walk through people, deliveries by activity") { db in
             try db.execute(sql: use)
         }
+        migrator.registerMigration("9 cards of a day that wait") { db in try db.execute(sql: waiting) }
         return migrator
     }
 
@@ -109,6 +110,9 @@ enum Schema {
         INSERT INTO meta VALUES ('user_walk', -1);
         CREATE INDEX webhook_delivery_by_activity ON webhook_delivery (app, name, activity, seq);
         """
+
+    /// Counted among `made_cards` too. Of a day that has begun those that wait already are not counted here.
+    private static let waiting = "ALTER TABLE device ADD COLUMN made_waiting INTEGER NOT NULL DEFAULT 0;"
 
     private static let phones = """
         CREATE TABLE user (no INTEGER PRIMARY KEY, app TEXT NOT NULL, id TEXT NOT NULL, UNIQUE (app, id)) STRICT;

@@ -128,7 +128,14 @@ import Testing
             backend.hold(false)
             try await Self.isComputed(stack)
             #expect(backend.asked.count - asked == 2)
-            // N4: the same content is no change. A later change comes alone, so nothing was on its way before it.
+            // N4: the same content is no change. Nothing leaves for longer than changes wait for each other: the later
+            // one takes nothing along.
+            let silence = await #expect(throws: SimulatorError.self) {
+                try await stack.simulator.waitForPushes(timeout: .seconds(2)) { received in
+                    received.contains { $0.number > pushes }
+                }
+            }
+            #expect(silence?.code == .timedOut && stack.simulator.receivedCount == pushes)
             try await Self.checkIn("run", stack, backend)
             for phone in phones { try await Self.shows("read", on: phone, stack) }
             #expect(stack.simulator.receivedCount == pushes + 2)

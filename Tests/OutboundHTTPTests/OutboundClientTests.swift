@@ -97,12 +97,12 @@ import Testing
         var questions: [String] { asked.withLock(\.self) }
 
         func lookUp(_ answers: @escaping @Sendable (Int) -> [String]) -> HostLookUp {
-            HostLookUp { [self] host, port in
+            HostLookUp { [self] host in
                 let count = asked.withLock { asked in
                     asked.append(host)
                     return asked.count
                 }
-                return answers(count).compactMap { try? SocketAddress(ipAddress: $0, port: port) }
+                return answers(count).compactMap { try? SocketAddress(ipAddress: $0, port: 0) }
             }
         }
     }
@@ -134,31 +134,59 @@ import Testing
 
     @Test func `a look-up that hangs is over with the call's time, and holds up no other host`() async throws {
         let gate = Gate()
+        let hosts = 15
+        defer { gate.open(hosts) }
         let client = OutboundClient(
-            lookUp: HostLookUp { host, port in
-                if host == "slow.example.com" { gate.wait() }
-                return (try? [SocketAddress(ipAddress: "127.0.0.1", port: port)]) ?? []
+            lookUp: HostLookUp { host in
+                if host.hasPrefix("slow") { gate.wait() }
+                return (try? [SocketAddress(ipAddress: "127.0.0.1", port: 0)]) ?? []
             }, connectTimeout: .seconds(60))
         try await withLoopbackServer({ _ in httpAnswer(.ok) }) { address, _ in
             let limit = Duration.milliseconds(50)
-            // More than there are threads: they share the host's one look-up.
-            for _ in 0..<HostLookUp.threads * 2 {
-                let slow = await Self.outcome(try Self.request("http://slow.example.com/", timeout: limit), client)
+            // More calls than there are threads: those of a host share its one look-up.
+            for call in 0..<hosts * 2 {
+                let url = "http://slow\(call % hosts).example.com:\(8000 + call)/"
+                let slow = await Self.outcome(try Self.request(url, timeout: limit), client)
                 #expect(slow == .failure(.late(limit)))
             }
             let other = await Self.outcome(
                 try Self.request(address.replacing("127.0.0.1", with: "quick.example.com")), client)
             #expect(other == .success(200))
         }
-        gate.open()
     }
 
-    /// Holds a thread until it is opened.
+    /// Holds threads until it is opened for so many.
     private final class Gate: Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
 
         func wait() { semaphore.wait() }
-        func open() { semaphore.signal() }
+        func open(_ count: Int) {
+            for _ in 0..<count { semaphore.signal() }
+        }
+    }
+
+    @Test func `calls of a host at several ports have its addresses, each with its own port`() async throws {
+        let lookUp = HostLookUp { _ in
+            ["192.0.2.1", "2001:db8::1"].compactMap { try? SocketAddress(ipAddress: $0, port: 0) }
+        }
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        let found = [80, 8443].map { lookUp.addresses(of: "shop.example.com", port: $0, on: eventLoop) }
+        for (port, addresses) in zip([80, 8443], found) {
+            let expected = [
+                try SocketAddress(ipAddress: "192.0.2.1", port: port),
+                try SocketAddress(ipAddress: "2001:db8::1", port: port),
+            ]
+            #expect(try await addresses.get() == expected)
+        }
+    }
+
+    @Test(arguments: ["192.0.2.1", "2001:db8::1", "shop.example.com"])
+    func `a port beyond 65,535 leads nowhere`(host: String) async {
+        let lookUp = HostLookUp { _ in (try? [SocketAddress(ipAddress: "192.0.2.1", port: 0)]) ?? [] }
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        await #expect(throws: OutboundError.unknownHost) {
+            try await lookUp.addresses(of: host, port: 65_536, on: eventLoop).get()
+        }
     }
 
     // MARK: - How a call ends

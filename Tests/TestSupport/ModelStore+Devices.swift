@@ -51,7 +51,51 @@ extension ModelStore {
         rows.instances.keys.filter { $0.device == device }.map(\.activity).sorted(by: >)
     }
 
-    func activities(of user: UserNumber, _ joinable: JoinableActivities) -> [ActivityNumber] {
+    /// Without its tokens.
+    func loadDeviceAlone(_ key: DeviceKey, _ part: inout Snapshot) {
+        guard let device = rows.devices[key] else { return }
+        part.devices[key] = device
+        part.deviceKeys[.init(device.app, device.id)] = key
+    }
+
+    /// The activities that a device which signs in is taken into, and what of its person's other devices decides there.
+    func loadActivities(
+        of id: UserID, in app: BundleID, _ joinable: JoinableActivities, _ part: inout Snapshot
+    ) {
+        guard let user = rows.users[.init(app, id)] else { return }
+        part.users[.init(app, id)] = user
+        let own = rows.deviceKeys[.init(app, joinable.device)]
+        let others = recentDevices(of: user)
+        for device in others { loadDeviceAlone(device, &part) }
+        let candidates = activities(of: user, joinable).map { number in
+            let row = own.flatMap { rows.instances[.init(number, $0)] }
+            let looks = rows.activities[number].map { Audience.looksAtOthers($0.devices, row) } ?? false
+            return JoinableActivities.Candidate(number, looksAtOthers: looks)
+        }
+        let pick = JoinableActivities.pick(candidates, others: others.count)
+        for number in pick.taken {
+            loadActivity(number, &part)
+            part.members[number, default: []].insert(user)
+            if let own { loadPhone(number, own, &part) }
+        }
+        guard !pick.withOthers.isEmpty else { return }
+        for (token, record) in rows.deviceTokens where token.kind == .pushToStart && others.contains(token.device) {
+            part.deviceTokens[token] = record
+        }
+        for number in pick.withOthers {
+            for device in others {
+                let key = Snapshot.PhoneKey(number, device)
+                if part.instances[key] == nil { part.instances[key] = rows.instances[key] }
+            }
+        }
+    }
+
+    private func recentDevices(of user: UserNumber) -> [DeviceKey] {
+        let all = rows.devices.values.filter { $0.user == user }.sorted { $0.key < $1.key }
+        return RecentDevices.pick(all.prefix(RecentDevices.examined).map { (key: $0.key, contactAt: $0.contactAt) })
+    }
+
+    private func activities(of user: UserNumber, _ joinable: JoinableActivities) -> [ActivityNumber] {
         let all = rows.members.filter { $0.value.contains(user) }.map(\.key).sorted(by: >)
         let found = all.prefix(JoinableActivities.examined).filter { number in
             guard let activity = rows.activities[number] else { return false }

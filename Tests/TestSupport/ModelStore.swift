@@ -142,14 +142,7 @@ extension ModelStore {
                 guard let owner = rows.owners[.init(app, value)], owner.kind != .update else { continue }
                 loadDevice(owner.device, DeviceRows(), &part)
             }
-        case .activitiesOf(let app, let id, let joinable):
-            guard let user = rows.users[.init(app, id)] else { return }
-            part.users[.init(app, id)] = user
-            for number in activities(of: user, joinable) {
-                loadActivity(number, &part)
-                part.members[number, default: []].insert(user)
-                loadDevices(of: user, activity: number, &part)
-            }
+        case .activitiesOf(let app, let id, let joinable): loadActivities(of: id, in: app, joinable, &part)
         case .owners(let app, let values):
             for value in values { loadOwner(.init(app, value), &part) }
         case .audience, .audiencePage: loadAudience(key, &part)
@@ -211,9 +204,7 @@ extension ModelStore {
     }
 
     func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {
-        guard let device = rows.devices[key] else { return }
-        part.devices[key] = device
-        part.deviceKeys[.init(device.app, device.id)] = key
+        loadDeviceAlone(key, &part)
         for (token, record) in rows.deviceTokens where token.device == key { part.deviceTokens[token] = record }
     }
 

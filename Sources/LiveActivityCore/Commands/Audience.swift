@@ -61,7 +61,26 @@ package struct Audience: Sendable {
 
     /// Takes in a device that appeared after its person had joined.
     package func joinLate(_ device: DeviceRecord, _ draft: inout Draft) {
-        let hasOther = draft.devices(of: device.user).contains { other in
+        let mayStart =
+            switch activity.devices {
+            case .all: true
+            case .lastActive: !hasOther(than: device, &draft)
+            case .only(let ids): ids.contains(device.id)
+            case .one(let id): device.id == id
+            }
+        join(device, mayStart: mayStart, &draft)
+    }
+
+    /// Whether the person's other devices decide on one that joins late: it has no row yet, or one that waits for its
+    /// person to be named. Where it has any other, it stands there already whether it may start a card.
+    package static func looksAtOthers(_ devices: ActivityRecord.DeviceSelection, _ own: InstanceRecord?) -> Bool {
+        guard devices == .lastActive else { return false }
+        return own.map { $0.awaitsUntil != nil } ?? true
+    }
+
+    /// Another device of the person shows the card, or is to start it.
+    private func hasOther(than device: DeviceRecord, _ draft: inout Draft) -> Bool {
+        draft.devices(of: device.user).contains { other in
             guard other.key != device.key, other.signedOutAt == nil else { return false }
             guard let instance = draft.snapshot.instances[.init(activity.number, other.key)], instance.isWanted else {
                 return false
@@ -69,14 +88,6 @@ package struct Audience: Sendable {
             // A device that no push can start a card on does not keep one from this one.
             return instance.state.mayHaveCard || (instance.mayStart && canStart(other, draft))
         }
-        let mayStart =
-            switch activity.devices {
-            case .all: true
-            case .lastActive: !hasOther
-            case .only(let ids): ids.contains(device.id)
-            case .one(let id): device.id == id
-            }
-        join(device, mayStart: mayStart, &draft)
     }
 
     private func join(_ device: DeviceRecord, mayStart: Bool, _ draft: inout Draft) {

@@ -19,23 +19,9 @@ extension CardIntake {
             instance.isWanted = device.signedOutAt == nil
             return
         }
-        if !isKnown {
-            guard awaiting(&draft) < Self.maximumAwaiting else {
-                throw .tooManyAwaiting(limit: Self.maximumAwaiting)
-            }
-            try draft.countNewCard(of: device.key, at: now)
-        }
+        if !isKnown { try draft.countNewCard(of: device.key, waits: true, at: now) }
         instance.isWanted = false
         instance.awaitsUntil = now + Self.awaiting
-    }
-
-    /// The reports of this device that wait, and those of a day that waited: who signs out and in again is the same
-    /// phone still.
-    private func awaiting(_ draft: inout Draft) -> Int {
-        draft.phones(on: device.key).count { key in
-            guard let instance = draft.snapshot.instances[key], let until = instance.awaitsUntil else { return false }
-            return now < until || now < instance.createdAt + Self.awaiting
-        }
     }
 
     /// Who names activities that anybody may join makes rows of each.
@@ -43,7 +29,7 @@ extension CardIntake {
         guard reporter != .backend, draft.snapshot.members[activity.number]?.contains(device.user) != true else {
             return
         }
-        try draft.countNewCard(of: device.key, at: now)
+        try draft.countNewCard(of: device.key, waits: false, at: now)
     }
 
     /// A card of another type than the activity that it names, which the phone may not know of: counted as one that

@@ -52,7 +52,7 @@ struct CardIntake {
 
     /// How long a report waits for its person to be named in the audience.
     static let awaiting = Duration.seconds(86_400)
-    /// So many such reports are taken of a device in that time: a phone shows a handful of cards.
+    /// So many such reports are taken of a device in a day: a phone shows a handful of cards.
     static let maximumAwaiting = 20
     /// So many new cards are taken of a device in a day on its own word, those that wait among them.
     static let maximumNew = 100

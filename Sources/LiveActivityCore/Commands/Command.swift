@@ -51,7 +51,8 @@ package enum SnapshotKey: Sendable, Equatable {
     /// The next page of a device's instances, the newest activities first, as `device` gives them. See `DevicePage`.
     case devicePage(BundleID, DeviceID, below: ActivityNumber)
     /// The activities a person is in the audience of and that `JoinableActivities` says, with content, lanes and the
-    /// instances of all their devices.
+    /// instances and update tokens of the device that signs in, which is to be asked for by `device` too. Of the
+    /// person's devices those that `RecentDevices` says, and where they decide their instances and start tokens.
     case activitiesOf(BundleID, UserID, JoinableActivities)
     /// Who owns these token values, and the rows that hold them: an update token, or the owner's device tokens.
     case owners(BundleID, [TokenValue])

@@ -4,15 +4,16 @@ extension Draft {
     /// Whether a command with these keys sees here what it would see after a commit of what was changed so far.
     ///
     /// Of a large audience at most a page is loaded. Once somebody has joined or left, another page would be loaded, or
-    /// the whole: the command is then to run in a transaction of its own.
+    /// the whole: the command is then to run in a transaction of its own. So is a device that signs in, once an
+    /// activity's card went to one device alone: what the person's others show there was not loaded.
     package func stillHolds(_ keys: [SnapshotKey]) -> Bool {
-        guard !touchedAudiences.isEmpty else { return true }
+        guard !touchedAudiences.isEmpty || narrowsDevices else { return true }
         return keys.allSatisfy { key in
             switch key {
             case .members(let app, let id): return isKnown(app, id, upTo: .max)
             case .audiencePage(let app, let id, _, let limit, _): return isKnown(app, id, upTo: limit)
-            case .activity, .instances, .phones, .users, .device, .devicePage, .activitiesOf, .owners, .holders,
-                .audience,
+            case .activitiesOf: return !narrowsDevices
+            case .activity, .instances, .phones, .users, .device, .devicePage, .owners, .holders, .audience,
                 .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes:
                 return true
             }

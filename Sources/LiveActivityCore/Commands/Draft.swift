@@ -9,6 +9,9 @@ package struct Draft: Sendable {
     private var index: DeviceIndex?
     /// Activities whose members or their marks a command has changed; a refused one leaves its own here.
     var touchedAudiences: Set<ActivityNumber> = []
+    /// A command has given an activity's card to one device alone: of that activity the others were not loaded for who
+    /// signs in. A refused one leaves this too.
+    var narrowsDevices = false
     /// How to undo the command that is running; `nil` when none is that may be refused.
     private var journal: [@Sendable (inout Draft) -> Void]?
 
@@ -126,6 +129,7 @@ package struct Draft: Sendable {
     package mutating func put(_ activity: ActivityRecord) {
         let (old, was) = (snapshot.activities[activity.number], changes.activities.contains(activity.number))
         guard old != activity else { return }
+        if activity.devices == .lastActive, let old, old.devices != .lastActive { narrowsDevices = true }
         let key = Snapshot.AppID(activity.app, activity.id)
         snapshot.activities[activity.number] = activity
         snapshot.activityNumbers[key] = activity.number

@@ -27,8 +27,8 @@ package struct RegisterDevice: Command {
     /// The key of a device that was not known: random 63 bits.
     package let freshKey: DeviceKey
     package var reporter = Reporter.backend
-    /// So many devices a person has on their own word, of those that were heard of in this time: each of their calls
-    /// looks at all of them.
+    /// So many devices a person has on their own word, of those that were heard of in this time: what a backend says of
+    /// the person is worked into each of them.
     static let maximumDevices = 50
     static let counted = Duration.seconds(30 * 86_400)
     /// The hash of a credential of the phone, where a person shows one beside their own token: it proves that they hold
@@ -47,15 +47,14 @@ package struct RegisterDevice: Command {
     package var keys: [SnapshotKey] {
         let tokens = body.deviceToken.map { [TokenValue($0)] } ?? []
         return [
-            .device(app.bundleID, id), .users(app.bundleID, [body.user], nil),
-            .activitiesOf(app.bundleID, body.user, joinable),
+            .device(app.bundleID, id), .activitiesOf(app.bundleID, body.user, joinable),
             .owners(app.bundleID, tokens), .holders(app.bundleID, tokens),
         ] + providedKeys
     }
 
     private var joinable: JoinableActivities {
         JoinableActivities(
-            endedSince: now - TombstoneRecord.lifetime,
+            device: id, endedSince: now - TombstoneRecord.lifetime,
             reusableTypes: app.types.values.filter(\.policy.isReusable).map(\.name).sorted())
     }
 
@@ -119,6 +118,7 @@ package struct RegisterDevice: Command {
         return device
     }
 
+    /// Those that were heard of last are enough to count: see `RecentDevices`.
     private func checkRoom(for user: UserNumber, _ draft: inout Draft) throws(Refusal) {
         guard reporter != .backend else { return }
         let own = draft.devices(of: user).count { now < $0.contactAt + Self.counted }

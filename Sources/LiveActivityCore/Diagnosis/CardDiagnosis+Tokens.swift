@@ -138,7 +138,9 @@ extension CardDiagnosis {
         if let last = phone.instance.lastHighAt, last + policy.highPriorityInterval > now {
             findings.append(
                 DiagnosisFinding(
-                    .highMinute, .note, "the last high-priority push was just now: the next goes out at low priority",
+                    .highMinute, .note,
+                    "the last high-priority push was just now: the next goes out at low priority, unless it brings an "
+                        + "alert",
                     evidence: ["until": .string((last + policy.highPriorityInterval).description)]))
         }
         return findings

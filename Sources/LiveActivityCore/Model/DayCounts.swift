@@ -9,6 +9,8 @@ package struct DayCounts: Sendable, Equatable {
     package var since = UnixTime(milliseconds: 0)
     /// Cards that it reported on its own word, of activities whose audience its person is not in.
     package var cards = 0
+    /// Those of them whose activity did not know the person, whatever became of the wait.
+    package var waiting = 0
     package var tokens = 0
 
     package init() {}
@@ -35,9 +37,20 @@ extension Draft {
     }
 
     /// Counts a card that a phone reports on its own word.
-    mutating func countNewCard(of device: DeviceKey, at now: UnixTime) throws(Refusal) {
+    ///
+    /// What was loaded of the device's cards does not matter: of a device with many that is a part, and a count over it
+    /// would tell which activities there are.
+    ///
+    /// - Parameter waits: The activity does not know the phone's person.
+    mutating func countNewCard(of device: DeviceKey, waits: Bool, at now: UnixTime) throws(Refusal) {
         guard var record = snapshot.devices[device] else { return }
         record.made = record.made.current(at: now)
+        if waits {
+            guard record.made.waiting < CardIntake.maximumAwaiting else {
+                throw .tooManyAwaiting(limit: CardIntake.maximumAwaiting)
+            }
+            record.made.waiting += 1
+        }
         guard record.made.cards < CardIntake.maximumNew else { throw .tooManyCards(limit: CardIntake.maximumNew) }
         record.made.cards += 1
         put(record)

@@ -2,13 +2,13 @@ import APNSModel
 
 /// How long to wait before another attempt. The dice are 0 to 1 and given in, so that tests know the answer.
 package enum Backoff {
-    /// 429 TooManyRequests for one token: 1 to 2 s, then up to 4 s, 8 s, … to 5 min, full jitter and never under 1 s.
+    /// 429 TooManyRequests for one token: 1 to 2 s, then up to 4 s, 8 s, … to 5 min, and never under 1 s.
     ///
-    /// The first wait has its jitter above the second, not below: phones that APNs slowed down together come back one
-    /// by one, and none of them earlier than after a second.
+    /// Each wait is spread evenly between that second and its limit: phones that APNs slowed down together come back
+    /// one by one, and not many of them at the second itself.
     package static func token(tries: Int, dice: Double) -> Duration {
-        guard tries > 1 else { return .milliseconds(Int64(1000 + 1000 * clamped(dice))) }
-        return max(.seconds(1), jittered(limit: exponential(base: 1, factor: 2, tries: tries, cap: 300), dice: dice))
+        let limit = exponential(base: 2, factor: 2, tries: tries, cap: 300)
+        return .milliseconds(1000 + Int64((limit - 1) * 1000 * clamped(dice)))
     }
 
     /// 5xx and lost connections: about 1 s, then 4 s, 16 s, … to Apple's 15 min, full jitter from the second on.

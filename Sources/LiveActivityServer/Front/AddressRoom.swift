@@ -15,18 +15,23 @@ struct AddressRoom: Sendable {
         places.take(of: Self.label(address), upTo: share)
     }
 
-    /// An IPv4 address as it is, and of an IPv6 one the network of 64 bits: the rest is chosen by whoever has that.
+    /// What an IPv4 address begins with where a listener for both has it as IPv6: `::ffff:192.0.2.7`.
+    private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
+
+    /// An IPv4 address as it is, also one that is written as IPv6, and of any other IPv6 one the network of 64 bits:
+    /// the rest is chosen by whoever has that.
     static func label(_ address: SocketAddress?) -> String {
-        let bytes: Range<Int>
-        switch address {
-        case .v4?: bytes = 4..<8
-        case .v6?: bytes = 8..<16
-        case .unixDomainSocket?, nil: return ""
+        guard let address else { return "" }
+        return address.withSockAddr { start, size in
+            let all = UnsafeRawBufferPointer(start: start, count: size)
+            let bytes: Range<Int>
+            switch address {
+            case .v4: bytes = 4..<8
+            case .v6: bytes = all[8..<20].elementsEqual(mapped) ? 20..<24 : 8..<16
+            case .unixDomainSocket: return ""
+            }
+            return all[bytes].map { String($0, radix: 16) }.joined(separator: ".")
         }
-        return address?.withSockAddr { address, size in
-            UnsafeRawBufferPointer(start: address, count: size)[bytes].map { String($0, radix: 16) }
-                .joined(separator: ".")
-        } ?? ""
     }
 }
 

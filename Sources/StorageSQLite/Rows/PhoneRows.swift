@@ -7,6 +7,7 @@ extension DeviceRecord: StoredRow {
         "dk", "app", "id", "user", "user_id", "platform", "time_zone", "locale", "os_version", "app_version", "build",
         "model", "env", "activities_enabled", "frequent_pushes", "authorization", "inventory", "created_at",
         "contact_at", "signed_out_at", "credentials", "reports", "made_since", "made_cards", "made_tokens",
+        "made_waiting",
     ]
     static let keyColumns = ["dk"]
     static let fixedColumns: Set<String> = ["app", "id"]
@@ -40,6 +41,7 @@ extension DeviceRecord: StoredRow {
         made.since = row.time()
         made.cards = Int(row.int())
         made.tokens = Int(row.int())
+        made.waiting = Int(row.int())
     }
 
     func bind(_ row: inout RowBinder) {
@@ -68,6 +70,7 @@ extension DeviceRecord: StoredRow {
         row.time(made.since)
         row.int(Int64(made.cards))
         row.int(Int64(made.tokens))
+        row.int(Int64(made.waiting))
     }
 
     /// Of the few phones that call by themselves; nothing of all the others.

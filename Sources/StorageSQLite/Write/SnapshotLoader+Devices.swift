@@ -116,34 +116,105 @@ extension SnapshotLoader {
         wanted.phones.insert(.init(activity, device))
     }
 
-    /// The activities that people's devices are taken into.
-    mutating func resolveMemberships(_ keys: [SnapshotKey], _ devices: [UserNumber: [DeviceKey]]) throws {
+    // MARK: - Who signs in
+
+    /// The activities that people's devices are taken into, and what of the person's other devices decides there.
+    mutating func resolveMemberships(_ keys: [SnapshotKey]) throws {
+        // `nil`: a device that is not known yet.
+        var signingIn: [UserNumber: Set<DeviceKey?>] = [:]
         var people: [String] = []
         for case .activitiesOf(let app, let user, let joinable) in keys {
             guard let number = snapshot.users[.init(app, user)] else { continue }
+            signingIn[number, default: []].insert(snapshot.deviceKeys[.init(app, joinable.device)])
             let types = jsonTexts(joinable.reusableTypes)
             people.append("[\(number),\(joinable.endedSince.milliseconds),\(types)]")
         }
         guard !people.isEmpty else { return }
-        var found: [UserNumber: Set<ActivityNumber>] = [:]
+        let recent = try recentDevices(of: Set(signingIn.keys))
+        for devices in recent.values { wanted.others.formUnion(devices) }
+        let joinable = try joinableActivities("[" + people.joined(separator: ",") + "]")
+        let own = try ownInstances(of: signingIn, in: joinable)
+        for (user, activities) in joinable {
+            let (devices, others) = (signingIn[user] ?? [], recent[user] ?? [])
+            let candidates = activities.map { activity in
+                let looksAtOthers = devices.contains { device in
+                    Audience.looksAtOthers(
+                        activity.isLastActive ? .lastActive : .all, device.flatMap { own[.init(activity.number, $0)] })
+                }
+                return JoinableActivities.Candidate(activity.number, looksAtOthers: looksAtOthers)
+            }
+            let pick = JoinableActivities.pick(candidates, others: others.count)
+            for activity in pick.taken {
+                snapshot.members[activity, default: []].insert(user)
+                wanted.activities.insert(activity)
+                for device in devices.compactMap({ $0 }) { wanted.phones.insert(.init(activity, device)) }
+            }
+            guard !pick.withOthers.isEmpty else { continue }
+            wanted.starters.formUnion(others)
+            for activity in pick.withOthers { wanted.instances.formUnion(others.map { .init(activity, $0) }) }
+        }
+    }
+
+    /// An activity that a device may be taken into, and whether one of the person's devices alone shows the card.
+    private typealias Joinable = (number: ActivityNumber, isLastActive: Bool)
+
+    /// The newest first.
+    private func joinableActivities(_ people: String) throws -> [UserNumber: [Joinable]] {
+        var found: [UserNumber: [ActivityNumber: Bool]] = [:]
         try sql.query(
             """
-            SELECT m.user, m.activity FROM json_each(?1) j CROSS JOIN member m INDEXED BY member_by_user
+            SELECT m.user, m.activity, a.devices = ?3
+            FROM json_each(?1) j CROSS JOIN member m INDEXED BY member_by_user
             ON m.user = j.value ->> 0 AND m.activity >= coalesce((
                 SELECT k.activity FROM member k INDEXED BY member_by_user WHERE k.user = j.value ->> 0
                 ORDER BY k.activity DESC LIMIT 1 OFFSET ?2), 0)
             CROSS JOIN activity a ON a.no = m.activity
             WHERE a.phase = 'active' OR a.phase = 'ended' AND (a.ended_at > j.value ->> 1
                 OR a.type IN (SELECT value FROM json_each(j.value -> 2)))
-            """, [.text("[" + people.joined(separator: ",") + "]"), .int(Int64(JoinableActivities.examined - 1))]
-        ) { row in found[row.int(), default: []].insert(row.int()) }
-        for (user, activities) in found {
-            for activity in activities.sorted().suffix(JoinableActivities.limit) {
-                snapshot.members[activity, default: []].insert(user)
-                wanted.activities.insert(activity)
-                for device in devices[user] ?? [] { wanted.phones.insert(.init(activity, device)) }
+            """,
+            [.text(people), .int(Int64(JoinableActivities.examined - 1)), .text(ActivityCoding.text(.lastActive))]
+        ) { row in
+            let (user, activity) = (row.int(), row.int())
+            found[user, default: [:]][activity] = row.bool()
+        }
+        return found.mapValues { activities in
+            let newest = activities.sorted { $0.key > $1.key }.prefix(JoinableActivities.limit)
+            return newest.map { (number: $0.key, isLastActive: $0.value) }
+        }
+    }
+
+    /// What the devices that sign in have of the activities whose card one device alone shows.
+    private func ownInstances(
+        of devices: [UserNumber: Set<DeviceKey?>], in joinable: [UserNumber: [Joinable]]
+    ) throws -> [Snapshot.PhoneKey: InstanceRecord] {
+        var keys: Set<Snapshot.PhoneKey> = []
+        for (user, activities) in joinable {
+            for device in (devices[user] ?? []).compactMap({ $0 }) {
+                for activity in activities where activity.isLastActive { keys.insert(.init(activity.number, device)) }
             }
         }
+        var own: [Snapshot.PhoneKey: InstanceRecord] = [:]
+        try Self.fetch(InstanceRecord.self, keys, sql) { record in
+            own[.init(record.activity, record.device)] = record
+        }
+        return own
+    }
+
+    /// Of each person those that were heard of last.
+    private func recentDevices(of users: Set<UserNumber>) throws -> [UserNumber: [DeviceKey]] {
+        var found: [UserNumber: [(key: DeviceKey, contactAt: UnixTime)]] = [:]
+        try sql.query(
+            """
+            SELECT d.user, d.dk, d.contact_at FROM json_each(?1) j CROSS JOIN device d INDEXED BY device_by_user
+            ON d.user = j.value AND d.dk <= coalesce((
+                SELECT k.dk FROM device k INDEXED BY device_by_user WHERE k.user = j.value
+                ORDER BY k.dk LIMIT 1 OFFSET ?2), ?3)
+            """, [.text(jsonList(users.sorted())), .int(Int64(RecentDevices.examined - 1)), .int(.max)]
+        ) { row in
+            let user = row.int()
+            found[user, default: []].append((key: row.int(), contactAt: row.time()))
+        }
+        return found.mapValues { RecentDevices.pick($0) }
     }
 }
 

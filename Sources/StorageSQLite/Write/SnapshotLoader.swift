@@ -16,6 +16,9 @@ struct SnapshotLoader {
         var bare: Set<ActivityNumber> = []
         /// Devices with their tokens.
         var devices: Set<DeviceKey> = []
+        /// Devices without, and those of them whose start tokens are needed.
+        var others: Set<DeviceKey> = []
+        var starters: Set<DeviceKey> = []
         /// Instances with their update tokens.
         var phones: Set<Snapshot.PhoneKey> = []
         /// Instances without.
@@ -40,7 +43,11 @@ struct SnapshotLoader {
         try resolve(keys)
         try Self.fetchActivities(
             wanted.activities.union(wanted.bare), contentsOf: wanted.activities, sql, &snapshot)
-        try fetchDevices(wanted.devices)
+        let whole = wanted.devices
+        try fetchDevices(whole.union(wanted.others))
+        try fetchDeviceTokens(whole.union(wanted.starters)) { token in
+            token.kind == .pushToStart || whole.contains(token.device)
+        }
         try fetchInstances(wanted.phones.union(wanted.instances))
         try fetchUpdateTokens(wanted.phones)
         for (activity, devices) in wanted.flights { try fetchNeighbours(devices, of: activity) }
@@ -74,6 +81,7 @@ struct SnapshotLoader {
         try resolveUsers(keys)
         try resolveRefreshes(keys, provided)
         try resolveDevices(keys, and: provided.activities)
+        try resolveMemberships(keys)
         try resolveOwners(keys)
         try resolveAudiences(keys)
         try fetchIdempotency(keys)
@@ -138,17 +146,20 @@ struct SnapshotLoader {
 
     private mutating func resolveUsers(_ keys: [SnapshotKey]) throws {
         var ids: Set<Snapshot.AppID<UserID>> = []
+        // Of these not all devices are needed: see `resolveMemberships`.
+        var signingIn: Set<Snapshot.AppID<UserID>> = []
         for key in keys {
             switch key {
             case .users(let app, let users, _), .audience(let app, _, let users):
                 ids.formUnion(users.map { .init(app, $0) })
-            case .activitiesOf(let app, let user, _): ids.insert(.init(app, user))
+            case .activitiesOf(let app, let user, _): signingIn.insert(.init(app, user))
             default: break
             }
         }
-        guard !ids.isEmpty else { return }
-        for (key, number) in try numbers(of: ids, "user", "no") { snapshot.users[key] = number }
-        let devices = try devices(of: Set(snapshot.users.values))
+        guard !ids.isEmpty || !signingIn.isEmpty else { return }
+        for (key, number) in try numbers(of: ids.union(signingIn), "user", "no") { snapshot.users[key] = number }
+        let known = Set(snapshot.users.filter { ids.contains($0.key) }.values)
+        let devices = try devices(of: known)
         for key in keys {
             let (app, users, id): (BundleID, [UserID], ActivityID)
             switch key {
@@ -162,7 +173,6 @@ struct SnapshotLoader {
                 for device in devices[number] ?? [] { wanted.phones.insert(.init(activity, device)) }
             }
         }
-        try resolveMemberships(keys, devices)
     }
 
     func holders(_ keys: [SnapshotKey]) throws -> Set<DeviceKey> {
@@ -290,7 +300,6 @@ struct SnapshotLoader {
             snapshot.devices[record.key] = record
             snapshot.deviceKeys[.init(record.app, record.id)] = record.key
         }
-        try fetchDeviceTokens(keys) { _ in true }
     }
 
     private mutating func fetchDeviceTokens(

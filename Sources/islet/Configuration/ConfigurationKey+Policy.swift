@@ -26,7 +26,8 @@ extension ConfigurationKey {
             "How long a state counts as fresh after it was last set. Left out, cards have no stale date."),
         duration(
             "highPriorityInterval", defaults.highPriorityInterval,
-            "One high-priority push per activity and phone in this time; another goes out at once at low priority."),
+            "One high-priority push per activity and phone in this time; another goes out at once at low priority, "
+                + "unless it brings an alert."),
         ConfigurationKey(
             "highWhen", .object(highWhen), .group(isOptional: true),
             "States that are worth a high-priority push. Left out, updates without an alert go at low priority, unless "

@@ -194,7 +194,8 @@ struct ConfigurationReport {
                 let values = rule.values.map(\.text).joined(separator: ", ")
                 return "where \(rule.pointer) is one of \(values)"
             } ?? "only by the word of the call that sets it (no highWhen)"
-        return "high priority: starts, alerts, ends, a phone that fell behind; and a state \(high); once in \(interval)"
+        return "high priority: starts, alerts, ends, a phone that fell behind; and a state \(high); "
+            + "once in \(interval), starts and alerts aside"
     }
 
     private static func restart(_ policy: TypePolicy) -> String {
@@ -276,7 +277,7 @@ struct ConfigurationReport {
         if type.policy.highPriorityInterval >= longInterval {
             warnings.append(
                 "highPriorityInterval is \(Wording.duration(type.policy.highPriorityInterval)): after its first push a "
-                    + "card is never updated at high priority, for iOS ends it within 8h")
+                    + "card is updated at high priority by alerts alone, for iOS ends it within 8h")
         }
         if type.policy.startWindow < .seconds(10), type.policy.start == .ifPossible {
             warnings.append(

@@ -68,7 +68,7 @@ struct ReportTests {
 
     @Test(arguments: [
         ("highWhen: {pointer: /a, values: []}", "highWhen has no values"),
-        ("highPriorityInterval: 8h", "never updated at high priority"), ("startWindow: 5s", "never gets the card"),
+        ("highPriorityInterval: 8h", "at high priority by alerts alone"), ("startWindow: 5s", "never gets the card"),
     ])
     func `a policy that never does what it is for is named`(_ policy: String, _ words: String) throws {
         let warnings = try report(Sample.file(policy: "{startAlert: {title: a}, \(policy)}")).warnings
@@ -82,7 +82,8 @@ struct ReportTests {
             "app com.acme.pizza", "sandbox: key ABC123DEFG of team XYZ987MNOP, a P-256 key from ",
             "pushes to https://api.sandbox.push.apple.com:443, with the system's trust roots",
             "type Order: the app's OrderAttributes", "started by push where the phone can with \"Your order\"",
-            "waits 15s", "is kept 5m", "stale after 15m", "within 1s go out together", "(no highWhen); once in 1m",
+            "waits 15s", "is kept 5m", "stale after 15m", "within 1s go out together",
+            "(no highWhen); once in 1m, starts and alerts aside",
             "has no stale date", "stays away; an ended activity must be reopened",
         ] {
             #expect(lines.contains(words), "\(words)")

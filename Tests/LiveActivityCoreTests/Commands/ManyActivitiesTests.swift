@@ -135,4 +135,77 @@ struct ManyActivitiesTests {
         #expect(try taken.contains(scene.activity("a99").number))
         #expect(try !taken.contains(scene.activity("a100").number), "it is over")
     }
+
+    // MARK: - Persons with many devices
+
+    /// A phone that shows a hundred cards, whose person has so many devices besides that are in all of them.
+    private static func scene(devices: Int64) throws -> Scene {
+        var scene = try Self.scene(cards: 100)
+        let app = scene.app.bundleID
+        scene.store.edit { draft in
+            for key in 100..<100 + devices {
+                var device = DeviceRecord(
+                    key: key, app: app, id: Sample.device("other-\(key)"), user: 1, userID: Sample.user("ann"),
+                    at: Sample.now - .seconds(key))
+                device.activitiesEnabled = true
+                draft.put(device)
+                for number in 1...100 as ClosedRange<ActivityNumber> {
+                    var instance = InstanceRecord(activity: number, device: key, run: 1, at: Sample.now)
+                    instance.mayStart = false
+                    draft.put(instance)
+                }
+            }
+        }
+        return scene
+    }
+
+    private static func signIn(_ scene: inout Scene) throws -> [InstanceRecord] {
+        _ = try scene.run(
+            RegisterDevice(
+                app: scene.app, id: Sample.device("new"), body: .init(user: Sample.user("ann")), now: scene.now,
+                freshKey: 99))
+        return scene.store.rows.instances.values.filter { $0.device == 99 }
+    }
+
+    @Test func `a new device of a person with few others is taken in at once, and starts no card that another shows`()
+        throws
+    {
+        var scene = try Self.scene(devices: 9)
+        let rows = try Self.signIn(&scene)
+        #expect(rows.count == 100 && rows.allSatisfy { $0.isWanted && !$0.mayStart })
+    }
+
+    @Test func `a new device of a person with many others is taken into the rest with its next calls`() throws {
+        var scene = try Self.scene(devices: 70)
+        for call in 1...5 {
+            let rows = try Self.signIn(&scene)
+            // The newest come first.
+            #expect(rows.count == 20 * call && rows.map(\.activity).min() == ActivityNumber(101 - 20 * call))
+            #expect(rows.allSatisfy { $0.isWanted && !$0.mayStart }, "one that was heard of last shows the card")
+        }
+        let all = try Self.signIn(&scene)
+        #expect(all.count == 100)
+    }
+
+    @Test func `a device signs in right after the card went to one device alone, and sees who has it`() throws {
+        for isTogether in [false, true] {
+            var scene = Scene()
+            try scene.register("first", user: "ann", key: 7)
+            try scene.put(users: ["ann"]) { $0.devices = .all }
+            var body = SetDesiredState.Body(state: Sample.state(2))
+            body.devices = .lastActive
+            let change = SetDesiredState(
+                app: scene.app.bundleID, id: Sample.activityID("a"), type: scene.type, body: body, now: scene.now)
+            let registration = RegisterDevice(
+                app: scene.app, id: Sample.device("second"), body: .init(user: Sample.user("ann")), now: scene.now,
+                freshKey: 8)
+            if isTogether {
+                scene.store.run(together: [.init(change), .init(registration)])
+            } else {
+                _ = try scene.run(change)
+                _ = try scene.run(registration)
+            }
+            #expect(try scene.instance("first").mayStart && !scene.instance("second").mayStart)
+        }
+    }
 }

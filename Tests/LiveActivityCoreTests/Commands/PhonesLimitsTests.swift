@@ -54,7 +54,30 @@ struct PhonesLimitsTests {
         #expect(try scene.instance("other", of: "hers").state == .live)
     }
 
-    @Test func `whatever the name of a card's activity, the twenty-first that waits is refused alike`() throws {
+    /// So many activities that are newer than what the phone has reported so far, each with a card on it.
+    private static func addCards(_ count: Int, to scene: inout Scene) {
+        let app = scene.app.bundleID
+        scene.store.edit { draft in
+            for index in 0..<count {
+                let number = draft.takeActivityNumber()
+                var activity = ActivityRecord(
+                    number: number, app: app, id: Sample.activityID("newer-\(index)"), type: "order", at: Sample.now)
+                activity.phase = .active
+                draft.put(activity)
+                draft.put(
+                    ContentRecord(
+                        activity: number, revision: 0, state: .empty, digest: 0, attributes: .empty,
+                        attributesDigest: 0))
+                var instance = InstanceRecord(activity: number, device: 9, run: 1, at: Sample.now)
+                instance.state = .live
+                instance.localID = Sample.local("newer-\(index)")
+                draft.put(instance)
+            }
+        }
+    }
+
+    @Test(arguments: [0, 150])
+    func `whatever the name of a card's activity, the twenty-first that waits is refused alike`(newer: Int) throws {
         let other = Sample.type("other")
         for first in ["theirs", "of-another-type", "unknown"] {
             var scene = try Self.scene(other)
@@ -62,6 +85,7 @@ struct PhonesLimitsTests {
             try scene.put("of-another-type", users: ["ann"], type: other)
             try Self.report(Self.card("c0", first, scene.type), &scene)
             for number in 1...19 { try Self.report(Self.card("c\(number)", "x\(number)", scene.type), &scene) }
+            Self.addCards(newer, to: &scene)
             for name in ["theirs", "of-another-type", "unknown", "nobodys"] where name != first {
                 #expect(throws: Refusal.tooManyAwaiting(limit: 20), "\(first), then \(name)") {
                     try Self.report(Self.card("c20", name, scene.type), &scene)

@@ -139,6 +139,24 @@ extension DiagnosisTests {
         #expect(Set(DiagnosisFinding.ID.allCases.map(\.rawValue)) == Set(all.map(\.id)))
     }
 
+    @Test func `within the minute of a high push a state goes at low priority and an alert does not, as is said`()
+        throws
+    {
+        var scene = try Scene.live()
+        scene.wait(.seconds(60))
+        try scene.put("a", 2) { $0.priority = .high }
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.priority) == [.high])
+        let said = try scene.diagnosis("a").first { $0.id == "high-priority-minute" }
+        #expect(said?.text.hasSuffix("the next goes out at low priority, unless it brings an alert") == true)
+        scene.wait(.seconds(5))
+        try scene.put("a", 3) { $0.priority = .high }
+        #expect(try scene.deliver().map(\.plan.priority) == [.low])
+        scene.wait(.seconds(5))
+        try scene.put("a", 4) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        #expect(try scene.deliver().map(\.plan.priority) == [.high])
+    }
+
     @Test func `of a whole device each activity is looked at, the ones that show something first`() throws {
         var scene = try Scene.live()
         try scene.put("b", users: ["ann"]) { $0.attributes = ["n": 2] }

@@ -56,7 +56,7 @@ struct ConsequenceTests {
     }
 
     @Test func `429 keeps the token and waits, longer each time`() {
-        for (tries, dice, seconds) in [(0, 0.0, 1), (0, 1.0, 2), (3, 1.0, 8), (20, 1.0, 300)] {
+        for (tries, dice, seconds) in [(0, 0.0, 1), (0, 1.0, 2), (1, 1.0, 4), (3, 1.0, 16), (20, 1.0, 300)] {
             let at = Sample.now + .seconds(seconds)
             #expect(
                 Consequence(answer(429, "TooManyRequests"), context(dice: dice, tries: tries))

@@ -67,10 +67,29 @@ import Testing
 
     @Test(arguments: [
         ("192.0.2.7", "c0.0.2.7"), ("2001:db8:1:2::3", "20.1.d.b8.0.1.0.2"),
-        ("2001:db8:1:2:ffff::", "20.1.d.b8.0.1.0.2"),
+        ("2001:db8:1:2:ffff::", "20.1.d.b8.0.1.0.2"), ("::1", "0.0.0.0.0.0.0.0"),
+        // As a listener for both has them.
+        ("::ffff:192.0.2.7", "c0.0.2.7"), ("::ffff:192.0.2.8", "c0.0.2.8"),
+        // Not quite.
+        ("::fffe:192.0.2.7", "0.0.0.0.0.0.0.0"), ("::1:ffff:192.0.2.7", "0.0.0.0.0.0.0.0"),
     ])
-    func `an address of IPv6 stands for its network`(address: String, label: String) throws {
+    func `an address of IPv6 stands for its network, and one of IPv4 for itself`(
+        address: String, label: String
+    ) throws {
         #expect(AddressRoom.label(try SocketAddress(ipAddress: address, port: 1)) == label)
         #expect(AddressRoom.label(nil) == "")
+    }
+
+    @Test func `addresses of IPv4 that are written as IPv6 have room each`() throws {
+        var limits = LiveActivityServer.Limits.unhurried
+        limits.connectionsPerAddress = 1
+        let room = AddressRoom(limits)
+        func place(_ address: String) throws -> Places.Place? {
+            room.take(for: try SocketAddress(ipAddress: address, port: 1))
+        }
+        let first = try place("::ffff:192.0.2.7")
+        let (same, plain) = (try place("::ffff:192.0.2.7"), try place("192.0.2.7"))
+        let other = try place("::ffff:192.0.2.8")
+        #expect(first != nil && same == nil && plain == nil && other != nil)
     }
 }

@@ -1,5 +1,6 @@
 import APNSModel
 import HTTPTypes
+import Hummingbird
 import LiveActivityCore
 import LiveActivityStorage
 import Synchronization
@@ -71,7 +72,7 @@ import Testing
 
     // MARK: - Who is let in
 
-    @Test func `calls without a key have a room of their own, and leave callers theirs`() async throws {
+    @Test func `calls without a key that find no room are told so`() async throws {
         var limits = LiveActivityServer.Limits.unhurried
         limits.keylessRequests = 0
         try await withServer(limits: limits) { fixture in
@@ -79,6 +80,73 @@ import Testing
                 let reply = try await fixture.call(.get, path, key: nil)
                 #expect(reply.status == 503 && reply.code == "overloaded", "\(path)")
                 #expect(reply.headers[.retryAfter] == "1")
+            }
+            #expect(try await fixture.call(.get, "/v1/activities").status == 200)
+        }
+    }
+
+    /// One place for callers, and one for each call without a key.
+    private static let narrow: LiveActivityServer.Limits = {
+        var limits = LiveActivityServer.Limits.unhurried
+        (limits.openRequests, limits.keylessRequests) = (1, 1)
+        return limits
+    }()
+
+    @Test(.timeLimit(.minutes(1))) func `calls without a key have a room of their own, and leave callers theirs`()
+        async throws
+    {
+        try await withServer(limits: Self.narrow) { fixture in
+            let page = fixture.server.application.responder.services.metricsPage
+            let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+            let (released, releases) = AsyncStream.makeStream(of: Void.self)
+            // Who asks for metrics meanwhile waits for this page, and keeps the one place.
+            async let reading = page.value(at: fixture.clock.source.monotonic()) {
+                begins.yield()
+                for await _ in released { break }
+                return "a page"
+            }
+            for await _ in begun { break }
+            try await withThrowingTaskGroup(of: Reply.self) { group in
+                defer { releases.finish() }
+                for _ in 1...2 { group.addTask { try await fixture.call(.get, "/metrics", key: nil) } }
+                let refused = try #require(try await group.next())
+                #expect(refused.status == 503 && refused.code == "overloaded")
+                for path in ["/healthz", "/readyz", "/openapi.json"] {
+                    #expect(try await fixture.call(.get, path, key: nil).status == 200, "\(path)")
+                }
+                #expect(try await fixture.call(.get, "/v1/activities").status == 200)
+                releases.finish()
+                let answered = try #require(try await group.next())
+                #expect(answered.status == 200 && answered.text == "a page")
+            }
+            _ = await reading
+            #expect(try await fixture.call(.get, "/metrics", key: nil).status == 200)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a caller who has all the room leaves calls without a key theirs`() async throws
+    {
+        let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+        let (released, releases) = AsyncStream.makeStream(of: Void.self)
+        let trials = TrialRecorder().trials(during: {
+            begins.yield()
+            for await _ in released { break }
+        })
+        try await withServer(limits: Self.narrow, configure: { $0.trials = trials }) { fixture in
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                group.addTask {
+                    try await fixture.call(
+                        .post, "/v1/types/Order/what-if", #"{"policy":{"coalescingWindow":"30s"}}"#
+                    ).status
+                }
+                for await _ in begun { break }
+                let refused = try await fixture.call(.get, "/v1/activities", key: fixture.keys[.read]?.text)
+                #expect(refused.status == 503 && refused.code == "overloaded")
+                for path in ["/healthz", "/readyz", "/metrics", "/openapi.json"] {
+                    #expect(try await fixture.call(.get, path, key: nil).status == 200, "\(path)")
+                }
+                releases.finish()
+                #expect(try await group.next() == 200)
             }
             #expect(try await fixture.call(.get, "/v1/activities").status == 200)
         }

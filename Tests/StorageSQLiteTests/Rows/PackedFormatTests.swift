@@ -83,6 +83,7 @@ struct PackedFormatTests {
             #expect(rows.history[1]?.first?.entries.map(\.detail) == ["x"])
             let device = try #require(rows.rows.devices[5])
             #expect(device.credentials.map(\.secretHash) == [[1, 2]])
+            #expect(device.made == DayCounts(), "counts that came later begin with nothing")
             let lane = try #require(rows.rows.lanes[1]?.first)
             #expect(lane.flight?.devices == [5, 6])
             // Written as they stand, each says its format.

@@ -139,6 +139,7 @@ struct RandomRows {
         row.made.since = time()
         row.made.cards = count()
         row.made.tokens = count()
+        row.made.waiting = count()
         return row
     }
 

@@ -87,9 +87,11 @@ struct DamagedRowTests {
                 ).get()
             }
             try await Self.damage(store, change)
+            // What nothing else erases: values that are not known to be dead or free.
+            try await Self.damage(store, "UPDATE token_owner SET dead_at = NULL, released_at = NULL")
             let late = Sample.now + .seconds(31 * 86_400)
             for _ in 1...10 where try await !store.prune(PruneLimits(), at: late) { break }
-            for table in ["device", "instance", "update_token", "device_token"] {
+            for table in ["device", "instance", "update_token", "device_token", "token_owner"] {
                 let left = try await store.query { sql in try sql.number("SELECT count(*) FROM \(table)") }
                 #expect(left == 0, "\(table)")
             }

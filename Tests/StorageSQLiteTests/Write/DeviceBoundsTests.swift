@@ -40,10 +40,48 @@ struct DeviceBoundsTests {
         }
     }
 
-    private static func registration(_ user: String) -> RegisterDevice {
+    /// A person with so many devices, each heard of a minute after the next, that all show a card of so many activities
+    /// which one device alone is to show.
+    private static func seed(devices: Int64, activities: Int64) -> PutRows {
+        PutRows { draft in
+            let user = draft.user(Sample.bundleID, Sample.user("user-1"))
+            for key in 1...devices {
+                var device = Sample.deviceRecord(key, user: user)
+                device.contactAt = Sample.now - .seconds(key * 60)
+                draft.put(device)
+                draft.put(Sample.startToken(key))
+                draft.put(Sample.startToken(key, type: "ride"))
+            }
+            for _ in 0..<activities {
+                let number = draft.takeActivityNumber()
+                var activity = ActivityRecord(
+                    number: number, app: Sample.bundleID, id: Sample.activityID("a\(number)"), type: "order",
+                    at: Sample.now)
+                activity.phase = .active
+                activity.devices = .lastActive
+                draft.put(activity)
+                draft.put(
+                    ContentRecord(
+                        activity: number, revision: 1, state: .empty, digest: 0, attributes: .empty,
+                        attributesDigest: 0))
+                draft.addMember(user, to: number)
+                for key in 1...devices {
+                    var instance = InstanceRecord(activity: number, device: key, run: 1, at: Sample.now)
+                    instance.state = .live
+                    instance.localID = Sample.local("card-\(number)")
+                    draft.put(instance)
+                    draft.put(Sample.updateToken(number, key))
+                }
+            }
+        }
+    }
+
+    private static func registration(
+        _ user: String, on device: DeviceID = phone, freshKey: DeviceKey = 9
+    ) -> RegisterDevice {
         var body = RegisterDevice.Body(user: Sample.user(user))
         body.deviceToken = Sample.token("device")
-        return RegisterDevice(app: app, id: phone, body: body, now: Sample.now, freshKey: 9)
+        return RegisterDevice(app: app, id: device, body: body, now: Sample.now, freshKey: freshKey)
     }
 
     private static func cards(_ numbers: ClosedRange<Int>) -> [CardReport] {
@@ -109,6 +147,42 @@ struct DeviceBoundsTests {
             }
         }
         #expect(counts[0] == counts[1] && counts[0].allSatisfy { $0 < 40 }, "\(counts)")
+    }
+
+    @Test func `a person with sixty devices in many activities has a registration look at a part of their rows`()
+        async throws
+    {
+        try await withStore { store in
+            var pair = Pair(store)
+            try await pair.run("seed", Self.seed(devices: 64, activities: 110), { _, _ in true })
+            let ownRows = DeviceRows.newest + DeviceRows.open + DeviceRows.running + JoinableActivities.limit
+            // A device that is known, one that nobody was heard of for longer, and one that is new.
+            let devices: [(id: DeviceID, key: DeviceKey, mostOfOthers: Int)] = [
+                (Self.phone, 7, 0), (Sample.device("device-64"), 64, 0),
+                (Sample.device("new"), 1000, JoinableActivities.rowsOfOthers),
+            ]
+            for (id, key, mostOfOthers) in devices {
+                let registration = Self.registration("user-1", on: id, freshKey: key)
+                let part = try await store.query { sql in try SnapshotLoader.snapshot(of: registration.keys, sql) }
+                let own = part.instances.keys.count { $0.device == key }
+                #expect(own <= ownRows && part.instances.count - own <= mostOfOthers, "\(id): \(part.instances.count)")
+                #expect(part.updateTokens.keys.allSatisfy { $0.device == key } && part.updateTokens.count <= ownRows)
+                #expect(part.devices.count <= RecentDevices.limit + 1, "\(id): \(part.devices.count)")
+                let tokens = part.deviceTokens.keys.count { $0.device != key }
+                #expect(tokens <= (mostOfOthers == 0 ? 0 : 2 * RecentDevices.limit), "\(id): \(tokens)")
+                #expect(part.members.count <= JoinableActivities.limit && part.activities.count <= ownRows)
+                let expected = pair.model.load(registration.keys)
+                #expect(part.instances == expected.instances && part.updateTokens == expected.updateTokens, "\(id)")
+                #expect(part.devices == expected.devices && part.deviceTokens == expected.deviceTokens, "\(id)")
+                #expect(part.members == expected.members && part.activities == expected.activities, "\(id)")
+            }
+            for (id, key, _) in devices + devices {
+                try await pair.run("register \(id)", Self.registration("user-1", on: id, freshKey: key))
+            }
+            let rows = pair.model.rows.instances.values.filter { $0.device == 1000 }
+            #expect(rows.count == 2 * JoinableActivities.rowsOfOthers / RecentDevices.limit)
+            #expect(rows.allSatisfy { !$0.mayStart }, "others show these cards")
+        }
     }
 
     @Test(arguments: [nil, 20] as [Int?])
