@@ -21,8 +21,8 @@ struct Erasure {
     let limits: PruneLimits
     let now: UnixTime
     /// Rows that may still be erased.
-    var room: Int
-    var erased: [String: Int] = [:]
+    private(set) var room: Int
+    private(set) var erased: [String: Int] = [:]
 
     init(sql: Statements, limits: PruneLimits, now: UnixTime) {
         self.sql = sql
@@ -38,8 +38,7 @@ struct Erasure {
         try eraseTokensOfSignedOut()
         try eraseDevices()
         try walkPeople()
-        try eraseOwners("token_owner_dead", by: "dead_at", olderThan: limits.deadTokens)
-        try eraseOwners("token_owner_released", by: "released_at", olderThan: limits.releasedTokens)
+        try eraseOwners()
     }
 
     mutating func count(_ table: String, _ rows: Int) {
@@ -50,7 +49,7 @@ struct Erasure {
 
     func before(_ age: Duration) -> Statements.Argument { .int((now - age).milliseconds) }
 
-    func numbers(_ text: String, _ arguments: [Statements.Argument]) throws -> [Int64] {
+    private func numbers(_ text: String, _ arguments: [Statements.Argument]) throws -> [Int64] {
         var found: [Int64] = []
         try sql.query(text, arguments) { found.append($0.int()) }
         return found
@@ -76,8 +75,6 @@ struct Erasure {
     private mutating func eraseUpdateTokens(of activity: ActivityNumber) throws -> Bool {
         var devices: [Int64] = []
         var values: [DeviceKey: [Snapshot.OwnerKey]] = [:]
-        // Whose token cannot be read, or whose app nobody knows any more.
-        var unknown: Set<DeviceKey> = []
         try sql.query(
             """
             SELECT \(UpdateTokenRow.list), (SELECT app FROM device WHERE device.dk = update_token.dk) FROM update_token
@@ -85,16 +82,13 @@ struct Erasure {
             """, [.int(activity), .int(Int64(room))]
         ) { row in
             devices.append(row.peek(1))
-            unknown.insert(devices[devices.count - 1])
             let token = try sql.token(false) { try UpdateTokenRow(&row) }?.record
             guard let token, let app = row.textOrNil().flatMap({ BundleID($0) }) else { return }
-            unknown.remove(token.device)
             values[token.device, default: []] += token.values.map { .init(app, $0) }
         }
         guard !devices.isEmpty else { return true }
         let isAll = devices.count < room
         try free(values, of: activity)
-        try freeAll(of: unknown, activity)
         count(
             "update_token",
             try sql.execute(
@@ -106,7 +100,7 @@ struct Erasure {
     /// Values that are dead stay known as dead, and those that another holds by now stay known as its own.
     ///
     /// - Parameter activity: Whose cards' tokens they are; `nil`: of all the cards of their devices.
-    mutating func free(
+    private mutating func free(
         _ values: [DeviceKey: [Snapshot.OwnerKey]], of activity: ActivityNumber? = nil
     ) throws {
         var rows: [String] = []
@@ -119,17 +113,6 @@ struct Erasure {
             DELETE FROM token_owner WHERE (hash, dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))
             AND dead_at IS NULL AND activity = coalesce(?, activity)
             """, [.text("[" + rows.joined(separator: ",") + "]"), activity.map(Statements.Argument.int) ?? .null])
-        if freed > 0 { erased["token_owner", default: 0] += freed }
-    }
-
-    /// The same for devices of which a token cannot be read: looks through all values, which nothing finds by device.
-    mutating func freeAll(of devices: Set<DeviceKey>, _ activity: ActivityNumber? = nil) throws {
-        guard !devices.isEmpty else { return }
-        let freed = try sql.execute(
-            """
-            DELETE FROM token_owner WHERE dk IN (SELECT value FROM json_each(?))
-            AND dead_at IS NULL AND activity = coalesce(?, activity)
-            """, [.text(jsonList(devices.sorted())), activity.map(Statements.Argument.int) ?? .null])
         if freed > 0 { erased["token_owner", default: 0] += freed }
     }
 
@@ -246,7 +229,7 @@ struct Erasure {
     }
 
     /// People of whom nothing is left but their name.
-    mutating func eraseUsers(_ list: Statements.Argument) throws {
+    private mutating func eraseUsers(_ list: Statements.Argument) throws {
         let rows = try sql.execute(
             """
             DELETE FROM user WHERE no IN (SELECT value FROM json_each(?)) AND no < (SELECT max(no) FROM user)
@@ -263,6 +246,132 @@ struct Erasure {
                 AND NOT EXISTS (SELECT 1 FROM user WHERE user.no = \(table).user)
                 """, [list])
             if rows > 0 { erased[table, default: 0] += rows }
+        }
+    }
+}
+
+// MARK: - Devices
+
+extension Erasure {
+    private mutating func eraseTokensOfSignedOut() throws {
+        guard room > 0 else { return }
+        let devices = try numbers(
+            """
+            SELECT dk FROM device INDEXED BY device_unswept
+            WHERE signed_out_at IS NOT NULL AND (swept_at IS NULL OR swept_at < signed_out_at) AND signed_out_at < ?
+            ORDER BY signed_out_at LIMIT ?
+            """, [before(limits.endedTokens), .int(Int64(Self.owners))])
+        for device in devices where room > 0 {
+            try eraseTokens(of: device)
+            try sql.execute("UPDATE device SET swept_at = signed_out_at WHERE dk = ?", [.int(device)])
+        }
+        if devices.count == Self.owners { room = min(room, 0) }
+    }
+
+    private mutating func eraseTokens(of device: DeviceKey) throws {
+        var app: BundleID?
+        try sql.query("SELECT app FROM device WHERE dk = ?", [.int(device)]) { row in app = BundleID(row.text()) }
+        var values: [TokenValue] = []
+        let ofDevice = "device_token WHERE dk = ?1"
+        try sql.query("SELECT \(DeviceTokenRow.list) FROM \(ofDevice)", [.int(device)]) { row in
+            if let token = try sql.token(false, { try DeviceTokenRow(&row) })?.record { values.append(token.value) }
+        }
+        count("device_token", try sql.execute("DELETE FROM \(ofDevice)", [.int(device)]))
+        let ofCards = """
+            update_token WHERE (activity, dk) IN
+                (SELECT activity, dk FROM instance INDEXED BY instance_by_device WHERE dk = ?1)
+            """
+        try sql.query("SELECT \(UpdateTokenRow.list) FROM \(ofCards)", [.int(device)]) { row in
+            guard let token = try sql.token(false, { try UpdateTokenRow(&row) })?.record else { return }
+            values += token.values
+        }
+        count("update_token", try sql.execute("DELETE FROM \(ofCards)", [.int(device)]))
+        if let app { try free([device: values.map { .init(app, $0) }]) }
+    }
+
+    private mutating func eraseDevices() throws {
+        guard room > 0 else { return }
+        let signedOut = try numbers(
+            """
+            SELECT dk FROM device INDEXED BY device_signed_out WHERE signed_out_at IS NOT NULL AND signed_out_at < ?
+            ORDER BY signed_out_at LIMIT ?
+            """, [before(limits.signedOut), .int(Int64(Self.owners))])
+        for device in signedOut where room > 0 { try eraseDevice(device) }
+        if signedOut.count == Self.owners { room = min(room, 0) }
+        try walkDevices()
+    }
+
+    /// Goes through all devices a stretch at a time: an index of when each was heard of last would be written with
+    /// every call of a phone.
+    private mutating func walkDevices() throws {
+        guard room > 0 else { return }
+        let position = try sql.number("SELECT value FROM meta WHERE name = 'device_walk'") ?? -1
+        let oldest = (now - limits.silent).milliseconds
+        var last = position
+        var looked = 0
+        var silent: [DeviceKey] = []
+        try sql.query(
+            "SELECT dk, contact_at FROM device WHERE dk > ? ORDER BY dk LIMIT ?",
+            [.int(position), .int(Int64(Self.walk))]
+        ) { row in
+            last = row.int()
+            looked += 1
+            if row.int() < oldest { silent.append(last) }
+        }
+        for device in silent {
+            guard room > 0 else {
+                last = device - 1
+                break
+            }
+            try eraseDevice(device)
+        }
+        let next = looked < Self.walk && room > 0 ? -1 : last
+        guard next != position else { return }
+        try sql.execute("UPDATE meta SET value = ? WHERE name = 'device_walk'", [.int(next)])
+    }
+
+    /// All of it in one step: a device has as many rows as activities that it has seen since they were last erased.
+    private mutating func eraseDevice(_ device: DeviceKey) throws {
+        try eraseTokens(of: device)
+        var states: [(activity: Int64, state: Int64)] = []
+        try sql.query(
+            "SELECT activity, state FROM instance INDEXED BY instance_by_device WHERE dk = ?", [.int(device)]
+        ) { row in states.append((row.int(), row.int())) }
+        for (activity, raw) in states {
+            guard let state = try state(raw) else { continue }
+            var counts = LaneCounts()
+            counts.count(state, 1)
+            try sql.execute(
+                """
+                UPDATE lane SET absent = absent - ?, open = open - ?, live = live - ?, over = over - ?
+                WHERE activity = ? AND from_dk = (SELECT max(from_dk) FROM lane WHERE activity = ? AND from_dk <= ?)
+                """,
+                [counts.absent, counts.open, counts.live, counts.over].map { .int(Int64($0)) }
+                    + [.int(activity), .int(activity), .int(device)])
+        }
+        let pairs = Statements.Argument.text(jsonPairs(states.map { ($0.activity, device) }))
+        count(
+            "instance",
+            try sql.execute(
+                "DELETE FROM instance WHERE (activity, dk) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+                [pairs]))
+        for table in ["tombstone", "budget"] {
+            count(table, try sql.execute("DELETE FROM \(table) WHERE dk = ?", [.int(device)]))
+        }
+        let user = try sql.number("SELECT user FROM device WHERE dk = ?", [.int(device)])
+        count("device", try sql.execute("DELETE FROM device WHERE dk = ?", [.int(device)]))
+        if let user { try eraseUsers(.text(jsonList([user]))) }
+    }
+
+    /// `nil` for one that cannot be read, once it is clear that such rows are passed over: nobody knows how it was
+    /// counted, and it goes all the same.
+    private func state(_ raw: Int64) throws -> InstanceRecord.State? {
+        do {
+            return try decodeCase(raw, "instance", "state")
+        } catch let row as DamagedRow {
+            guard let notes = sql.damage else { throw row }
+            notes.note(row)
+            return nil
         }
     }
 }

@@ -1,4 +1,5 @@
 import APNSModel
+import GRDB
 import LiveActivityCore
 
 /// What providers compute: who is due, what they said last, and the activities that follow from it.
@@ -90,34 +91,74 @@ extension SnapshotLoader {
 
     // MARK: - What is due
 
+    /// Rows that cannot be read, beside which a claim still finds as many as it wants.
+    private static let mostUnreadable = 256
+
+    /// Those that the index names, and how many of them are wanted.
+    private struct DuePage {
+        let keys: [RefreshKey]
+        let limit: Int
+    }
+
     private mutating func findDue(_ due: DueRefreshes) throws {
-        var keys: [RefreshKey] = []
-        try sql.query(
-            """
-            SELECT user, type FROM refresh INDEXED BY refresh_running
-            WHERE node IS NOT NULL AND node <> ? ORDER BY user, type LIMIT ?
-            """, [.int(due.node), .int(Int64(DueRefreshes.maximumAbandoned))]
-        ) { row in keys.append(RefreshKey(row.int(), row.text())) }
+        var pages = [
+            try page(
+                """
+                SELECT user, type FROM refresh INDEXED BY refresh_running
+                WHERE node IS NOT NULL AND node <> ? ORDER BY user, type LIMIT ?
+                """, [.int(due.node)], limit: DueRefreshes.maximumAbandoned)
+        ]
         for want in due.wants {
             for (pace, limit) in [(RefreshRecord.Pace.prompt, want.limit), (.paced, min(want.limit, want.paced))]
             where limit > 0 {
-                try sql.query(
-                    """
-                    SELECT user, type FROM refresh INDEXED BY refresh_due
-                    WHERE app = ? AND type = ? AND pace = ? AND due_at <= ? ORDER BY due_at, user LIMIT ?
-                    """,
-                    [
-                        .text(want.app.text), .text(want.type), .int(Int64(pace.rawValue)), .int(due.at.milliseconds),
-                        .int(Int64(limit)),
-                    ]
-                ) { row in keys.append(RefreshKey(row.int(), row.text())) }
+                pages.append(
+                    try page(
+                        """
+                        SELECT user, type FROM refresh INDEXED BY refresh_due
+                        WHERE app = ? AND type = ? AND pace = ? AND due_at <= ? ORDER BY due_at, user LIMIT ?
+                        """,
+                        [
+                            .text(want.app.text), .text(want.type), .int(Int64(pace.rawValue)),
+                            .int(due.at.milliseconds),
+                        ], limit: limit))
             }
         }
+        let found = Set(pages.flatMap(\.keys))
+        try fetchRefreshes(Set(found.map(\.user))) { found.contains($0.key) }
+        let records = snapshot.refreshes
+        if let notes = sql.damage { try putOff(found.filter { records[$0] == nil }.sorted(), due, notes) }
         var seen: Set<RefreshKey> = []
-        snapshot.dueRefreshes = keys.filter { seen.insert($0).inserted }
+        snapshot.dueRefreshes = pages.flatMap { page in page.keys.filter { records[$0] != nil }.prefix(page.limit) }
+            .filter { seen.insert($0).inserted }
         let users = Set(snapshot.dueRefreshes.map(\.user))
-        try fetchRefreshes(users) { seen.contains($0.key) }
         try fetchMemos(users) { seen.contains(RefreshKey($0.user, $0.type)) }
         _ = try devices(of: users)
+    }
+
+    private func page(_ text: String, _ arguments: [Statements.Argument], limit: Int) throws -> DuePage {
+        let most = sql.damage == nil ? limit : limit + Self.mostUnreadable
+        var keys: [RefreshKey] = []
+        try sql.query(text, arguments + [.int(Int64(most))]) { row in keys.append(RefreshKey(row.int(), row.text())) }
+        return DuePage(keys: keys, limit: limit)
+    }
+
+    /// One that cannot be read would be met by every claim: it is looked at again later, for a person may mend it.
+    private func putOff(_ unreadable: [RefreshKey], _ due: DueRefreshes, _ notes: DamageNotes) throws {
+        let later = Statements.Argument.int((due.at + DamagedWork.pause).milliseconds)
+        for key in unreadable {
+            let words = "a refresh of person number \(key.user)"
+            do {
+                // One of a process that is gone counts as this one's until it can be read.
+                try sql.execute(
+                    """
+                    UPDATE refresh SET due_at = ?, node = CASE WHEN node IS NULL THEN NULL ELSE ? END
+                    WHERE user = ? AND type = ?
+                    """, [later, .int(due.node), .int(key.user), .text(key.type)])
+                notes.note("\(words) is put off for \(DamagedWork.pause.components.seconds) s")
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                // The row says something else than its index, so that SQLite does not move it there.
+                notes.note("\(words) cannot be put off, and is passed over")
+            }
+        }
     }
 }

@@ -101,6 +101,118 @@ struct PackedFormatTests {
         }
     }
 
+    // MARK: - With everything that may be set
+
+    /// The flags, of which every one is set; what every row has, as above; then the instants, the number of the report
+    /// and the alert's timestamp; the rare numbers; the last delivery with its reason.
+    private static let fullBody =
+        "bffc1f" + "06d00f020a" + "14130e28e0d40313" + "0408d80402" + "03b406c80101" + "0c70686f6e652d626568696e64"
+    /// The format; two bytes, made at 1 ms, used at 5000 ms; one byte, made at 300 ms, never used.
+    private static let fullCredentials = "0001" + "0201020201904e" + "01ff01d80400"
+    /// The format, the seed, three entries; three texts; a push with an id of its own, the same to the next device with
+    /// an id that follows, and an entry of nothing but a state.
+    private static let fullHistory =
+        "03ac0203" + "03" + "096e65772d7374617465" + "086163636570746564" + "0178"
+        + "070a80897a1506d00f0ac801010203" + "00000000000000010000000000000002" + "1e020a" + "00010101cf0f0000000000"
+
+    private static var fullInstance: InstanceRecord {
+        var row = InstanceRecord(activity: 1, device: 5, run: 2, at: UnixTime(milliseconds: 1_000_005))
+        row.state = .live
+        row.sentRevision = 3
+        row.timestamp = 1000
+        row.tokenGeneration = 1
+        row.lastHighAt = UnixTime(milliseconds: 1_000_010)
+        row.awaitsUntil = UnixTime(milliseconds: 999_990)
+        row.reportSequence = 7
+        row.reportedAt = UnixTime(milliseconds: 1_000_020)
+        row.awaitedUntil = UnixTime(milliseconds: 1_030_000)
+        row.awaitedAlert = 990
+        row.shownRevision = 2
+        row.tries = 4
+        row.parkedRevision = 300
+        row.contradictions = 1
+        row.isWanted = true
+        row.mayStart = true
+        row.hasFallenBack = true
+        row.isLocalAhead = true
+        row.isRenewing = true
+        row.isEvicted = true
+        row.stateBeforeRequest = .gone
+        row.last = LastDelivery(
+            kind: .end, at: UnixTime(milliseconds: 1_000_100), revision: 2, status: 410, reason: Reason(.phoneBehind))
+        return row
+    }
+
+    @Test func `an instance with all that it may have is packed into these bytes, and read as it was`() async throws {
+        try await withStore { store in
+            let row = Self.fullInstance
+            _ = try await store.write { sql in try sql.write([row]) }
+            #expect(try await Self.bytes(store, "body)) FROM instance") == Self.fullBody)
+            #expect(try await AllRows(store).rows.instances == [.init(1, 5): row])
+        }
+    }
+
+    @Test func `credentials, used and unused, are packed into these bytes, and read as they were`() async throws {
+        try await withStore { store in
+            var device = Sample.deviceRecord(5)
+            device.credentials = [
+                PhoneCredentialRecord(
+                    secretHash: [1, 2], createdAt: UnixTime(milliseconds: 1), usedAt: UnixTime(milliseconds: 5000)),
+                PhoneCredentialRecord(secretHash: [255], createdAt: UnixTime(milliseconds: 300)),
+            ]
+            let row = device
+            _ = try await store.write { sql in try sql.write([row]) }
+            #expect(try await Self.bytes(store, "credentials)) FROM device") == Self.fullCredentials)
+            #expect(try await AllRows(store).rows.devices == [5: row])
+        }
+    }
+
+    @Test(
+        arguments: [(nil, nil), ([], "01"), ([5, DeviceKey.max - 1], "0100000000000000057ffffffffffffffe")]
+            as [([DeviceKey]?, String?)])
+    func `the devices of a flight are packed into these bytes, and read as they were`(
+        devices: [DeviceKey]?, bytes: String?
+    ) async throws {
+        try await withStore { store in
+            var lane = LaneRecord(activity: 1)
+            lane.flight = FlightRecord(
+                node: 9, claimedAt: UnixTime(milliseconds: 1), leaseUntil: UnixTime(milliseconds: 2), fromDevice: 0,
+                toDevice: .max, devices: devices, revision: 1, timestamp: 1, seed: .max)
+            let row = lane
+            _ = try await store.write { sql in try sql.write([row]) }
+            // Of a column without a value `hex` makes a text.
+            let written = try await Self.bytes(store, "flight_devices)) FROM lane WHERE flight_devices IS NOT NULL")
+            #expect(written == bytes)
+            #expect(try await AllRows(store).rows.lanes == [1: [row]])
+        }
+    }
+
+    @Test func `a timeline's row with all that it may have is packed into these bytes, and read as it was`()
+        async throws
+    {
+        try await withStore { store in
+            let seed: UInt64 = 300
+            var push = HistoryEntry(
+                .update, device: 5, at: UnixTime(milliseconds: 1_000_000), revision: 3, timestamp: 1000, priority: 10,
+                carriesAlert: true, status: 200, reason: Reason(.newState), outcome: Reason(.accepted), detail: "x",
+                pushID: PushID(high: 1, low: 2))
+            var entries = [push]
+            push.device = 6
+            push.at = UnixTime(milliseconds: 1_000_005)
+            push.carriesAlert = false
+            push.pushID = .of(6, seed: seed)
+            entries.append(push)
+            entries.append(HistoryEntry(.stateSet, at: UnixTime(milliseconds: 1_000_004), revision: 2))
+            let record = HistoryRecord(
+                activity: 1, at: UnixTime(milliseconds: 1_000_000), revision: 3, entries: entries, seed: seed)
+            _ = try await store.write { sql in try sql.write([HistoryRow(sequence: 1, record: record)]) }
+            #expect(try await Self.bytes(store, "body)) FROM history") == Self.fullHistory)
+            #expect(try await AllRows(store).history == [1: [record]])
+        }
+    }
+
+    // MARK: - From before
+
     @Test func `what apps have of histories and events is counted when an older database is opened`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path

@@ -1,4 +1,5 @@
 import APNSModel
+import Foundation
 import GRDB
 import LiveActivityCore
 import LiveActivityStorage
@@ -7,7 +8,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// One row that cannot be read stops neither notifications nor erasing.
+/// One row that cannot be read stops neither notifications nor computations nor erasing.
 struct DamagedRowTests {
     /// Two people with a phone each, and a notification to each of them.
     private static func notify(_ store: SQLiteStore) async throws {
@@ -64,7 +65,8 @@ struct DamagedRowTests {
 
     @Test(arguments: [
         "UPDATE instance SET state = 99 WHERE dk = 1", "UPDATE update_token SET env = 'odd' WHERE dk = 1",
-        "UPDATE device_token SET env = 'odd' WHERE dk = 1",
+        "UPDATE device_token SET env = 'odd' WHERE dk = 1", "UPDATE update_token SET value = x'00' WHERE dk = 1",
+        "UPDATE device_token SET value = x'00' WHERE dk = 1", "UPDATE device SET app = '*' WHERE dk = 1",
     ])
     func `a row that cannot be read is erased with what it belongs to, and counted`(change: String) async throws {
         try await withStore { store in
@@ -87,8 +89,6 @@ struct DamagedRowTests {
                 ).get()
             }
             try await Self.damage(store, change)
-            // What nothing else erases: values that are not known to be dead or free.
-            try await Self.damage(store, "UPDATE token_owner SET dead_at = NULL, released_at = NULL")
             let late = Sample.now + .seconds(31 * 86_400)
             for _ in 1...10 where try await !store.prune(PruneLimits(), at: late) { break }
             for table in ["device", "instance", "update_token", "device_token", "token_owner"] {
@@ -96,6 +96,161 @@ struct DamagedRowTests {
                 #expect(left == 0, "\(table)")
             }
             #expect(try await store.statistics().damagedRows > 0)
+        }
+    }
+
+    @Test func `the tokens of an ended activity that cannot be read leave nobody behind who owns them`() async throws {
+        try await withStore { store in
+            for (index, name) in ["ann", "bob"].enumerated() {
+                _ = try await store.commit(
+                    RegisterDevice(
+                        app: Sample.app(), id: Sample.device(name), body: .init(user: Sample.user(name)),
+                        now: Sample.now, freshKey: DeviceKey(index + 1))
+                ).get()
+                var report = CardReport(localID: Sample.local(name), type: Sample.type(), state: .active)
+                report.activity = Sample.activityID("a")
+                report.token = Sample.token("card-\(name)")
+                _ = try await store.commit(
+                    ReportCard(app: Sample.app(), device: Sample.device(name), report: report, now: Sample.now)
+                ).get()
+            }
+            try await Self.damage(store, "UPDATE activity SET phase = 'ended', ended_at = \(Sample.now.milliseconds)")
+            try await Self.damage(store, "UPDATE update_token SET value = x'00' WHERE dk = 1")
+            let late = Sample.now + .seconds(12 * 3600 + 1)
+            for _ in 1...10 where try await !store.prune(PruneLimits(), at: late) { break }
+            for table in ["update_token", "token_owner"] {
+                let left = try await store.query { sql in try sql.number("SELECT count(*) FROM \(table)") }
+                #expect(left == 0, "\(table)")
+            }
+        }
+    }
+
+    @Test func `the walk through owners goes on where it came to, and begins anew behind the last`() async throws {
+        try await withStore { store in
+            let many = Erasure.walkedOwners
+            try await Self.own(store, 1...many, deadAt: "\(Sample.now.milliseconds)")
+            // Nothing has the tokens of these.
+            try await Self.own(store, many + 1...many + 5, deadAt: "NULL")
+            var left: [Int64?] = []
+            for round in 1...3 {
+                // One more, where the walk has been, and will be again.
+                if round == 2 { try await Self.own(store, 0...0, deadAt: "NULL") }
+                _ = try await store.prune(PruneLimits(), at: Sample.now)
+                left.append(
+                    try await store.query { sql in
+                        try sql.number("SELECT count(*) FROM token_owner WHERE dead_at IS NULL")
+                    })
+            }
+            #expect(left == [5, 1, 0])
+        }
+    }
+
+    private static func own(_ store: SQLiteStore, _ numbers: ClosedRange<Int>, deadAt: String) async throws {
+        try await damage(
+            store,
+            """
+            INSERT INTO token_owner (hash, app, look_up, kind, dk, activity, seen_at, dead_at, key, value)
+            WITH RECURSIVE owner(n) AS (
+                SELECT \(numbers.lowerBound) UNION ALL SELECT n + 1 FROM owner WHERE n < \(numbers.upperBound)
+            )
+            SELECT printf('%08x%024x', n, 0), 'com.acme.pizza', 1, 3, 7, 1, 0, \(deadAt), 1, x'00' FROM owner
+            """)
+    }
+}
+
+// MARK: - Computations
+
+extension DamagedRowTests {
+    /// Two people with a phone each; both wait for a computation, the first for longer.
+    private static func ask(_ store: SQLiteStore) async throws {
+        for (index, name) in ["ann", "bob"].enumerated() {
+            let now = Sample.now + .seconds(index)
+            _ = try await store.commit(
+                RegisterDevice(
+                    app: Sample.app(), id: Sample.device(name), body: .init(user: Sample.user(name)), now: now,
+                    freshKey: DeviceKey(index + 1))
+            ).get()
+            _ = try await store.commit(
+                AskRefresh(
+                    app: Sample.bundleID, users: [Sample.user(name)], types: ["order"], pace: .prompt, now: now)
+            ).get()
+        }
+    }
+
+    private static func claim(limit: Int, node: Int64) -> ClaimRefreshes {
+        let want = DueRefreshes.Want(app: Sample.bundleID, type: "order", limit: limit, paced: limit)
+        return ClaimRefreshes(
+            DueRefreshes(at: Sample.now + .seconds(9), node: node, wants: [want]), leaseOfZone: .seconds(60),
+            leaseMargin: .seconds(10))
+    }
+
+    /// A row whose bytes changed on the disk: its index says of it what it said before. Only while the index is another
+    /// one can a statement change the row alone.
+    private static func rot(_ path: String, _ change: String) throws {
+        let (known, hidden) = ("due_at IS NOT NULL", "due_at < 0")
+        for (from, to, statement) in [(known, hidden, ""), (hidden, known, change)] {
+            let database = try DatabaseQueue(path: path)
+            try database.writeWithoutTransaction { db in
+                if !statement.isEmpty { try db.execute(sql: statement) }
+                try db.execute(sql: "PRAGMA writable_schema = ON")
+                try db.execute(
+                    sql: "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'refresh_due'",
+                    arguments: [from, to])
+            }
+            try database.close()
+        }
+    }
+
+    @Test func `a computation that cannot be read takes the place of no other, though its index has it first`()
+        async throws
+    {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            let before = try SQLiteStore(path: path)
+            try await Self.ask(before)
+            before.close()
+            try Self.rot(path, "UPDATE refresh SET pace = 99 WHERE user_id = 'ann'")
+            let store = try SQLiteStore(path: path)
+            defer { store.close() }
+            let reply = try await store.commit(Self.claim(limit: 1, node: 1)).get()
+            #expect(reply.runs.map(\.user) == [Sample.user("bob")])
+            #expect(
+                reply.unreadable == [
+                    "a row of `refresh` holds a value in `pace` that cannot be read",
+                    "a refresh of person number 1 cannot be put off, and is passed over",
+                ])
+            #expect(try await store.statistics().damagedRows == 2)
+        }
+    }
+
+    @Test func `computations of a lost process that cannot be read are put off, and the others are taken over`()
+        async throws
+    {
+        try await withStore { store in
+            try await Self.ask(store)
+            #expect(try await store.commit(Self.claim(limit: 2, node: 1)).get().runs.count == 2)
+            let many = DueRefreshes.maximumAbandoned
+            try await Self.damage(
+                store,
+                """
+                INSERT INTO refresh
+                    (user, type, app, user_id, asked, done, pace, due_at, fence, node, tries, failure, finished_at)
+                WITH RECURSIVE lost(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM lost WHERE n < \(many))
+                SELECT -n, 'order', 'com.acme.pizza', 'lost', 1, 0, 99, 0, 1, 1, 0, NULL, NULL FROM lost
+                """)
+            let first = try await store.commit(Self.claim(limit: 2, node: 2)).get()
+            #expect(first.unreadable.count == 2 * many)
+            #expect(first.unreadable.last == "a refresh of person number -1 is put off for 60 s")
+            #expect(Set(first.runs.map(\.user)) == [Sample.user("ann"), Sample.user("bob")])
+            // They are met no more before their time.
+            #expect(try await store.commit(Self.claim(limit: 2, node: 2)).get().unreadable.isEmpty)
+            let later = Sample.now + .seconds(9) + DamagedWork.pause
+            let waiting = try await store.query { sql in
+                try sql.number(
+                    "SELECT count(*) FROM refresh WHERE pace = 99 AND node = 2 AND due_at = ?",
+                    [.int(later.milliseconds)])
+            }
+            #expect(waiting == Int64(many))
         }
     }
 }

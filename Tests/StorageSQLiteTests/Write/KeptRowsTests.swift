@@ -9,10 +9,14 @@ import Testing
 
 /// What `docs/operating.md` says of each table's rows.
 struct KeptRowsTests {
+    private static func text(of document: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        return try String(contentsOf: root.appending(path: "docs/\(document)"), encoding: .utf8)
+    }
+
     /// The tables of each row of the document, with what is left when all is over.
     private static func document() throws -> [(tables: [String], left: String)] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
-        let text = try String(contentsOf: root.appending(path: "docs/operating.md"), encoding: .utf8)
+        let text = try text(of: "operating.md")
         let table = try #require(text.split(separator: "| table | removed | left when all is over |\n").last)
         return table.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().prefix { $0.hasPrefix("|") }
             .map { line in
@@ -37,6 +41,72 @@ struct KeptRowsTests {
         }
     }
 
+    @Test func `the documents say that events go untold as well, and how many are kept`() throws {
+        let limits = PruneLimits()
+        #expect(limits.events == .seconds(7 * 86_400) && limits.eventCount == 1_000_000)
+        for (document, number) in [("operating.md", "a million"), ("webhooks.md", "1,000,000")] {
+            let lines = try Self.text(of: document).split(separator: "\n")
+            let line = try #require(lines.first { $0.contains("whether a webhook was told of them or not") })
+            #expect(line.contains(number) && line.contains("7 days"), "\(document)")
+        }
+    }
+
+    // MARK: - When all is over
+
+    /// The rows of a table that are not to be there any more; `nil`: the document says so in words that nobody knows.
+    private static func over(_ table: String, _ left: String, at now: UnixTime) -> String? {
+        // Without any activity it is null, and nothing of one may be left.
+        let newest = "(SELECT max(no) FROM activity)"
+        switch left {
+        case "none": return table
+        case "those of the newest activity":
+            return "\(table) WHERE \(table == "activity" ? "no" : "activity") IS NOT \(newest)"
+        case "those of the newest person, and of the newest activity's":
+            return """
+                \(table) WHERE \(table == "user" ? "no" : "user") NOT IN (
+                    SELECT coalesce(max(no), -1) FROM user UNION SELECT user FROM member WHERE activity = \(newest))
+                """
+        case "those that are good":
+            return "\(table) WHERE revoked_at IS NOT NULL OR expires_at <= \(now.milliseconds)"
+        // Which ones those are is compared with what was there before.
+        case "all": return "\(table) WHERE 0"
+        default: return nil
+        }
+    }
+
+    /// What the rows of those tables are known by that the document says nothing removes.
+    private static func kept(_ store: SQLiteStore) async throws -> [String: Set<String>] {
+        let tables = try document().filter { $0.left == "all" }.flatMap(\.tables)
+        return try await store.query { sql in
+            var kept: [String: Set<String>] = [:]
+            for table in tables {
+                var key: [String] = []
+                try sql.query("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.text(table)]) { row in
+                    key.append(row.text())
+                }
+                var rows: Set<String> = []
+                let name = key.joined(separator: " || ' ' || ")
+                try sql.query("SELECT \(name) FROM \(table)") { row in rows.insert(row.text()) }
+                kept[table] = rows
+            }
+            return kept
+        }
+    }
+
+    /// A webhook, and keys of every standing.
+    private static func configure(_ store: SQLiteStore, at now: UnixTime, later: UnixTime) async throws {
+        _ = try await store.webhook(WebhookKey(Sample.bundleID, "backend"))
+        let ends: [(id: String, at: UnixTime?)] = [
+            ("good", nil), ("lasting", later), ("expired", now), ("revoked", nil),
+        ]
+        for (id, end) in ends {
+            var key = APIKeyRecord(id: id, app: Sample.bundleID, scope: .read, secretHash: [1], createdAt: now)
+            key.expiresAt = end
+            try await store.insertKey(key)
+        }
+        #expect(try await store.revokeKey("revoked", at: now))
+    }
+
     @Test(arguments: UInt64(1)...20)
     func `whatever was lived, no table holds more than the document says once all is over`(seed: UInt64) async throws {
         try await withStore { store in
@@ -47,6 +117,8 @@ struct KeptRowsTests {
                 Issue.record("seed \(seed), \(difference)")
             }
             var now = life.now
+            let end = now + .seconds(400 * 86_400)
+            try await Self.configure(store, at: now, later: end + .seconds(1))
             for one in try await store.running(since: now + .seconds(1), after: nil, limit: 100) {
                 let app = try #require(life.apps.first { $0.bundleID == one.app })
                 _ = try await store.commit(
@@ -54,29 +126,25 @@ struct KeptRowsTests {
                 ).get()
             }
             // Notifications go when they have expired, devices when nobody has heard of them for long.
-            now = now + .seconds(400 * 86_400)
+            now = end
+            let before = try await Self.kept(store)
+            #expect(!before.isEmpty && before.values.allSatisfy { !$0.isEmpty })
             for _ in 0..<50 { _ = try await store.commit(ClaimNotifications(now: now)).get() }
             for _ in 0..<200 { _ = try await store.prune(PruneLimits(), at: now) }
+            #expect(try await store.eraseKeys(overBefore: now) == 2)
+            #expect(try await store.keys().count == 2)
             for (tables, left) in try Self.document() {
                 for table in tables {
-                    let rows: String
-                    switch left {
-                    case "none": rows = table
-                    case "those of the newest activity":
-                        let column = table == "activity" ? "no" : "activity"
-                        rows = "\(table) WHERE \(column) <> (SELECT max(no) FROM activity)"
-                    case "those of the newest person, and of the newest activity's":
-                        let column = table == "user" ? "no" : "user"
-                        rows =
-                            "\(table) WHERE \(column) NOT IN (SELECT max(no) FROM user UNION SELECT user FROM member)"
-                    case "all", "those that are good": continue
-                    default:
-                        Issue.record("no test knows what is left of \(table): \(left)")
+                    guard let rows = Self.over(table, left, at: now) else {
+                        Issue.record("nobody knows which rows of \(table) are left: \(left)")
                         continue
                     }
                     let count = try await store.query { sql in try sql.number("SELECT count(*) FROM \(rows)") ?? 0 }
                     #expect(count == 0, "seed \(seed): \(rows)")
                 }
+            }
+            for (table, rows) in try await Self.kept(store) {
+                #expect(before[table]?.isSubset(of: rows) == true, "seed \(seed): \(table)")
             }
         }
     }

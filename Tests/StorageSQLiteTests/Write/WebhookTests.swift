@@ -130,6 +130,20 @@ struct WebhookTests {
         }
     }
 
+    @Test func `an app's own flood erases what its endpoint was not told, and its place stays there`() async throws {
+        try await withStore { store in
+            let place = try await store.webhook(Self.key).place
+            try await Self.tell(store, 9)
+            var limits = PruneLimits()
+            limits.eventCount = 4
+            while try await store.prune(limits, at: Sample.now) {}
+            let page = try await store.events(of: Sample.bundleID, EventFilter(), after: place.position, limit: 9)
+            #expect(page.events.map(\.number) == [6, 7, 8, 9])
+            // By this a courier knows that it missed some.
+            #expect(try await store.webhook(Self.key).place.position < page.span.erasedThrough)
+        }
+    }
+
     @Test func `of each activity the first that wait are read, and the others are fetched in order`() async throws {
         try await withStore { store in
             let count = EventNumber(WebhookState.waitingOfOne)
