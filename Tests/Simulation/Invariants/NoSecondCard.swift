@@ -30,7 +30,8 @@ final class NoSecondCard: Invariant {
     /// Starts whose fate is open, as one knows who sees all that the server is told.
     private var open: [Place: Start] = [:]
     /// Starts, by their runs, that the server has to take for failed though they may still come: an inventory lacked
-    /// the card when it had expired by the server's clock, and by the true time it had not when that was made.
+    /// the card when it had expired by the server's clock, and by the true time it had not when that was made. Or that
+    /// it takes for the app's own card, of which the app told late.
     private var misled: [Place: Set<Int>] = [:]
 
     func see(_ event: Observation, in world: World) {
@@ -148,6 +149,9 @@ final class NoSecondCard: Invariant {
             !report.phone.endTaken.contains(local)
         else { return }
         open[place]?.card = local
+        // The start may have made a card beside it, which only the app can tell from its own, and ends.
+        let isApps = report.phone.cards.first { $0.local == local }?.isApps ?? false
+        if isApps { misled[place, default: []].insert(start.run) }
     }
 
     /// A card that another start made is not this start's. The app's own is taken for it, and a renewed card takes its
