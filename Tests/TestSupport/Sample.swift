@@ -57,6 +57,28 @@ package enum Sample {
         ["status": .string(status), "step": .number(JSONNumber(step))]
     }
 
+    /// Adds an activity that runs, named by its number, with an empty state of its revision.
+    ///
+    /// - Parameter name: What its id begins with.
+    @discardableResult
+    package static func addActivity(
+        of app: BundleID = bundleID, named name: String = "a", revision: Revision = 1, to draft: inout Draft,
+        _ change: (inout ActivityRecord) -> Void = { _ in }
+    ) -> ActivityNumber {
+        let number = draft.takeActivityNumber()
+        var activity = ActivityRecord(
+            number: number, app: app, id: activityID("\(name)\(number)"), type: "order", at: now)
+        activity.phase = .active
+        activity.revision = revision
+        change(&activity)
+        draft.put(activity)
+        draft.put(
+            ContentRecord(
+                activity: number, revision: revision, state: .empty, digest: 0, attributes: .empty,
+                attributesDigest: 0))
+        return number
+    }
+
     /// A phone that takes push-to-start, was heard of long ago, and is not the one that acts just now.
     package static func deviceRecord(_ key: DeviceKey = 7, user: UserNumber = 1) -> DeviceRecord {
         var device = DeviceRecord(

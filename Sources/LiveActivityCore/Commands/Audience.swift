@@ -71,8 +71,8 @@ package struct Audience: Sendable {
         join(device, mayStart: mayStart, &draft)
     }
 
-    /// Whether the person's other devices decide on one that joins late: it has no row yet, or one that waits for its
-    /// person to be named. Where it has any other, it stands there already whether it may start a card.
+    /// A device that joins late depends on the person's other devices, which have to be loaded: it has no row yet, or
+    /// one that waits for its person to be named. Any other row of its own says already whether it may start a card.
     package static func looksAtOthers(_ devices: ActivityRecord.DeviceSelection, _ own: InstanceRecord?) -> Bool {
         guard devices == .lastActive else { return false }
         return own.map { $0.awaitsUntil != nil } ?? true

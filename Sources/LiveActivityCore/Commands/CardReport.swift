@@ -352,13 +352,25 @@ struct CardIntake {
         if let mine = instance.localID, mine != report.localID { return }
         // Said before the start, or of a card that is older: it is about a card that nobody had reported.
         if instance.hasOpenStart, isOlder(report, than: instance) || began(report, before: instance) { return }
-        // It may be an earlier run's card that nobody had reported: that does not tell what became of this run's start.
-        if instance.hasOpenStart, instance.run > 1, report.startedAt == nil { return }
+        // It may be an older card that nobody had reported: that does not tell what became of this start.
+        if instance.hasOpenStart, report.startedAt == nil, mayHaveOlder(than: report, instance, draft) { return }
         instance.localID = report.localID
         instance.state = state
         instance.dueAt = nil
         instance.tries = 0
         draft.dropUpdateToken(of: instance, at: now)
+    }
+
+    /// A card may be there that is older than the start whose card is awaited, and of which nobody had told: one of an
+    /// earlier run, or the second one of a renewal, whose token never came.
+    private func mayHaveOlder(than report: CardReport, _ instance: InstanceRecord, _ draft: Draft) -> Bool {
+        guard instance.run == 1 else { return true }
+        guard let activity = draft.snapshot.activities[instance.activity], activity.restart != .never,
+            app.types[activity.type]?.policy.renewal == true
+        else { return false }
+        return draft.snapshot.tombstones.values.contains {
+            $0.device == device.key && $0.activity == activity.number && $0.localID != report.localID
+        }
     }
 
     private func bury(

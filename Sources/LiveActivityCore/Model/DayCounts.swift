@@ -38,8 +38,8 @@ extension Draft {
 
     /// Counts a card that a phone reports on its own word.
     ///
-    /// What was loaded of the device's cards does not matter: of a device with many that is a part, and a count over it
-    /// would tell which activities there are.
+    /// The count does not depend on the rows that were loaded: of a device with many cards they are a part, and a count
+    /// over them would tell which activities there are.
     ///
     /// - Parameter waits: The activity does not know the phone's person.
     mutating func countNewCard(of device: DeviceKey, waits: Bool, at now: UnixTime) throws(Refusal) {

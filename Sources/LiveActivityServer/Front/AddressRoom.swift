@@ -15,7 +15,7 @@ struct AddressRoom: Sendable {
         places.take(of: Self.label(address), upTo: share)
     }
 
-    /// What an IPv4 address begins with where a listener for both has it as IPv6: `::ffff:192.0.2.7`.
+    /// The prefix of an IPv4 address written as IPv6, as a listener for both has it: `::ffff:192.0.2.7`.
     private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
     /// An IPv4 address as it is, also one that is written as IPv6, and of any other IPv6 one the network of 64 bits:

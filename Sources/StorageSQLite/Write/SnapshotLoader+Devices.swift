@@ -183,7 +183,7 @@ extension SnapshotLoader {
         }
     }
 
-    /// What the devices that sign in have of the activities whose card one device alone shows.
+    /// The rows of devices that sign in, of those activities whose card one device alone shows.
     private func ownInstances(
         of devices: [UserNumber: Set<DeviceKey?>], in joinable: [UserNumber: [Joinable]]
     ) throws -> [Snapshot.PhoneKey: InstanceRecord] {

@@ -182,25 +182,19 @@ struct AlertFateTests {
 
     @Test func `who leaves while the card lives and comes back is not told what was said meanwhile`() throws {
         var scene = try Scene.live()
-        _ = try scene.run(change(remove: ["ann"], scene))
+        try scene.changeAudience(remove: ["ann"])
         try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
         scene.wait(.seconds(2))
-        _ = try scene.run(change(add: ["ann"], scene))
+        try scene.changeAudience(add: ["ann"])
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.carriesAlert) == [false])
-    }
-
-    private func change(add: [String] = [], remove: [String] = [], _ scene: Scene) -> ChangeAudience {
-        ChangeAudience(
-            app: scene.app.bundleID, id: Sample.activityID("a"),
-            change: .change(add: add.map(Sample.user), remove: remove.map(Sample.user)), now: scene.now)
     }
 
     @Test func `who joins at the very millisecond that a clock shows again does not get the alert`() throws {
         var scene = Scene()
         try scene.register()
         try scene.put(users: ["bob"]) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
-        _ = try scene.run(change(add: ["ann"], scene))
+        try scene.changeAudience(add: ["ann"])
         scene.wait(.seconds(20))
         #expect(try scene.deliver().map(\.plan.carriesAlert) == [false])
     }
@@ -215,9 +209,9 @@ struct AlertFateTests {
         #expect(flight.seats.map(\.plan.carriesAlert) == [true])
         let until = scene.now + .seconds(13)
         if isAwaitedBefore { try scene.settle(flight) { _ in .awaited(until: until) } }
-        _ = try scene.run(change(remove: ["ann"], scene))
+        try scene.changeAudience(remove: ["ann"])
         scene.wait(.seconds(1))
-        _ = try scene.run(change(add: ["ann"], scene))
+        try scene.changeAudience(add: ["ann"])
         if !isAwaitedBefore { try scene.settle(flight) { _ in .awaited(until: until) } }
         try scene.settle(flight) { _ in .answered(.failure(PushFailure(.cannotConnect, "refused"))) }
         scene.wait(.seconds(60))
@@ -226,13 +220,13 @@ struct AlertFateTests {
 
     @Test func `who leaves twice while the answer to their end is awaited is sent one end`() throws {
         var scene = try Scene.live()
-        _ = try scene.run(change(remove: ["ann"], scene))
+        try scene.changeAudience(remove: ["ann"])
         let flight = try scene.onlyFlight()
         scene.wait(.milliseconds(1500))
         let until = scene.now + .seconds(20)
         try scene.settle(flight) { _ in .awaited(until: until) }
-        _ = try scene.run(change(add: ["ann"], scene))
-        _ = try scene.run(change(remove: ["ann"], scene))
+        try scene.changeAudience(add: ["ann"])
+        try scene.changeAudience(remove: ["ann"])
         #expect(try scene.deliver().isEmpty)
         scene.now = until
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
@@ -261,9 +255,9 @@ struct AlertFateTests {
         try scene.deliver()
         #expect(try scene.deliverNotifications().count == 1)
         try scene.report(token: "u1")
-        _ = try scene.run(change(remove: ["ann"], scene))
+        try scene.changeAudience(remove: ["ann"])
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        _ = try scene.run(change(add: ["ann"], scene))
+        try scene.changeAudience(add: ["ann"])
         try scene.registerStart("phone", "p2s")
         scene.wait(.seconds(61))
         #expect(try scene.deliver().isEmpty)

@@ -36,13 +36,19 @@ struct FoundBySimulationTests {
         #expect(due >= scene.now + .seconds(25))
     }
 
-    @Test func `two states have two timestamps, however far the clock was set back`() throws {
+    /// A card whose last push has a timestamp two hours ahead of the clock, and a newer state.
+    private static func setBack() throws -> Scene {
         var scene = try Scene.live(Sample.type { $0.coalescingWindow = .zero })
         scene.wait(.seconds(7200))
         try scene.put("a", 2)
         try scene.deliver()
         scene.now = scene.now - .seconds(7200)
         try scene.put("a", 3)
+        return scene
+    }
+
+    @Test func `two states have two timestamps, however far the clock was set back`() throws {
+        var scene = try Self.setBack()
         let first = try #require(try scene.deliver().first)
         try scene.put("a", 4)
         #expect(try scene.deliver().isEmpty)
@@ -53,12 +59,7 @@ struct FoundBySimulationTests {
 
     @Test(arguments: [true, false])
     func `nor in the second in which a lost process is succeeded`(_ isReopened: Bool) throws {
-        var scene = try Scene.live(Sample.type { $0.coalescingWindow = .zero })
-        scene.wait(.seconds(7200))
-        try scene.put("a", 2)
-        try scene.deliver()
-        scene.now = scene.now - .seconds(7200)
-        try scene.put("a", 3)
+        var scene = try Self.setBack()
         let lost = try #require(try scene.onlyFlight().seats.first)
         scene.node += 1
         if isReopened {

@@ -14,16 +14,7 @@ struct ManyActivitiesTests {
         scene.store.edit { draft in
             let user = draft.user(app, Sample.user("ann"))
             for _ in 0..<cards {
-                let number = draft.takeActivityNumber()
-                var activity = ActivityRecord(
-                    number: number, app: app, id: Sample.activityID("a\(number)"), type: "order", at: Sample.now)
-                activity.phase = .active
-                activity.revision = 1
-                draft.put(activity)
-                draft.put(
-                    ContentRecord(
-                        activity: number, revision: 1, state: .empty, digest: 0, attributes: .empty,
-                        attributesDigest: 0))
+                let number = Sample.addActivity(of: app, to: &draft)
                 draft.addMember(user, to: number)
                 var instance = InstanceRecord(activity: number, device: device, run: 1, at: Sample.now)
                 instance.state = state

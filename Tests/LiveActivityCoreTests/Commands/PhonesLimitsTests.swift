@@ -58,19 +58,11 @@ struct PhonesLimitsTests {
     private static func addCards(_ count: Int, to scene: inout Scene) {
         let app = scene.app.bundleID
         scene.store.edit { draft in
-            for index in 0..<count {
-                let number = draft.takeActivityNumber()
-                var activity = ActivityRecord(
-                    number: number, app: app, id: Sample.activityID("newer-\(index)"), type: "order", at: Sample.now)
-                activity.phase = .active
-                draft.put(activity)
-                draft.put(
-                    ContentRecord(
-                        activity: number, revision: 0, state: .empty, digest: 0, attributes: .empty,
-                        attributesDigest: 0))
+            for _ in 0..<count {
+                let number = Sample.addActivity(of: app, named: "newer-", to: &draft)
                 var instance = InstanceRecord(activity: number, device: 9, run: 1, at: Sample.now)
                 instance.state = .live
-                instance.localID = Sample.local("newer-\(index)")
+                instance.localID = Sample.local("newer-\(number)")
                 draft.put(instance)
             }
         }

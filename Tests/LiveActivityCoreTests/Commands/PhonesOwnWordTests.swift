@@ -161,10 +161,7 @@ struct PhonesOwnWordTests {
             try scene.put(users: ["ann"])
             try scene.report("other", token: "t", by: Self.eve)
             scene.wait(wait)
-            _ = try scene.run(
-                ChangeAudience(
-                    app: scene.app.bundleID, id: Sample.activityID("a"),
-                    change: .change(add: [Sample.user("eve")], remove: []), now: scene.now))
+            try scene.changeAudience(add: ["eve"])
             let instance = try scene.instance("other")
             #expect(instance.isWanted && instance.awaitsUntil == nil)
             #expect(instance.state == (isKept ? .live : .absent))

@@ -79,6 +79,13 @@ struct Scene {
                 app: app.bundleID, id: Sample.activityID(id), type: type ?? self.type, body: body, now: now))
     }
 
+    mutating func changeAudience(add: [String] = [], remove: [String] = []) throws {
+        _ = try run(
+            ChangeAudience(
+                app: app.bundleID, id: Sample.activityID("a"),
+                change: .change(add: add.map(Sample.user), remove: remove.map(Sample.user)), now: now))
+    }
+
     @discardableResult
     mutating func end(
         _ id: String = "a", _ state: JSONObject? = nil, dismissal: DismissalWish = .systemDefault,

@@ -272,10 +272,7 @@ struct StrayCardTests {
         let end = try scene.deliver()
         #expect(end.map(\.plan.kind) == [.end] && tokens(end) == [first])
         for (join, leave): ([String], [String]) in [([], ["ann"]), (["ann"], [])] {
-            _ = try scene.run(
-                ChangeAudience(
-                    app: scene.app.bundleID, id: Sample.activityID("a"),
-                    change: .change(add: join.map(Sample.user), remove: leave.map(Sample.user)), now: scene.now))
+            try scene.changeAudience(add: join, remove: leave)
             scene.wait(.seconds(2))
             try scene.deliver()
         }

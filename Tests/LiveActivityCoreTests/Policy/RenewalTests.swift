@@ -20,8 +20,8 @@ struct RenewalTests {
     }
 
     /// The second start is out.
-    private func renewing() throws -> Scene {
-        var scene = try scene()
+    private func renewing(_ type: ActivityType = Self.type) throws -> Scene {
+        var scene = try scene(type)
         scene.now = try #require(scene.store.nextWakeAt)
         #expect(try scene.deliver().map(\.plan.part) == [.successor])
         return scene
@@ -219,6 +219,30 @@ struct RenewalTests {
             scene.wait(.seconds(34 * 60))
             #expect(try scene.deliver().map(\.plan.part) == (renews ? [.successor] : []))
         }
+    }
+
+    @Test(arguments: [200, 410])
+    func `The dismissal of a second card without a token says nothing of a start that follows`(_ status: Int) throws {
+        var scene = try renewing(
+            Sample.type { policy in
+                policy.renewal = true
+                policy.restart = .always
+            })
+        try scene.report(local: "second")
+        scene.wait(.seconds(76 * 60))
+        // Its person leaves, the first card is over, and they come back.
+        try scene.changeAudience(remove: ["ann"])
+        let answer = PushAnswer(status: status, reason: status == 410 ? .known(.expiredToken) : nil)
+        #expect(try scene.deliver(answer).map(\.plan.kind) == [.end])
+        scene.wait(.seconds(2))
+        try scene.changeAudience(add: ["ann"])
+        try scene.deliver()
+        scene.wait(.seconds(1800))
+        try scene.deliver()
+        #expect(try scene.instance().hasOpenStart)
+        try scene.report(local: "second", .dismissed)
+        #expect(try scene.instance().hasOpenStart)
+        #expect(try scene.deliver().isEmpty)
     }
 
     @Test func `An activity that ends in between has both cards ended`() throws {

@@ -18,7 +18,8 @@ final class BudgetsHold: Invariant {
     }
 
     private var claims: [Spent: [UnixTime]] = [:]
-    private var accepted: [Card: UnixTime] = [:]
+    /// When the newest high push to a card was claimed, and settled: by the server's clock, and in true time.
+    private var accepted: [Card: (claimedAt: UnixTime, settledAt: UnixTime)] = [:]
 
     func see(_ event: Observation, in world: World) {
         switch event {
@@ -28,7 +29,7 @@ final class BudgetsHold: Invariant {
                 spend(flight, seat, flight.record.claimedAt, world)
             }
         case .settled(let settlement, let before):
-            for entry in settlement.entries { settle(settlement, entry, before) }
+            for entry in settlement.entries { settle(settlement, entry, before, world) }
         default: break
         }
     }
@@ -64,14 +65,17 @@ final class BudgetsHold: Invariant {
         let card = Card(
             place: Place(flight.desired.activity.number, device.key), local: seat.phone.instance.localID)
         let interval = flight.desired.type.policy.highPriorityInterval
-        if let last = accepted[card], now >= last, now < last + interval {
-            world.violate(
-                .budgetsHold, "a high push of \(flight.desired.activity.id) to \(device.id) \(now - last) after another"
-            )
-        }
+        guard let last = accepted[card], now >= last.claimedAt, now < last.claimedAt + interval else { return }
+        // A clock that was set back shows the same minute twice.
+        guard world.trueTime < last.settledAt + interval else { return }
+        world.violate(
+            .budgetsHold,
+            "a high push of \(flight.desired.activity.id) to \(device.id) \(now - last.claimedAt) after another")
     }
 
-    private func settle(_ settlement: SettleFlight, _ entry: SettleFlight.Entry, _ before: Snapshot) {
+    private func settle(
+        _ settlement: SettleFlight, _ entry: SettleFlight.Entry, _ before: Snapshot, _ world: World
+    ) {
         guard entry.seat.plan.priority == .high, entry.seat.plan.kind != .start, entry.seat.plan.part == .card,
             case .answered(.success(let answer)) = entry.outcome, answer.status == 200
         else { return }
@@ -80,6 +84,8 @@ final class BudgetsHold: Invariant {
         guard let old = before.instances[key], old.run == entry.seat.phone.instance.run,
             old.timestamp <= entry.seat.timestamp, old.state == .live || old.state == .ending
         else { return }
-        accepted[Card(place: Place(key.activity, key.device), local: old.localID)] = settlement.flight.claimedAt
+        accepted[Card(place: Place(key.activity, key.device), local: old.localID)] = (
+            settlement.flight.claimedAt, world.trueTime
+        )
     }
 }

@@ -78,7 +78,7 @@ final class NoDeadToken: Invariant {
         world.violate(
             .noDeadToken,
             "a \(seat.plan.kind.name) of \(flight.desired.activity.id) to \(seat.phone.device.id) is claimed "
-                + "for a token that \(why)")
+                + "for the token \(value.hex.prefix(6)) that \(why)")
     }
 
     private func refuse(

@@ -5,6 +5,7 @@ import TestSupport
 
 /// What the app tells the server: each call on its way by itself, one after another, lost now and then, or twice.
 extension Phone {
+    /// Lets a call get through after a while, or not.
     ///
     /// - Parameter mayComeTwice: Of those that name a device's tokens nothing tells a late one from a new one.
     private func send(
@@ -23,7 +24,10 @@ extension Phone {
         }
         world.after(arrives, arrive)
         if let again {
+            let session = session
             world.after(again) { [self] in
+                // A backend passes on what the person says who is signed in.
+                guard session == self.session else { return world.note(name, "is another person's by now: \(what)") }
                 world.note(name, "(a second time)")
                 world.count(.callLate)
                 arrive()

@@ -69,7 +69,11 @@ final class Phone {
     let app: AppSettings
     /// Grows each time that the app is installed anew.
     private(set) var installation = 0
-    var user: String
+    var user: String {
+        didSet { session += 1 }
+    }
+    /// Grows when another person signs in.
+    private(set) var session = 0
     var isSignedIn = true
     var isOnline = true
     var offlineSince: Int64 = 0

@@ -297,8 +297,10 @@ extension World {
                 apns.withdraw(phone.deviceToken, at: now, knownAfter: 0)
                 phone.takeTokens(in: self)
             }
-            if other != phone.user { count(.changedHands) }
-            phone.user = other
+            if other != phone.user {
+                count(.changedHands)
+                phone.user = other
+            }
             phone.isSignedIn = true
             phone.launch(in: self)
         }

@@ -3,7 +3,7 @@ import LiveActivityCore
 import LiveActivityDelivery
 
 /// What those who watch see: everything, from outside and from inside, at the moment it happens.
-enum Observation {
+indirect enum Observation {
     /// A flight was claimed and the claim stands.
     case claimed(Flight, Node)
     case claimedNotifications(NotificationFlight, Node)

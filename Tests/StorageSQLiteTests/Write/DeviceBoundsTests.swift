@@ -19,17 +19,11 @@ struct DeviceBoundsTests {
             draft.put(Sample.deviceRecord(7, user: user))
             draft.put(Sample.startToken(7))
             for _ in 0..<count {
-                let number = draft.takeActivityNumber()
-                var activity = ActivityRecord(
-                    number: number, app: Sample.bundleID, id: Sample.activityID("a\(number)"), type: "order",
-                    at: Sample.now)
-                activity.phase = number % 3 == 0 ? .active : .ended
-                activity.endedAt = number % 3 == 0 ? nil : Sample.now
-                draft.put(activity)
-                draft.put(
-                    ContentRecord(
-                        activity: number, revision: 1, state: .empty, digest: 0, attributes: .empty,
-                        attributesDigest: 0))
+                let number = Sample.addActivity(revision: 0, to: &draft) { activity in
+                    guard activity.number % 3 > 0 else { return }
+                    activity.phase = .ended
+                    activity.endedAt = Sample.now
+                }
                 draft.addMember(user, to: number)
                 var instance = InstanceRecord(activity: number, device: 7, run: 1, at: Sample.now)
                 instance.state = number % 5 == 0 ? .live : number % 5 == 1 ? .dismissed : .absent
@@ -53,17 +47,7 @@ struct DeviceBoundsTests {
                 draft.put(Sample.startToken(key, type: "ride"))
             }
             for _ in 0..<activities {
-                let number = draft.takeActivityNumber()
-                var activity = ActivityRecord(
-                    number: number, app: Sample.bundleID, id: Sample.activityID("a\(number)"), type: "order",
-                    at: Sample.now)
-                activity.phase = .active
-                activity.devices = .lastActive
-                draft.put(activity)
-                draft.put(
-                    ContentRecord(
-                        activity: number, revision: 1, state: .empty, digest: 0, attributes: .empty,
-                        attributesDigest: 0))
+                let number = Sample.addActivity(revision: 0, to: &draft) { $0.devices = .lastActive }
                 draft.addMember(user, to: number)
                 for key in 1...devices {
                     var instance = InstanceRecord(activity: number, device: key, run: 1, at: Sample.now)

@@ -74,7 +74,7 @@ struct KeptRowsTests {
         }
     }
 
-    /// What the rows of those tables are known by that the document says nothing removes.
+    /// The keys of all rows, by table, of the tables from which nothing is removed, as the document says.
     private static func kept(_ store: SQLiteStore) async throws -> [String: Set<String>] {
         let tables = try document().filter { $0.left == "all" }.flatMap(\.tables)
         return try await store.query { sql in
