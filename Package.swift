@@ -284,7 +284,8 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: settings),
         .testTarget(
-            name: "SimulationTests", dependencies: ["LiveActivityStorage", "Simulation"], swiftSettings: settings),
+            name: "SimulationTests", dependencies: ["LiveActivityStorage", "Simulation", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(name: "PeerIdentityTests", dependencies: ["PeerIdentity"], swiftSettings: settings),
         .testTarget(
             name: "OutboundHTTPTests",

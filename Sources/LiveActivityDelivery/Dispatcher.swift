@@ -26,6 +26,8 @@ package struct Dispatcher: Service {
         package var settleAfter = Duration.milliseconds(1500)
         /// How long to wait when the store fails.
         package var storagePause = Duration.seconds(1)
+        /// The longest sleep: another process's commit may make work due without waking this one.
+        package var look = Duration.seconds(60)
         /// Cards ended at once to make room for others: as many share a commit.
         package var evictionsAtOnce = 100
         /// Attempts to settle one flight before its lease runs out and it is rescued.
@@ -130,7 +132,7 @@ package struct Dispatcher: Service {
         await room.drained()
     }
 
-    /// What has to be claimed now; `nil` after it waited until that may have changed. Nothing is polled.
+    /// What has to be claimed now; `nil` after it waited until that may have changed.
     ///
     /// - Parameter hasMore: Lanes are known to be due.
     private func workDue(lanes hasMore: Bool) async throws(StorageError) -> (lanes: Bool, notifications: Bool)? {
@@ -140,7 +142,8 @@ package struct Dispatcher: Service {
         let isLaneDue = hasMore || lane.map { $0 <= now } ?? false
         let isNotificationDue = notification.map { $0 <= now } ?? false
         if isLaneDue || isNotificationDue { return (isLaneDue, isNotificationDue) }
-        await signal.wait(for: [lane, notification].compactMap { $0 }.min().map { $0 - now }, on: clock)
+        let due = [lane, notification].compactMap { $0 }.min()
+        await signal.wait(for: min(due.map { $0 - now } ?? limits.look, limits.look), on: clock)
         return nil
     }
 

@@ -96,7 +96,7 @@ struct MetricsTests {
     @Test func `what a long coalescing window holds back is late from its end on`() async throws {
         let window = Duration.seconds(300)
         let sender = ScriptedSender { _, _ in .hold }
-        try await withStage(sender, window: window) { stage in
+        try await withStage(sender, window: window, { $0.look = window }) { stage in
             try await stage.prepare()
             try await stage.perform { _ async throws in
                 await stage.sender.received(1)

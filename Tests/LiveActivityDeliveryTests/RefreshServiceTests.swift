@@ -43,6 +43,8 @@ struct RefreshServiceTests {
         ) -> RefreshService {
             var limits = RefreshService.Limits()
             limits.perSecond = perSecond
+            // It sleeps until something is due, and does not look in between.
+            limits.look = .seconds(2 * 86_400)
             return RefreshService(
                 store: other ?? store,
                 providers: [

@@ -1,6 +1,7 @@
 import Foundation
 import LiveActivityStorage
 import Simulation
+import TestSupport
 import Testing
 
 struct HistoryTests {
@@ -10,7 +11,7 @@ struct HistoryTests {
 
     /// `script/test` makes it from the commit's id, so that each commit plays others: seeds that are played always only
     /// show that they hold themselves.
-    static let first = ProcessInfo.processInfo.environment["ISLET_FIRST_SEED"].flatMap(UInt64.init) ?? 1
+    static let first = FreshSeeds.first
 
     @Test func `every rule holds in every history`() async {
         print("histories \(Self.histories), from seed \(Self.first)")

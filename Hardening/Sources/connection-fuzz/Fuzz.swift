@@ -1,3 +1,28 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Runs libFuzzer by its own driver: the build names each executable's entry point itself, so that libFuzzer's `main`
+/// is not the one that is linked.
+@main
+enum ConnectionFuzz {
+    static func main() {
+        var count = CommandLine.argc
+        var arguments = CommandLine.unsafeArgv
+        exit(runDriver(&count, &arguments) { bytes, count in fuzz(bytes, count) })
+    }
+}
+
+/// The driver of libFuzzer (https://llvm.org/docs/LibFuzzer.html, "Using libFuzzer as a library").
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+    _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt
+
 /// What libFuzzer calls with every input that it invents: a script for `ConnectionTrial`.
 ///
 /// A problem ends the process, so that libFuzzer keeps the input.

@@ -29,10 +29,13 @@ extension ClaimWork {
             let isLost =
                 instance.state == .starting
                 || instance.run == activity.run && wasBehind(phone, activity, flight, draft)
+            var timestamp = instance.timestamp
             if instance.state == .starting {
                 instance.state = .unconfirmed
             } else {
-                instance.timestamp = Flight.timestamp(after: instance.timestamp, now: flight.claimedAt)
+                timestamp = Flight.timestamp(after: instance.timestamp, now: flight.claimedAt)
+                if timestamp < instance.timestamp { instance.noteLost(flight) }
+                instance.timestamp = max(instance.timestamp, timestamp)
             }
             // No push of this run's alert goes to a phone that stands in an earlier one.
             if let alert = activity.alert, alert.onUnknown == .drop, alert.revision <= flight.revision,
@@ -41,13 +44,13 @@ extension ClaimWork {
             {
                 instance.alertedRevision = alert.revision
                 // The process may be late and not lost, and come to say that APNs never took it.
-                instance.awaitedAlert = instance.timestamp
+                instance.awaitedAlert = timestamp
             }
             draft.put(instance)
             guard isLost else { continue }
             entries.append(
                 HistoryEntry(
-                    .rescued, device: device, at: now, revision: flight.revision, timestamp: instance.timestamp,
+                    .rescued, device: device, at: now, revision: flight.revision, timestamp: timestamp,
                     outcome: Reason(.rescued)))
         }
         draft.change(old.key) { lane in
@@ -59,6 +62,19 @@ extension ClaimWork {
         if !entries.isEmpty {
             draft.record(
                 HistoryRecord(activity: activity.number, at: now, revision: flight.revision, entries: entries))
+        }
+    }
+}
+
+extension InstanceRecord {
+    /// The card's timestamp is further ahead than any that a push may have had at the claim: the clock was set back.
+    /// That one is kept, since the clock may be set right again. Of the push nothing is known but its second, which
+    /// the next one does not share (`Reconciler.inItsOwnSecond`).
+    fileprivate mutating func noteLost(_ flight: FlightRecord) {
+        if last != nil {
+            last?.at = flight.claimedAt
+        } else {
+            last = LastDelivery(kind: .update, at: flight.claimedAt, revision: 0, status: 0, reason: Reason(.rescued))
         }
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// Asks providers what people should see, and writes down what they say: the loop behind every refresh.
 ///
 /// It claims when a commit made a computation due, or when the time of one comes: a person's local midnight, or what
-/// their provider asked for. Nothing is polled. What it claims is leased: a process that dies loses no ask.
+/// their provider asked for. What it claims is leased: a process that dies loses no ask.
 package struct RefreshService: Service {
     /// Who computes a type's states.
     package struct Provider: Sendable {
@@ -39,6 +39,8 @@ package struct RefreshService: Service {
         package var storagePause = Duration.seconds(1)
         /// How long to wait after a claim that moved nothing of what is due: a row that cannot be read stays due.
         package var fruitlessPause = Duration.seconds(1)
+        /// The longest sleep: another process's commit may make a computation due without waking this one.
+        package var look = Duration.seconds(60)
         /// Attempts to write down one answer, before its lease ends and it is computed anew.
         package var finishAttempts = 3
 
@@ -136,9 +138,9 @@ package struct RefreshService: Service {
             guard let at = board.opens(key, times, at: now) else { continue }
             next = min(next ?? at, at)
         }
-        let wait = next.map { $0 - time.wall() }
-        if let wait, wait <= .zero { return true }
-        await signal.wait(for: wait, on: clock)
+        let wait = next.map { $0 - time.wall() } ?? limits.look
+        if wait <= .zero { return true }
+        await signal.wait(for: min(wait, limits.look), on: clock)
         return false
     }
 

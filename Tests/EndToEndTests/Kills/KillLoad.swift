@@ -51,7 +51,10 @@ final class KillLoad: Sendable {
         self.stage = stage
     }
 
-    static func progress(_ number: Int) -> JSONValue { .number(JSONNumber(Double(number) / 1000) ?? JSONNumber(0)) }
+    /// Another one for each write, and never more than 1, which is the most that the type's contract allows.
+    static func progress(_ number: Int) -> JSONValue {
+        .number(JSONNumber(1 - 1 / Double(number + 1)) ?? JSONNumber(0))
+    }
 
     /// Writes of all orders that were answered.
     var total: Int { state.withLock { $0.total } }

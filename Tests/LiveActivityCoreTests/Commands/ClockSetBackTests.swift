@@ -16,6 +16,19 @@ struct ClockSetBackTests {
         return scene
     }
 
+    @Test func `a lost push does not lower the card's timestamp: the clock may be set right again`() throws {
+        var scene = try live(ahead: .seconds(7200))
+        let shown = try scene.instance().timestamp
+        try scene.put("a", 3)
+        _ = try scene.onlyFlight()
+        scene.node += 1
+        #expect(try scene.claim().rescued == 1)
+        #expect(try scene.instance().timestamp == shown)
+        scene.now = scene.now + .seconds(7000)
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.revision) == [3] && sent.map(\.timestamp) == [shown + 1])
+    }
+
     @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
     func `an accepted end counts, and is repeated in its time alone`(ahead: Duration) throws {
         var scene = try live(ahead: ahead)

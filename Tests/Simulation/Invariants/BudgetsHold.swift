@@ -5,7 +5,7 @@ import LiveActivityCore
 /// window; over it, updates and ends go at low priority and starts wait.
 ///
 /// In the server's own time, since by that it counts. And of one card: no high-priority update or end without an alert
-/// within the interval of its type after another that APNs has accepted. And no start without one in quiet hours.
+/// within the interval of its type after another that APNs has accepted.
 final class BudgetsHold: Invariant {
     private struct Spent: Hashable {
         var device: DeviceKey
@@ -24,7 +24,6 @@ final class BudgetsHold: Invariant {
     func see(_ event: Observation, in world: World) {
         switch event {
         case .claimed(let flight, _):
-            for seat in flight.seats where seat.plan.kind == .start { keepQuiet(flight, seat, world) }
             for seat in flight.seats where seat.plan.priority == .high {
                 spend(flight, seat, flight.record.claimedAt, world)
             }
@@ -32,16 +31,6 @@ final class BudgetsHold: Invariant {
             for entry in settlement.entries { settle(settlement, entry, before, world) }
         default: break
         }
-    }
-
-    private func keepQuiet(_ flight: Flight, _ seat: Flight.Seat, _ world: World) {
-        guard flight.desired.type.policy.quietHours != nil, !seat.plan.carriesAlert else { return }
-        let isQuiet = { (time: UnixTime) in Scenery.quietMinutes.contains(Int(time.seconds / 60 % (24 * 60))) }
-        if isQuiet(flight.record.claimedAt) {
-            world.violate(
-                .budgetsHold, "\(flight.desired.activity.id) starts on \(seat.phone.device.id) in quiet hours")
-        }
-        if isQuiet(flight.desired.activity.changedAt) { world.count(.waitedForQuiet) }
     }
 
     private func spend(_ flight: Flight, _ seat: Flight.Seat, _ now: UnixTime, _ world: World) {

@@ -38,8 +38,8 @@ protocol Invariant: AnyObject {
 enum Invariants {
     static func all() -> [any Invariant] {
         [
-            NewestArrives(), NoSecondCard(), NoDeadToken(), AcceptedIsKept(), BudgetsHold(), AlertsOnce(),
-            AlertsArrive(), NobodyElses(), NothingLeaks(), LaneRules(), NothingStays(), EventsAreTold(),
+            NewestArrives(), NoSecondCard(), NoDeadToken(), AcceptedIsKept(), BudgetsHold(), QuietHoursHold(),
+            AlertsOnce(), AlertsArrive(), NobodyElses(), NothingLeaks(), LaneRules(), NothingStays(), EventsAreTold(),
         ]
     }
 }

@@ -107,7 +107,7 @@ struct KeptRowsTests {
         #expect(try await store.revokeKey("revoked", at: now))
     }
 
-    @Test(arguments: UInt64(1)...20)
+    @Test(arguments: FreshSeeds.take(20))
     func `whatever was lived, no table holds more than the document says once all is over`(seed: UInt64) async throws {
         try await withStore { store in
             var life = RandomLife(seed: seed &* 17, Pair(store))

@@ -201,7 +201,7 @@ struct TokenMemoryTests {
         """,
     ]
 
-    @Test(arguments: UInt64(1)...100)
+    @Test(arguments: FreshSeeds.take(100))
     func `of whatever phones lived nothing is left once all is over and its time has passed`(seed: UInt64) async throws
     {
         try await withStore { store in
