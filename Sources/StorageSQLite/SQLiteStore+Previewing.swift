@@ -47,6 +47,11 @@ extension SQLiteStore {
             situation.highBudget = others.snapshot.budgets[.init(key, .high)]
             situation.startBudget = others.snapshot.budgets[.init(key, .start)]
             situation.hasOtherOpenStart = others.snapshot.otherOpenStarts.contains(phone)
+            // Nor a look at the phones, of one that has its card.
+            if !situation.instance.mayBeStarted(in: activity.run) {
+                situation.pushToStartToken = nil
+                situation.deviceToken = nil
+            }
             return situation
         }
     }

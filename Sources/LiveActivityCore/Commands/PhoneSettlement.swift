@@ -136,7 +136,8 @@ struct PhoneSettlement {
         case .notBuilt(let error): return .parked(Reason(.payloadRefused, error.description))
         case .awaited: return .accepted
         case .answered(let result):
-            let device = draft.snapshot.devices[old.device]?.facts ?? seat.phone.device
+            // As of the claim: whether the device is loaded depends on what else shares the transaction.
+            let device = seat.phone.device
             // A token that came since is tried in both as well.
             let wasTried = old.last?.reason == Reason(.otherEnvironment, environment.rawValue)
             let consequence = Consequence(

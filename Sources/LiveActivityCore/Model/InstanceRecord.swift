@@ -104,6 +104,9 @@ package struct InstanceRecord: Sendable, Equatable {
     /// A card that waits for something, its renewal perhaps: then the start token is wanted too.
     package var mayBeRenewed: Bool { state == .live && lookAt != nil && !isRenewing }
 
+    /// A push may start a card here: then the phone's start token, its starts, and its cards are wanted too.
+    package func mayBeStarted(in run: Int?) -> Bool { state != .live || mayBeRenewed || self.run != run }
+
     /// Nothing but its revision says what it needs.
     var isPlain: Bool { !isLocalAhead && !isRenewing && !isEvicted }
 

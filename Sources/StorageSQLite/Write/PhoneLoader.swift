@@ -62,11 +62,8 @@ struct PhoneLoader {
     func loadStarts(_ keys: some Sequence<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
         for key in keys {
-            if let instance = snapshot.instances[key], instance.state == .live, !instance.mayBeRenewed,
-                instance.run == snapshot.activities[key.activity]?.run
-            {
-                continue
-            }
+            let run = snapshot.activities[key.activity]?.run
+            if let instance = snapshot.instances[key], !instance.mayBeStarted(in: run) { continue }
             startable[key.activity, default: []].append(key.device)
         }
         guard !startable.isEmpty else { return }

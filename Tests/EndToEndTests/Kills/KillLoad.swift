@@ -51,9 +51,9 @@ final class KillLoad: Sendable {
         self.stage = stage
     }
 
-    /// Another one for each write, and never more than 1, which is the most that the type's contract allows.
+    /// Another one for each write. The type's contract allows 1 at most, which a million writes of an order reach.
     static func progress(_ number: Int) -> JSONValue {
-        .number(JSONNumber(1 - 1 / Double(number + 1)) ?? JSONNumber(0))
+        .number(JSONNumber(Double(number) / 1_000_000) ?? JSONNumber(0))
     }
 
     /// Writes of all orders that were answered.

@@ -3,7 +3,11 @@ import Testing
 
 /// The engine is what the reference store says it is: whatever commands come, in whatever order.
 struct ConformanceTests {
-    @Test(arguments: FreshSeeds.take(120))
+    /// Lives that had shown a difference: a preview that told of a start token nobody asks for, and a settlement that
+    /// went by an environment which another command of its group had loaded.
+    private static let found = (single: UInt64(29_575_745_633_910), grouped: UInt64(29_575_745_633_845))
+
+    @Test(arguments: Array(FreshSeeds.take(120)) + [found.single])
     func `random commands give the same replies and the same rows as in the reference store`(seed: UInt64) async throws
     {
         try await withStore { store in
@@ -16,7 +20,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test(arguments: FreshSeeds.take(150))
+    @Test(arguments: Array(FreshSeeds.take(150)) + [found.grouped])
     func `a group that shares a transaction does what its commands do one by one`(seed: UInt64) async throws {
         try await withStore { store in
             var life = RandomLife(seed: seed &* 7919, Pair(store))
