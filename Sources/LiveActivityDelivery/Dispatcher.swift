@@ -132,7 +132,7 @@ package struct Dispatcher: Service {
         await room.drained()
     }
 
-    /// What has to be claimed now; `nil` after it waited until that may have changed.
+    /// Finds the kinds of work that have to be claimed now; `nil` after a sleep, when that may have changed.
     ///
     /// - Parameter hasMore: Lanes are known to be due.
     private func workDue(lanes hasMore: Bool) async throws(StorageError) -> (lanes: Bool, notifications: Bool)? {

@@ -255,7 +255,8 @@ struct CardIntake {
         instance.reportSequence = report.sequence ?? 0
         instance.reportedAt = report.sequence == nil ? now : nil
         let isNewer = report.lastTimestamp.map { $0 > instance.timestamp }
-        if let last = report.lastTimestamp, last <= now.seconds + 120 {
+        // What is further ahead no push reaches, and it binds none.
+        if let last = report.lastTimestamp, last < Flight.latestTimestamp(now) {
             instance.timestamp = max(instance.timestamp, last)
         }
         let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)

@@ -67,9 +67,9 @@ extension ClaimWork {
 }
 
 extension InstanceRecord {
-    /// The card's timestamp is further ahead than any that a push may have had at the claim: the clock was set back.
-    /// That one is kept, since the clock may be set right again. Of the push nothing is known but its second, which
-    /// the next one does not share (`Reconciler.inItsOwnSecond`).
+    /// Notes the second of a lost push where the card's timestamp is further ahead than the push's: the clock was set
+    /// back. The card's timestamp is kept, since the clock may be set right again, and the next push does not share the
+    /// second (`Reconciler.inItsOwnSecond`).
     fileprivate mutating func noteLost(_ flight: FlightRecord) {
         if last != nil {
             last?.at = flight.claimedAt

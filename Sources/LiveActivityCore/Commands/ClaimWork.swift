@@ -236,7 +236,7 @@ package struct ClaimWork: Command {
                 changed.reason = held.closure.reason
                 changed.nextAt = held.closure.until
             } else {
-                if isWhole, !waits(found, page) { changed.tries = 0 }
+                if isWhole, !changed.waits(at: now) { changed.tries = 0 }
                 changed.reason = nil
                 changed.nextAt = isWhole ? changed.rests(activity, from: now) : now
             }
@@ -256,11 +256,6 @@ package struct ClaimWork: Command {
             Flight(
                 record: flight, lane: key, fence: claimed.fence, desired: desired, content: content,
                 seats: found.seats))
-    }
-
-    /// A phone of the lane waits for the answer to what met the lane's faults, or to be tried again.
-    private func waits(_ found: Found, _ page: Snapshot.Page) -> Bool {
-        [page.nextLookAt, found.waitsUntil].contains { $0.map { $0 <= now + Backoff.halted } ?? false }
     }
 
     /// A few phones on a closed route wait by themselves, so that the others of their lane do not wait with them.
@@ -379,6 +374,12 @@ package struct ClaimWork: Command {
         }
         return Flight.Seat(phone: phone, plan: plan, timestamp: timestamp, stateBefore: before)
     }
+}
+
+extension LaneRecord {
+    /// A phone of it may wait for the answer to what met the lane's faults, or to be tried again. Where a lap took
+    /// several pages that may be a phone of any of them, not of the last alone.
+    fileprivate func waits(at now: UnixTime) -> Bool { lookAt.map { $0 <= now + Backoff.halted } ?? false }
 }
 
 extension DesiredSituation {

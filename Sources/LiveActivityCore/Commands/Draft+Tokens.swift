@@ -88,7 +88,8 @@ extension Draft {
             if let time = changes.releases.removeValue(forKey: release) {
                 onRefusal { draft in draft.changes.releases[release] = time }
             }
-            guard var owner = snapshot.owners[key], owner.deadAt == nil, owner.releasedAt != nil else { continue }
+            // Whoever has the value by now keeps what is noted of it.
+            guard var owner = snapshot.owners[key], release.isOf(owner), owner.releasedAt != nil else { continue }
             owner.releasedAt = nil
             put(owner)
         }

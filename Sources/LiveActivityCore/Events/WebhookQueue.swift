@@ -72,6 +72,9 @@ package struct WebhookQueue: Sendable {
     package private(set) var lastFailure: String?
     /// While it is in trouble: not before then.
     private var restsUntil: UnixTime?
+    /// Activities of which it has refused something since it took anything. How long it rests grows with their number,
+    /// and not with the tries of each: a few that it cannot take say little of what it makes of others.
+    private var refusedActivities: Set<ActivityNumber?> = []
     /// When it was last asked what is to be sent.
     private var askedAt: UnixTime?
     /// What the database holds, to write only what differs.
@@ -207,6 +210,7 @@ package struct WebhookQueue: Sendable {
             failures = 0
             failingSince = nil
             restsUntil = nil
+            refusedActivities = []
             lastFailure = nil
             guard wasInTrouble else { return [] }
             // What waited for its own turn need not any more.
@@ -242,7 +246,8 @@ package struct WebhookQueue: Sendable {
             if isInTrouble { failures += 1 }
         } else {
             failures += 1
-            restsUntil = now + max(asked, Self.wait(tries: failures, dice: dice))
+            refusedActivities.insert(item.activity)
+            restsUntil = now + max(asked, Self.wait(tries: refusedActivities.count, dice: dice))
             if failures == limits.trouble { changes = [.inTrouble(words)] }
             if isStuck(item) { parkTail(of: item.activity) }
         }

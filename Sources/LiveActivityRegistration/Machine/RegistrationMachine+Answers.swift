@@ -261,9 +261,15 @@ extension RegistrationMachine {
                 (tried[localID] ?? -1) < wish.revision
             else { return }
         }
+        let timestamp = timestamp(for: localID, date, now)
+        if card.token != nil, let timestamp, let second = date ?? serverSeconds(now),
+            timestamp > second + limits.secondsAhead
+        {
+            return
+        }
         ask(
             localID, wish.state, CardPresentation(staleAt: wish.staleAt, relevance: wish.relevance),
-            timestamp: timestamp(for: localID, date, now), revision: wish.revision, ahead: nil)
+            timestamp: timestamp, revision: wish.revision, ahead: nil)
         tell(
             PhoneNote(
                 .stateApplied, type: wish.type, activity: wish.activity, localID: localID,

@@ -81,7 +81,7 @@ import Testing
     ) async throws {
         let writes = load.answered(order)
         for person in order.people {
-            try await Waiting.until("\(person) shows write \(writes), \(note)", within: .seconds(120)) {
+            try await waiting(for: person, order, stage, until: "\(person) shows write \(writes), \(note)") {
                 let cards = try await stage.cards(on: person)
                 #expect(cards.count <= 1, "\(person): \(note)")
                 let view = try await stage.islet.callOnAnyConnection(.GET, "/v1/activities/\(order.id)")
@@ -98,6 +98,25 @@ import Testing
             }
             let alerts = try await stage.cards(on: person).first?["alerts"]?.int ?? 0
             #expect(alerts <= 1 + writes / KillLoad.alertEvery, "\(person): \(note)")
+        }
+    }
+
+    /// Names what the phone and the server say of each other when it does not come true.
+    private func waiting(
+        for person: String, _ order: KillLoad.Order, _ stage: DemoStage, until what: String,
+        _ holds: @Sendable () async throws -> Bool
+    ) async throws {
+        do {
+            try await Waiting.until(what, within: .seconds(120), holds)
+        } catch let failure as DemoFailure {
+            let phone = try await stage.control.call(.GET, "/v1/phones/\(person)").object ?? [:]
+            let view = try await stage.islet.callOnAnyConnection(.GET, "/v1/activities/\(order.id)")
+            let evidence =
+                [
+                    "cards": phone["lockScreen"]?.object?["cards"] ?? .null,
+                    "log": .array(Array((phone["log"]?.array ?? []).suffix(8))), "server": view,
+                ] as JSONObject
+            throw DemoFailure("\(failure.description): \(JSONValue.object(evidence))")
         }
     }
 

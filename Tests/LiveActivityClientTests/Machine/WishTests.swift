@@ -86,6 +86,24 @@ struct WishTests {
         #expect(bench.updates.isEmpty)
     }
 
+    @Test(arguments: [1, nil])
+    func `states that come faster than seconds do not take a card with a token far ahead of the clock`(token: Int?) {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: token)])
+        let second = 1_795_271_520
+        for step in 2...60 {
+            bench.run { $0.wake($1) }
+            bench.settle(PhoneBench.wish(step: step, revision: step), date: second)
+        }
+        let timestamps = bench.cardActions.compactMap { action in
+            if case .update(_, _, _, _, let timestamp) = action { timestamp } else { nil }
+        }
+        // Nothing else than the app can change a card without a token.
+        #expect(timestamps == Array(second...(second + (token == nil ? 58 : 10))))
+        bench.run { $0.wake($1) }
+        bench.settle(PhoneBench.wish(step: 61, revision: 61), date: second + 30)
+        #expect(bench.updates.last == ["step": 61])
+    }
+
     @Test func `without the server's clock a date of its is left to iOS`() {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
         bench.settle(Self.wish(#""dismissAt":"2026-11-21T15:30:00Z""#).replacing("active", with: "ended"))

@@ -123,37 +123,6 @@ struct DeliveryTests {
         #expect(try scene.lane().reason == nil && scene.lane().tries == 0)
     }
 
-    @Test func `what APNs says about a phone between two faults does not shorten the lane's wait`() throws {
-        var (scene, flight) = try updating()
-        for tries in 1...2 {
-            try scene.settle(flight) { _ in refused(503, "ServiceUnavailable") }
-            #expect(try scene.lane().tries == tries)
-            scene.wait(.seconds(60))
-            flight = try scene.onlyFlight()
-        }
-        try scene.settle(flight) { _ in refused(429, "TooManyRequests") }
-        #expect(try scene.lane().tries == 2 && scene.lane().reason == nil)
-        scene.wait(.seconds(60))
-        flight = try scene.onlyFlight()
-        try scene.settle(flight) { _ in Self.accepted }
-        #expect(try scene.lane().tries == 0)
-    }
-
-    @Test func `a look at a phone whose answer is awaited does not shorten the lane's wait`() throws {
-        var (scene, flight) = try updating()
-        try scene.settle(flight) { _ in refused(503, "ServiceUnavailable") }
-        scene.wait(.seconds(60))
-        flight = try scene.onlyFlight()
-        try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
-        scene.wait(.seconds(2))
-        try scene.put("a", 3)
-        #expect(try scene.deliver().isEmpty && scene.lane().tries == 1)
-        try scene.settle(flight) { _ in refused(503, "ServiceUnavailable") }
-        scene.wait(.seconds(60))
-        try scene.settle(scene.onlyFlight()) { _ in refused(503, "ServiceUnavailable") }
-        #expect(try scene.lane().tries == 2)
-    }
-
     @Test func `more than a fifth of 429 backs off the lane, fewer only their phones`() throws {
         for (count, isLane) in [(3, true), (2, false)] {
             var scene = try crowd(10)

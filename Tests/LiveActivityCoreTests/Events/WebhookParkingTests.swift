@@ -143,6 +143,24 @@ struct WebhookParkingTests {
         #expect(!queue.isInTrouble && queue.failures == 0)
     }
 
+    @Test func `the rest of an endpoint grows with the activities that it refuses, not with their tries`() {
+        var queue = WebhookQueue(WebhookState(place: Stored().place))
+        queue.take((1...3).map { Self.event($0, of: $0) }, through: 3)
+        var (now, tries) = (Sample.now, 0)
+        while tries < 3 * WebhookQueue.Limits().trouble {
+            for number in queue.next(at: now) {
+                _ = queue.finish(number, Self.failed, at: now, dice: 1)
+                tries += 1
+            }
+            guard tries < 3 * WebhookQueue.Limits().trouble else { break }
+            now = queue.nextAt(after: now) ?? now
+        }
+        // Another activity's first event goes after the wait of three failures, not of fifteen.
+        queue.take([Self.event(4, of: 4)], through: 4)
+        #expect(queue.isInTrouble && queue.nextAt(after: now) == now + WebhookQueue.wait(tries: 3, dice: 1))
+        #expect(queue.next(at: now + WebhookQueue.wait(tries: 3, dice: 1)) == [4])
+    }
+
     @Test(arguments: [1, 2])
     func `an endpoint is turned off for what it refuses of two activities, not of one`(activities: Int64) {
         var queue = WebhookQueue(WebhookState(place: Stored().place))

@@ -113,15 +113,45 @@ final class AlertsArrive: Invariant {
             guard let activity = world.activity(subject), activity.phase == .active, let alert = activity.alert,
                 world.serverTime < alert.expiresAt
             else { continue }
-            guard alert.revision == activity.revision, let given = changedAt[subject], given > rescuedAt,
+            // One that a later state carries on was given with an earlier one.
+            let isKept = alert.revision < activity.revision
+            guard let given = isKept ? givenAt[subject]?[alert.revision] : changedAt[subject], given > rescuedAt,
                 given > world.faults.clockSteppedAt
             else { continue }
             for phone in world.phones where phone.app.bundleID == subject.app {
                 guard (moves[subject]?[phone.user] ?? .min) < given, let hand = hands[phone.device],
                     hand.user == phone.user, hand.at < given
                 else { continue }
-                check(alert, activity, phone, world)
+                if !isKept { check(alert, activity, phone, world) }
+                checkStanding(of: alert, subject, activity, phone, world)
             }
+        }
+    }
+
+    /// In whatever state the phone is: an alert counts as given only where a push has brought it, or may have, and a
+    /// start that is due with it is made.
+    private func checkStanding(
+        of alert: AlertRecord, _ subject: Scenery.Subject, _ activity: ActivityRecord, _ phone: Phone, _ world: World
+    ) {
+        let key = Snapshot.PhoneKey(activity.number, phone.key)
+        guard let instance = world.store.rows.instances[key], instance.run == activity.run, instance.isWanted,
+            !instance.isEvicted, !instance.hasFallenBack,
+            let known = carriers[
+                Alert(place: Place(key.activity, key.device), run: activity.run, revision: alert.revision)],
+            !known.isTaken, !known.isUnknown, known.open.isEmpty
+        else { return }
+        if instance.alertedRevision >= alert.revision {
+            world.violate(
+                .alertsOnce,
+                "the alert of r\(alert.revision) of \(activity.id) counts as given on \(phone.name), and every push "
+                    + "that carried it was refused: \(instance.state.name)")
+        } else if !instance.state.mayHaveCard, case .send(let plan) = world.decision(subject, phone),
+            plan.carriesAlert
+        {
+            world.violate(
+                .alertsOnce,
+                "the start that is due with the alert of r\(alert.revision) of \(activity.id) does not come to "
+                    + "\(phone.name): \(instance.state.name)")
         }
     }
 

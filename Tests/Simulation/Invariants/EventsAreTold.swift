@@ -9,11 +9,15 @@ final class EventsAreTold: Invariant {
     /// In true time.
     private var calledFirst: [EventNumber: Int64] = [:]
     private var taken: [EventNumber: Int] = [:]
+    /// How often each was taken when everything was to be told once more.
+    private var takenBefore: [EventNumber: Int] = [:]
 
     func see(_ event: Observation, in world: World) {
         switch event {
         case .told(let event, isTaken: false): begins(event, world)
         case .told(let event, isTaken: true): taken[event.number, default: 0] += 1
+        case .toldAgain: takenBefore = taken
+        case .neighboursAreDue: checkNeighbours(world)
         case .atRest: atRest(world)
         default: break
         }
@@ -49,6 +53,16 @@ final class EventsAreTold: Invariant {
     private func isGivenUp(_ number: EventNumber, _ world: World) -> Bool {
         if calls[number, default: 0] >= Node.webhookTries { return true }
         return calledFirst[number].map { world.now - $0 > 22 * 3_600_000 } ?? false
+    }
+
+    /// What is refused of one activity does not hold up the others.
+    private func checkNeighbours(_ world: World) {
+        for number in numbers(world)
+        where isWanted(number, world) && !Listener.isPoisoned(world.event(number)?.record.activity)
+            && taken[number, default: 0] <= takenBefore[number, default: 0]
+        {
+            world.violate(.acceptedIsKept, "event \(number) waits behind what is refused of another activity")
+        }
     }
 
     private func atRest(_ world: World) {

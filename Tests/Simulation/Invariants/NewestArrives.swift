@@ -8,7 +8,8 @@ import TestSupport
 /// outside, and visible as such.
 ///
 /// And on the way there: no card ever goes back to an older revision, no timestamp stands for two states, no phone is
-/// told the same again and again, and none is told it again while the answer is awaited.
+/// told the same again and again, and none is told it again while the answer is awaited. What is claimed is newer than
+/// what the phone has told of its card.
 final class NewestArrives: Invariant {
     private struct Stamp: Hashable {
         var token: String
@@ -42,6 +43,8 @@ final class NewestArrives: Invariant {
     private var open: [Told: Open] = [:]
     /// When a phone was heard of last.
     private var heardAt: [DeviceKey: Int64] = [:]
+    /// The newest timestamp of the app's own updates that the server was told of, by the card, and when.
+    private var ownTimestamps: [LocalID: (timestamp: Int64, at: Int64)] = [:]
     /// What had been lost when a push was claimed: it may be taken for abandoned before it has left.
     private var lossesAtClaim: [PushID: Int] = [:]
 
@@ -51,11 +54,15 @@ final class NewestArrives: Invariant {
             let losses =
                 world.counts.rescued + world.counts.happenings[.storeFailed, default: 0]
                 + world.counts.happenings[.commitUnknown, default: 0]
-            for seat in flight.seats { lossesAtClaim[flight.record.pushID(of: seat.phone.device.key)] = losses }
+            for seat in flight.seats {
+                lossesAtClaim[flight.record.pushID(of: seat.phone.device.key)] = losses
+                checkOwnTimestamp(seat, world)
+            }
         case .left(let sent, let node, let push): tell(sent, push, node, world)
         case .settled(let settlement, _): settle(settlement, world)
         // What the phone says may be a reason of its own: a state of the app's makes what is on its way an older one.
         case .reported(let report):
+            note(report, world)
             open = open.filter { $0.value.sent.device != Phone.key(report.device) }
             heardAt[Phone.key(report.device)] = world.now
         case .accepted(let sent): stamp(sent, world)
@@ -71,6 +78,26 @@ final class NewestArrives: Invariant {
         case .atRest: atRest(world)
         default: break
         }
+    }
+
+    private func note(_ report: Phone.Report, _ world: World) {
+        if case .superseded = report.what { return }
+        for (local, timestamp) in report.timestamps where timestamp < Flight.latestTimestamp(report.now) {
+            let id = Sample.local(local)
+            guard ownTimestamps[id].map({ $0.timestamp < timestamp }) ?? true else { continue }
+            ownTimestamps[id] = (timestamp, world.now)
+        }
+    }
+
+    /// A push that is older than what the phone has told of its card is lost on it.
+    private func checkOwnTimestamp(_ seat: Flight.Seat, _ world: World) {
+        guard seat.plan.kind != .start, seat.plan.part == .card, let local = seat.phone.instance.localID,
+            let own = ownTimestamps[local], own.at > world.faults.clockSteppedAt, seat.timestamp <= own.timestamp
+        else { return }
+        world.violate(
+            .newestArrives,
+            "\(seat.plan.kind.name) r\(seat.plan.revision) at ts \(seat.timestamp) to \(local), which has told of "
+                + "its own at ts \(own.timestamp)")
     }
 
     private func stamp(_ sent: SentPush, _ world: World) {

@@ -9,6 +9,7 @@ import TestSupport
 final class NothingStays: Invariant {
     func see(_ event: Observation, in world: World) {
         guard case .atRest = event else { return }
+        checkInvented(world)
         let rows = world.store.rows
         for owner in rows.owners.values where owner.deadAt == nil && owner.releasedAt == nil && !isHeld(owner, rows) {
             world.violate(.nothingStays, "nobody has \(owner.value), and it counts as that of \(owner.device)")
@@ -25,6 +26,19 @@ final class NothingStays: Invariant {
         }
         for key in rows.addressees.keys where rows.notifications[key.notification] == nil {
             world.violate(.nothingStays, "somebody is to be told a notification that is gone")
+        }
+    }
+
+    /// What somebody makes up costs so much a day at most, and no more by signing out.
+    private func checkInvented(_ world: World) {
+        // A day begins anew where a clock is set back.
+        let days = 1 + Int(world.now / 86_400_000) + world.counts.happenings[.clockStepped, default: 0]
+        let rows = world.store.rows
+        let cards = rows.instances.keys.count { $0.device == Phone.key(Inventor.device) }
+        let activities = rows.activities.values.count { $0.id.text.hasPrefix(Inventor.activities) }
+        if max(cards, activities) > days * Inventor.perDay {
+            world.violate(
+                .nothingStays, "\(cards) cards of \(activities) invented activities are kept after \(days) days")
         }
     }
 

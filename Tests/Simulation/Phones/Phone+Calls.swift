@@ -38,12 +38,14 @@ extension Phone {
     /// Whether the app has heard that it was taken.
     @discardableResult
     private func call<C: Command>(
-        _ command: C, _ what: Report.What, _ device: String, shows: [String] = [], sequence: Int64 = 0, in world: World
+        _ command: C, _ what: Report.What, _ device: String, shows: [String] = [], sequence: Int64 = 0,
+        timestamps: [String: Int64] = [:], in world: World
     ) -> Bool {
         let now = world.serverTime
         let answer = world.call(command) { [self] _ in
             for local in shows { newestTaken[local] = max(newestTaken[local] ?? 0, sequence) }
-            world.see(.reported(Report(phone: self, device: device, what: what, now: now)))
+            world.see(
+                .reported(Report(phone: self, device: device, what: what, timestamps: timestamps, now: now)))
         }
         switch answer {
         case .answered(.success):
@@ -117,7 +119,8 @@ extension Phone {
             call(
                 ReportCard(app: app, device: Sample.device(device), report: report, now: world.serverTime),
                 isOvertaken(report, device, in: world) ? .superseded : what, device,
-                shows: state == .active ? [card.local] : [], sequence: report.sequence ?? 0, in: world)
+                shows: state == .active ? [card.local] : [], sequence: report.sequence ?? 0,
+                timestamps: card.ownTimestamp.map { [card.local: $0] } ?? [:], in: world)
         }
     }
 
@@ -199,8 +202,10 @@ extension Phone {
     }
 
     /// The app changes what a card shows, without the server.
-    func changeItself(_ index: Int, in world: World) {
-        let timestamp = max((cards[index].ownTimestamp ?? 0) + 1, time(in: world).seconds)
+    ///
+    /// - Parameter times: So often in this instant, each with a second of its own.
+    func changeItself(_ index: Int, times: Int64 = 1, in world: World) {
+        let timestamp = max((cards[index].ownTimestamp ?? 0) + 1, time(in: world).seconds) + times - 1
         guard timestamp > cards[index].timestamp else { return }
         cards[index].timestamp = timestamp
         cards[index].ownTimestamp = timestamp

@@ -61,6 +61,8 @@ final class Phone {
         var phone: Phone
         var device: String
         var what: What
+        /// The newest timestamps of the app's own updates that it names, by the cards' local ids.
+        var timestamps: [String: Int64] = [:]
         /// By the process that took it.
         var now: UnixTime
     }

@@ -16,13 +16,16 @@ struct CommandGroup {
 
     var isFull: Bool { jobs.count >= size }
 
-    mutating func add<C: Command>(_ command: C) { jobs.append(.init(command)) }
+    /// - Parameter reply: What it replied by itself.
+    mutating func add<C: Command>(_ command: C, _ reply: Result<C.Reply, Refusal>) {
+        jobs.append(.init(command, reply: reply))
+    }
 
-    /// What stands after them.
-    func played() -> Snapshot {
+    /// What stands after them, and how many replied something else than by themselves.
+    func played() -> (rows: Snapshot, surprises: Int) {
         var store = ModelStore(rows: before)
-        store.run(together: jobs)
-        return store.rows
+        let surprises = store.run(together: jobs)
+        return (store.rows, surprises)
     }
 }
 
@@ -30,11 +33,10 @@ extension World {
     /// So many commits lie between the beginnings of two groups at least.
     private static let spacing = 7
 
-    func addToGroup<C: Command>(_ command: C) {
-        if group == nil, counts.commits % Self.spacing == 0 {
-            beginGroup(of: 2 + counts.commits / Self.spacing % 4)
-        }
-        group?.add(command)
+    /// Before a command is run: now and then a group begins with it.
+    func openGroup() {
+        guard group == nil, counts.commits % Self.spacing == 0 else { return }
+        beginGroup(of: 2 + counts.commits / Self.spacing % 4)
     }
 
     func beginGroup(of size: Int) { group = CommandGroup(before: store.rows, size: size) }
@@ -45,7 +47,10 @@ extension World {
         self.group = nil
         guard group.jobs.count > 1 else { return }
         count(.grouped)
-        let together = group.played()
+        let (together, surprises) = group.played()
+        if surprises > 0 {
+            violate(.acceptedIsKept, "\(surprises) commands reply something else in one commit than one by one")
+        }
         guard together != store.rows else { return }
         let words = Self.differences(together, store.rows).joined(separator: ", ")
         violate(

@@ -30,8 +30,16 @@ package enum Happening: String, Sendable, CaseIterable {
     case provided, providerFailed
     /// An endpoint was told what happened, or did not take it.
     case listenerTold, listenerFailed
+    /// The app changed a card so often that the card's timestamp is minutes ahead of every clock.
+    case appFarAhead
     /// Commands were run once more, in one commit.
     case grouped
+    /// An activity had more than four lanes.
+    case manyLanes
+    /// Somebody named activities that they invented, on their own word.
+    case invented
+    /// An endpoint took events while it refused those of other activities, for more than an hour.
+    case pickyForLong
 }
 
 /// A rule that does not hold on purpose, so that what comes after a failure can be tested.

@@ -11,6 +11,9 @@ struct Listener {
 
     enum Mood: CaseIterable { case well, slow, failing, picky, gone }
 
+    /// What a picky endpoint cannot take.
+    static func isPoisoned(_ activity: ActivityNumber?) -> Bool { activity?.isMultiple(of: 2) ?? false }
+
     var mood = Mood.well
     /// What the store knows of it.
     var table = ModelWebhooks()
@@ -32,6 +35,22 @@ extension World {
             _ = listener.table.replay(.everything(after: number), to: Listener.key, span: eventSpan)
             listener.excuses += 1
         }
+    }
+
+    /// An endpoint that cannot take what is about some activities is told everything once more.
+    func listenPickily() {
+        guard scenery.isTold else { return }
+        count(.pickyForLong)
+        note("operator", "has everything told again, of which the listener refuses a part")
+        listener.mood = .picky
+        _ = listener.table.replay(.everything(after: 0), to: Listener.key, span: eventSpan)
+        listener.excuses += 1
+        see(.toldAgain)
+        advance(by: 5 * 60_000)
+        see(.neighboursAreDue)
+        listener.mood = .well
+        attendListener()
+        advance(by: 30 * 60_000)
     }
 
     /// Somebody turns it on, and has it told what was given up.
@@ -99,7 +118,7 @@ extension Node {
             switch mood {
             case .well, .slow: false
             case .failing: world.chance(80)
-            case .picky: message.event.record.activity.map { $0.isMultiple(of: 2) } ?? false
+            case .picky: Listener.isPoisoned(message.event.record.activity)
             case .gone: true
             }
         let number = message.event.number

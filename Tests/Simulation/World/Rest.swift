@@ -48,6 +48,7 @@ extension World {
             advance(by: 4 * 60_000)
         }
         guard violations.isEmpty else { return }
+        listenPickily()
         // What iOS has ended by itself meanwhile is told, too; and so is what that has made room for.
         for _ in 0..<2 where violations.isEmpty {
             for phone in phones { phone.inventory(in: self) }

@@ -35,6 +35,8 @@ struct Scenery {
     let isTold: Bool
     /// What it wants to be told; `nil`: all.
     let toldKinds: Set<EventRecord.Kind>?
+    /// Somebody invents activities.
+    let isPestered: Bool
     var limits = Dispatcher.Limits()
 
     init(_ dice: inout SeededDice) {
@@ -50,6 +52,7 @@ struct Scenery {
         subjects = pizza
         isProvided = dice.chance(15)
         isTold = dice.chance(15)
+        isPestered = dice.chance(8)
         toldKinds = dice.chance(30) ? [.started, .dismissed, .tokenDead] : nil
         let types = ["order", "ride", "told", "watch", "few", "quiet"] + (isProvided ? [Provider.type] : [])
         apps = [

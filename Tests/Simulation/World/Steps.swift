@@ -28,6 +28,7 @@ extension World {
         timeline.note(now, "------", "step \(step)")
         act()
         if scenery.isTold, dice.chance(12) { changeListener() }
+        if scenery.isPestered, dice.chance(15) { invent() }
         let pause: Int64 = pick([0, 3, 60, 400, 900, 1100, 2500, 9000, 16_000, 70_000])
         advance(by: pause)
     }
@@ -282,7 +283,9 @@ extension World {
 
     private func changeItself() {
         guard let (phone, index) = openCard(), phone.isSignedIn else { return }
-        phone.changeItself(index, in: self)
+        let times: Int64 = dice.chance(25) ? pick([60, 150, 600, 2000]) : 1
+        if times > 1 { count(.appFarAhead) }
+        phone.changeItself(index, times: times, in: self)
     }
 
     private func changeHands() {

@@ -1,6 +1,7 @@
 import APNSModel
 import LiveActivityCore
 import LiveActivityDelivery
+import TestSupport
 
 /// What those who watch see: everything, from outside and from inside, at the moment it happens.
 indirect enum Observation {
@@ -29,6 +30,10 @@ indirect enum Observation {
     case told(StoredEvent, isTaken: Bool)
     case logged(String)
     case died(Node)
+    /// An endpoint that refuses what is about some activities is to be told everything again.
+    case toldAgain
+    /// Some minutes later: it has been told what it does not refuse.
+    case neighboursAreDue
     /// Faults have stopped for some minutes: no more than an alert is worth showing.
     case alertsAreDue
     /// Faults have stopped for a quarter of an hour, or phones have reported since for the next time.
@@ -125,6 +130,9 @@ extension World {
             $0.openCircuits += reply.held.isEmpty ? 0 : 1
         }
         if !reply.evictions.isEmpty { count(.evicted) }
+        if reply.flights.contains(where: { store.rows.lanes[$0.lane.activity].map { $0.count > 4 } ?? false }) {
+            count(.manyLanes)
+        }
         see(.claimCommitted(reply, before: before))
         for flight in reply.flights {
             for seat in flight.seats {

@@ -22,6 +22,8 @@ final class World: @unchecked Sendable {
     var backend = Backend()
     var provider = Provider()
     var listener = Listener()
+    /// How many activities somebody has invented.
+    var invented = 0
     var faults = Faults()
     var timeline: Timeline
     var observer = Observer()
@@ -112,7 +114,7 @@ final class World: @unchecked Sendable {
     /// One commit: decided on what stands, seen by those who watch, and told to the dispatchers.
     func commit<C: Command>(_ command: C, by node: Node) -> Result<C.Reply, Refusal> {
         counts.commits += 1
-        if command.isAlone { closeGroup() } else { addToGroup(command) }
+        if command.isAlone { closeGroup() } else { openGroup() }
         defer { if group?.isFull ?? false { closeGroup() } }
         let result: Result<C.Reply, Refusal>
         let eventsBefore = store.events.count
@@ -124,6 +126,7 @@ final class World: @unchecked Sendable {
             result = store.run(command)
             watch(command, result, before: before, by: node)
         }
+        if !command.isAlone { group?.add(command, result) }
         if command.rank != .claim, store.nextWakeAt != nil || store.nextNotificationAt != nil {
             // A wake-up is a hint: now and then another process is not told.
             for other in nodes where other.isAlive && (other === node || !chance(300, in: 1000)) {

@@ -3,11 +3,13 @@ import Testing
 
 /// The engine is what the reference store says it is: whatever commands come, in whatever order.
 struct ConformanceTests {
-    /// Lives that had shown a difference: a preview that told of a start token nobody asks for, and a settlement that
-    /// went by an environment which another command of its group had loaded.
-    private static let found = (single: UInt64(29_575_745_633_910), grouped: UInt64(29_575_745_633_845))
+    /// A life in which a preview told of a start token that nobody asks for.
+    private static let found: [UInt64] = [29_575_745_633_910]
+    /// Lives in which a settlement went by an environment that another command of its group had loaded, and a card of
+    /// one phone took back that another had let go of a token.
+    private static let foundInGroups: [UInt64] = [29_575_745_633_845, 6_200_067_368_151]
 
-    @Test(arguments: Array(FreshSeeds.take(120)) + [found.single])
+    @Test(arguments: Array(FreshSeeds.take(120)) + found)
     func `random commands give the same replies and the same rows as in the reference store`(seed: UInt64) async throws
     {
         try await withStore { store in
@@ -20,7 +22,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test(arguments: Array(FreshSeeds.take(150)) + [found.grouped])
+    @Test(arguments: Array(FreshSeeds.take(150)) + foundInGroups)
     func `a group that shares a transaction does what its commands do one by one`(seed: UInt64) async throws {
         try await withStore { store in
             var life = RandomLife(seed: seed &* 7919, Pair(store))
