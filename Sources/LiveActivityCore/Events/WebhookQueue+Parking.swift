@@ -15,10 +15,13 @@ extension WebhookQueue {
     /// Activities that have no event in memory any more, while some of them are parked.
     package var refills: [Refill] {
         guard !isDisabled else { return [] }
-        // Each gets its first at least, however full the window is.
-        let limit = max(1, min(limits.refill, limits.window - items.count))
-        return parked.filter { lines[$0] == nil }.sorted { ($0 ?? -1) < ($1 ?? -1) }
-            .map { Refill(activity: $0, limit: limit) }
+        var room = limits.window / 2 - refusedItems
+        return parked.filter { lines[$0] == nil }.sorted { ($0 ?? -1) < ($1 ?? -1) }.map { activity in
+            // Each gets its first at least, however many there are.
+            let limit = max(1, min(limits.refill, room))
+            room -= limit
+            return Refill(activity: activity, limit: limit)
+        }
     }
 
     /// The first that the database has of it, after everything that is parked was written. Fewer than were asked for:
@@ -30,6 +33,13 @@ extension WebhookQueue {
         }
         if rows.count < refill.limit, !toPark.contains(where: { $0.activity == refill.activity }) {
             parked.remove(refill.activity)
+        }
+    }
+
+    /// Events in memory of activities that are stuck.
+    var refusedItems: Int {
+        lines.values.reduce(0) { count, line in
+            line.first.flatMap { items[$0] }.map(isStuck) ?? false ? count + line.count : count
         }
     }
 

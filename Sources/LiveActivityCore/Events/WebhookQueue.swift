@@ -108,8 +108,12 @@ package struct WebhookQueue: Sendable {
 
     // MARK: - Reading
 
-    /// How many more events may be read.
-    package var room: Int { isDisabled ? 0 : max(0, limits.window - items.count - toPark.count) }
+    /// How many more events may be read. Those of activities that are refused leave the others half of the window.
+    package var room: Int {
+        guard !isDisabled else { return 0 }
+        let refused = refusedItems
+        return max(0, limits.window - toPark.count - (items.count - refused) - min(refused, limits.window / 2))
+    }
 
     /// Events that the endpoint wants, of all up to `number`.
     package mutating func take(_ events: [StoredEvent], through number: EventNumber) {
@@ -168,7 +172,7 @@ package struct WebhookQueue: Sendable {
     /// What an endpoint in trouble is tried with: the earliest, so that no others use up their tries; but what has
     /// failed so often by itself may be the trouble, and lets those of other activities go first.
     private func probe(_ heads: [Item]) -> Item? {
-        func turn(_ item: Item) -> (Int, EventNumber) { (isStuck(item) ? item.tries : 0, item.number) }
+        func turn(_ item: Item) -> (Int, EventNumber) { (isStuck(item) ? 1 + item.tries : 0, item.number) }
         return heads.min { turn($0) < turn($1) }
     }
 
@@ -185,8 +189,8 @@ package struct WebhookQueue: Sendable {
         return time
     }
 
-    /// It has failed so often that it may be the trouble by itself.
-    func isStuck(_ item: Item) -> Bool { item.tries >= limits.trouble }
+    /// It has failed so often that it may be the trouble by itself, or one before it of its activity had.
+    func isStuck(_ item: Item) -> Bool { item.tries >= limits.trouble || parked.contains(item.activity) }
 
     /// The earliest instant at which there is something to send, if nothing comes before; `nil`: never.
     package func nextAt(after now: UnixTime) -> UnixTime? {

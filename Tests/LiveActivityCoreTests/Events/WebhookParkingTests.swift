@@ -143,6 +143,30 @@ struct WebhookParkingTests {
         #expect(!queue.isInTrouble && queue.failures == 0)
     }
 
+    @Test func `many refused activities leave others half of the window`() {
+        var stored = Stored()
+        for number in 1...4000 as ClosedRange<EventNumber> {
+            stored.waiting[number] = WebhookDelivery(
+                number: number, activity: number % 20, tries: 0, firstTriedAt: nil, dueAt: nil, deadAt: nil,
+                failure: nil)
+        }
+        stored.place = WebhookPlace(Self.key, position: 4000)
+        var queue = WebhookQueue(stored.state(most: 0))
+        stored.refill(&queue)
+        let half = WebhookQueue.Limits().window / 2
+        #expect(queue.waiting <= half + 20 && queue.room == half)
+        queue.take([Self.event(4001, of: 100)], through: 4001)
+        var (told, now) = (Set<EventNumber>(), Sample.now)
+        for _ in 1...9 {
+            for number in queue.next(at: now) {
+                told.insert(number)
+                _ = queue.finish(number, number == 4001 ? .taken : Self.failed, at: now, dice: 1)
+            }
+            now = queue.nextAt(after: now) ?? now
+        }
+        #expect(told.contains(4001))
+    }
+
     @Test func `the rest of an endpoint grows with the activities that it refuses, not with their tries`() {
         var queue = WebhookQueue(WebhookState(place: Stored().place))
         queue.take((1...3).map { Self.event($0, of: $0) }, through: 3)

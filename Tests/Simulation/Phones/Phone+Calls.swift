@@ -24,10 +24,12 @@ extension Phone {
         }
         world.after(arrives, arrive)
         if let again {
-            let session = session
+            let (session, handOvers) = (session, handOvers)
             world.after(again) { [self] in
                 // A backend passes on what the person says who is signed in.
-                guard session == self.session else { return world.note(name, "is another person's by now: \(what)") }
+                guard session == self.session, handOvers == self.handOvers else {
+                    return world.note(name, "is another person's by now: \(what)")
+                }
                 world.note(name, "(a second time)")
                 world.count(.callLate)
                 arrive()
@@ -43,6 +45,7 @@ extension Phone {
     ) -> Bool {
         let now = world.serverTime
         let answer = world.call(command) { [self] _ in
+            if case .registered(let user, _) = what { isKnown(as: user) }
             for local in shows { newestTaken[local] = max(newestTaken[local] ?? 0, sequence) }
             world.see(
                 .reported(Report(phone: self, device: device, what: what, timestamps: timestamps, now: now)))

@@ -76,6 +76,9 @@ final class Phone {
     }
     /// Grows when another person signs in.
     private(set) var session = 0
+    /// Whom the server takes the phone for, as its last registration said, and how often that has become another.
+    private(set) var knownUser = ""
+    private(set) var handOvers = 0
     var isSignedIn = true
     var isOnline = true
     var offlineSince: Int64 = 0
@@ -123,6 +126,13 @@ final class Phone {
 
     static func key(_ device: String) -> DeviceKey {
         DeviceKey(bitPattern: Digest.fnv1a(device.utf8) >> 1)
+    }
+
+    /// A registration stands: report numbers begin anew with another person.
+    func isKnown(as user: String) {
+        guard user != knownUser else { return }
+        knownUser = user
+        handOvers += 1
     }
 
     /// The server's time, as the app knows it.
