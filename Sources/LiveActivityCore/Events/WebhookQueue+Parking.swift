@@ -15,7 +15,7 @@ extension WebhookQueue {
     /// Activities that have no event in memory any more, while some of them are parked.
     package var refills: [Refill] {
         guard !isDisabled else { return [] }
-        var room = limits.window / 2 - refusedItems
+        var room = limits.window / 2 - stuckItems
         return parked.filter { lines[$0] == nil }.sorted { ($0 ?? -1) < ($1 ?? -1) }.map { activity in
             // Each gets its first at least, however many there are.
             let limit = max(1, min(limits.refill, room))
@@ -37,7 +37,7 @@ extension WebhookQueue {
     }
 
     /// Events in memory of activities that are stuck.
-    var refusedItems: Int {
+    var stuckItems: Int {
         lines.values.reduce(0) { count, line in
             line.first.flatMap { items[$0] }.map(isStuck) ?? false ? count + line.count : count
         }

@@ -108,11 +108,13 @@ package struct WebhookQueue: Sendable {
 
     // MARK: - Reading
 
-    /// How many more events may be read. Those of activities that are refused leave the others half of the window.
+    /// Number of events that may still be read. Events of stuck activities take half of the window at most, so that the
+    /// others have the rest; with them the queue holds two windows at most.
     package var room: Int {
         guard !isDisabled else { return 0 }
-        let refused = refusedItems
-        return max(0, limits.window - toPark.count - (items.count - refused) - min(refused, limits.window / 2))
+        let stuck = stuckItems
+        let others = limits.window - toPark.count - (items.count - stuck) - min(stuck, limits.window / 2)
+        return max(0, min(others, 2 * limits.window - toPark.count - items.count))
     }
 
     /// Events that the endpoint wants, of all up to `number`.

@@ -19,8 +19,8 @@ package struct RegistrationMachine: Sendable {
         package var longestPause = 300_000
         /// How long a state that the app set itself stays against the server's older one.
         package var aheadLease = 60_000
-        /// So many seconds may a card with a token be ahead of the server's clock by the states that answers bring.
-        /// What comes faster is left to a push, which would have to be newer still.
+        /// How far, in seconds, the states of answers may take a card with a token ahead of the server's clock. A later
+        /// state is left to a push, because pushes have to be newer than what the card shows.
         package var secondsAhead = 10
         /// After a switch was turned, what vanishes was not swiped away.
         package var settlingAfterSwitch = 60_000

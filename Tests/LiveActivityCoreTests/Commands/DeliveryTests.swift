@@ -12,16 +12,6 @@ struct DeliveryTests {
 
     private static let accepted = SettleFlight.Outcome.answered(.success(PushAnswer(status: 200)))
 
-    /// A live phone with a flight to it under way.
-    private func updating(_ change: (inout SetDesiredState.Body) -> Void = { _ in }) throws -> (Scene, Flight) {
-        var scene = try Scene.live()
-        scene.wait(.seconds(60))
-        try scene.put("a", 2, change)
-        scene.wait(.seconds(2))
-        let flight = try scene.onlyFlight()
-        return (scene, flight)
-    }
-
     /// Live cards with tokens on so many phones, all up to date.
     private func crowd(_ count: Int) throws -> Scene {
         var scene = Scene()
@@ -39,7 +29,7 @@ struct DeliveryTests {
     // MARK: - The retry table
 
     @Test func `200 keeps the revision and the timestamp, and nothing more is due`() throws {
-        var (scene, flight) = try updating()
+        var (scene, flight) = try Scene.updating()
         #expect(try scene.settle(flight) { _ in Self.accepted }.accepted == 1)
         let instance = try scene.instance()
         #expect(instance.sentRevision == 2 && instance.timestamp == flight.seats.first?.timestamp)
@@ -47,14 +37,14 @@ struct DeliveryTests {
     }
 
     @Test func `410 buries the card, and one older than the token's registration does not`() throws {
-        var (scene, flight) = try updating()
+        var (scene, flight) = try Scene.updating()
         try scene.settle(flight) { _ in refused(410, "ExpiredToken") }
         #expect(try scene.instance().state == .gone)
         #expect(scene.store.rows.updateTokens.values.first?.deadAt == scene.now)
         scene.wait(.seconds(3600))
         #expect(try scene.deliver().isEmpty)
 
-        var (other, second) = try updating()
+        var (other, second) = try Scene.updating()
         try other.settle(second) { _ in refused(410, "Unregistered", since: Sample.now) }
         #expect(try other.instance().state == .live)
         other.wait(.milliseconds(999))
@@ -71,7 +61,7 @@ struct DeliveryTests {
         try scene.settle(flight) { _ in refused(410, "ExpiredToken") }
         #expect(try scene.instance().state == .ended)
 
-        var (other, second) = try updating()
+        var (other, second) = try Scene.updating()
         try other.report(token: "u2")
         try other.settle(second) { _ in refused(410, "ExpiredToken") }
         #expect(try other.instance().state == .live)
@@ -80,14 +70,14 @@ struct DeliveryTests {
     }
 
     @Test func `429 waits for this phone, a replaced token's does not`() throws {
-        var (scene, flight) = try updating()
+        var (scene, flight) = try Scene.updating()
         try scene.settle(flight) { _ in refused(429, "TooManyRequests") }
         #expect(try scene.instance().tries == 1 && scene.instance().dueAt == scene.now + .milliseconds(1500))
         scene.wait(.milliseconds(1500))
         let again = try scene.deliver()
         #expect(again.map(\.plan.revision) == [2] && again.map(\.plan.priority) == [.high])
 
-        var (other, second) = try updating()
+        var (other, second) = try Scene.updating()
         try other.report(token: "u2")
         try other.settle(second) { _ in refused(429, "TooManyRequests") }
         #expect(try other.instance().dueAt == nil)
@@ -144,7 +134,7 @@ struct DeliveryTests {
 
     @Test func `a lost answer spends timestamp and alert, and the state goes again`() throws {
         for (wish, isRepeated) in [(AlertRecord.OnUnknown.drop, false), (.repeat, true)] {
-            var (scene, flight) = try updating { body in
+            var (scene, flight) = try Scene.updating { body in
                 body.alert = SetDesiredState.AlertWish(Sample.alert)
                 body.alert?.onUnknown = wish
             }
@@ -159,7 +149,7 @@ struct DeliveryTests {
 
     @Test func `what is our own fault is parked until the next revision`() throws {
         for outcome in [refused(400, "BadTopic"), .notBuilt(.missingAlertTitle)] {
-            var (scene, flight) = try updating()
+            var (scene, flight) = try Scene.updating()
             try scene.settle(flight) { _ in outcome }
             scene.wait(.seconds(9000))
             #expect(try scene.deliver().isEmpty)
@@ -203,7 +193,7 @@ struct DeliveryTests {
     // MARK: - Awaited, fences, rescue
 
     @Test func `an awaited push is tried by nobody else, and its late answer counts`() throws {
-        var (scene, flight) = try updating()
+        var (scene, flight) = try Scene.updating()
         let until = scene.now + .seconds(10)
         try scene.settle(flight) { _ in .awaited(until: until) }
         scene.wait(.seconds(9))
@@ -213,7 +203,7 @@ struct DeliveryTests {
         scene.wait(.seconds(2))
         #expect(try scene.deliver().isEmpty)
 
-        var (other, second) = try updating()
+        var (other, second) = try Scene.updating()
         let end = other.now + .seconds(10)
         try other.settle(second) { _ in .awaited(until: end) }
         other.wait(.seconds(10))
@@ -221,7 +211,7 @@ struct DeliveryTests {
     }
 
     @Test func `an outcome that a newer push overtook changes nothing`() throws {
-        var (scene, flight) = try updating()
+        var (scene, flight) = try Scene.updating()
         scene.wait(.seconds(15))
         try scene.deliver()
         let instance = try scene.instance()
@@ -231,7 +221,7 @@ struct DeliveryTests {
     }
 
     @Test func `what a lost process had claimed may have arrived`() throws {
-        var (scene, flight) = try updating { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        var (scene, flight) = try Scene.updating { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
         let seat = try #require(flight.seats.first)
         #expect(try scene.claim().rescued == 0)
         scene.wait(.seconds(15))

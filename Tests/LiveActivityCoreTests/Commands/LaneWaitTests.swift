@@ -9,18 +9,8 @@ struct LaneWaitTests {
     private static let fault = SettleFlight.Outcome.answered(.success(.refusal(.serviceUnavailable)))
     private static let accepted = SettleFlight.Outcome.answered(.success(PushAnswer(status: 200)))
 
-    /// A live phone with a flight to it under way.
-    private func updating() throws -> (Scene, Flight) {
-        var scene = try Scene.live()
-        scene.wait(.seconds(60))
-        try scene.put("a", 2)
-        scene.wait(.seconds(2))
-        let flight = try scene.onlyFlight()
-        return (scene, flight)
-    }
-
     @Test func `what APNs says about a phone between two faults does not shorten the lane's wait`() throws {
-        var (scene, flight) = try updating()
+        var (scene, flight) = try Scene.updating()
         for tries in 1...2 {
             try scene.settle(flight) { _ in Self.fault }
             #expect(try scene.lane().tries == tries)
@@ -36,7 +26,7 @@ struct LaneWaitTests {
     }
 
     @Test func `a look at a phone whose answer is awaited does not shorten the lane's wait`() throws {
-        var (scene, flight) = try updating()
+        var (scene, flight) = try Scene.updating()
         try scene.settle(flight) { _ in Self.fault }
         scene.wait(.seconds(60))
         flight = try scene.onlyFlight()

@@ -189,4 +189,13 @@ struct Scene {
         scene.wait(type.policy.coalescingWindow)
         return scene
     }
+    /// A live phone with a flight to it under way.
+    static func updating(_ change: (inout SetDesiredState.Body) -> Void = { _ in }) throws -> (Scene, Flight) {
+        var scene = try live()
+        scene.wait(.seconds(60))
+        try scene.put("a", 2, change)
+        scene.wait(.seconds(2))
+        let flight = try scene.onlyFlight()
+        return (scene, flight)
+    }
 }

@@ -167,17 +167,31 @@ struct WebhookParkingTests {
         #expect(told.contains(4001))
     }
 
+    @Test func `stuck activities never fill more than two windows`() {
+        let window = WebhookQueue.Limits().window
+        var queue = WebhookQueue(
+            WebhookState(
+                place: WebhookPlace(Self.key, position: 3000),
+                waiting: (1...1900).map { number in
+                    WebhookDelivery(
+                        number: number, activity: number, tries: 5, firstTriedAt: Sample.now, dueAt: nil, deadAt: nil,
+                        failure: "HTTP 500")
+                }, parked: []))
+        #expect(queue.room == 2 * window - 1900)
+        queue.take((3001...3100).map { Self.event($0, of: 1) }, through: 3100)
+        #expect(queue.waiting + queue.room <= 2 * window)
+    }
+
     @Test func `the rest of an endpoint grows with the activities that it refuses, not with their tries`() {
         var queue = WebhookQueue(WebhookState(place: Stored().place))
         queue.take((1...3).map { Self.event($0, of: $0) }, through: 3)
         var (now, tries) = (Sample.now, 0)
         while tries < 3 * WebhookQueue.Limits().trouble {
+            now = queue.nextAt(after: now) ?? now
             for number in queue.next(at: now) {
                 _ = queue.finish(number, Self.failed, at: now, dice: 1)
                 tries += 1
             }
-            guard tries < 3 * WebhookQueue.Limits().trouble else { break }
-            now = queue.nextAt(after: now) ?? now
         }
         // Another activity's first event goes after the wait of three failures, not of fifteen.
         queue.take([Self.event(4, of: 4)], through: 4)

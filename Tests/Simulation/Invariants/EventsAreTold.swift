@@ -55,7 +55,7 @@ final class EventsAreTold: Invariant {
         return calledFirst[number].map { world.now - $0 > 22 * 3_600_000 } ?? false
     }
 
-    /// What is refused of one activity does not hold up the others.
+    /// Events of an activity that the endpoint refuses do not hold up the others.
     private func checkNeighbours(_ world: World) {
         for number in numbers(world)
         where isWanted(number, world) && !Listener.isPoisoned(world.event(number)?.record.activity)

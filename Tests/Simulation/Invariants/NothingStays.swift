@@ -29,7 +29,7 @@ final class NothingStays: Invariant {
         }
     }
 
-    /// What somebody makes up costs so much a day at most, and no more by signing out.
+    /// Activities that somebody makes up cost `Inventor.perDay` rows a day at most, and no more after signing out.
     private func checkInvented(_ world: World) {
         // A day begins anew where a clock is set back.
         let days = 1 + Int(world.now / 86_400_000) + world.counts.happenings[.clockStepped, default: 0]

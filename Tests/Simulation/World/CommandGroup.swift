@@ -21,7 +21,7 @@ struct CommandGroup {
         jobs.append(.init(command, reply: reply))
     }
 
-    /// What stands after them, and how many replied something else than by themselves.
+    /// The rows after all commands, and the number of commands whose reply is not the one they gave alone.
     func played() -> (rows: Snapshot, surprises: Int) {
         var store = ModelStore(rows: before)
         let surprises = store.run(together: jobs)

@@ -9,7 +9,7 @@ enum Inventor {
     /// So many new ones a device may name in a day: `docs/api.md`, limits of phone calls.
     static let perDay = 20
     static let activities = "invented-"
-    /// What they name at a time.
+    /// Number of activities that they name at a time.
     fileprivate static let many = 25
 }
 

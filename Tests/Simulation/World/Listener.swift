@@ -11,7 +11,7 @@ struct Listener {
 
     enum Mood: CaseIterable { case well, slow, failing, picky, gone }
 
-    /// What a picky endpoint cannot take.
+    /// A picky endpoint cannot take events of this activity.
     static func isPoisoned(_ activity: ActivityNumber?) -> Bool { activity?.isMultiple(of: 2) ?? false }
 
     var mood = Mood.well
