@@ -282,7 +282,17 @@ let package = Package(
             path: "Tests/Simulation", swiftSettings: historied
         ),
         .executableTarget(
-            name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: settings),
+            name: "simulate", dependencies: ["Simulation", "TestSupport"], path: "Tests/Simulate",
+            swiftSettings: settings),
+        .target(
+            name: "Exploration", dependencies: ["APNSModel", "JSONText", "LiveActivityCore", "TestSupport"],
+            path: "Tests/Exploration", swiftSettings: historied),
+        .executableTarget(
+            name: "explore", dependencies: ["Exploration", "TestSupport"], path: "Tests/Explore",
+            swiftSettings: settings),
+        .testTarget(
+            name: "ExplorationTests", dependencies: ["Exploration", "LiveActivityCore", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "SimulationTests", dependencies: ["LiveActivityStorage", "Simulation", "TestSupport"],
             swiftSettings: settings),

@@ -1,4 +1,5 @@
 import Simulation
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc

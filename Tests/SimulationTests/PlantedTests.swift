@@ -1,5 +1,6 @@
 import Foundation
 import Simulation
+import TestSupport
 import Testing
 
 /// The bugs that `script/simulate --planted` plants: each still has its place in the sources.

@@ -1,4 +1,5 @@
 import Simulation
+import TestSupport
 import Testing
 
 /// What becomes of a history that fails. No rule of the server does, so one fails on purpose.

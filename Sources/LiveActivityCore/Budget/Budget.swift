@@ -4,7 +4,7 @@ package import APNSModel
 ///
 /// Apple publishes neither budget (developer.apple.com/documentation/activitykit/starting-and-updating-live-activities-
 /// with-activitykit-push-notifications says that there is one, and that frequent updates raise it).
-package struct BudgetRecord: Sendable, Equatable {
+package struct BudgetRecord: Sendable, Hashable {
     package enum Kind: Int, Sendable, CaseIterable {
         /// Updates and ends of priority 10.
         case high = 1

@@ -130,6 +130,16 @@ extension CardIntake {
         return owner
     }
 
+    /// The row's card had this token, gave it up, and has another by now: iOS does not go back to an earlier one. No
+    /// time tells which came first, since the clock may have been set back in between.
+    func gaveWay(_ token: TokenOwnerRecord, at key: Snapshot.PhoneKey, _ draft: Draft) -> Bool {
+        guard let releasedAt = token.releasedAt, (token.activity, token.device) == (key.activity, key.device),
+            let newer = draft.snapshot.updateTokens[key], newer.deadAt == nil
+        else { return false }
+        // Otherwise no card has had it yet: see `remember`.
+        return releasedAt != token.firstSeenAt
+    }
+
     /// The end of an earlier run's card was accepted, and the phone shows the card all the same: it is ended again. No
     /// repeat of the end would come to it any more, since the row is the next run's by now.
     func isEndLost(_ report: CardReport, _ instance: InstanceRecord) -> Bool {

@@ -292,6 +292,7 @@ struct CardIntake {
         let known = draft.snapshot.owners[.init(device.app, value)]
         // It stays dead; the report itself is good, and a new token will follow.
         if known?.deadAt != nil { return false }
+        if let known, gaveWay(known, at: key, draft) { return false }
         if let same = draft.snapshot.updateTokens[key], same.value == value {
             guard same.isPlaceholder else { return false }
             draft.removeUpdateToken(key, at: now)

@@ -43,7 +43,7 @@ package enum Reporter: Sendable, Equatable {
 }
 
 /// A credential of a phone as it is kept: never the credential itself.
-package struct PhoneCredentialRecord: Sendable, Equatable {
+package struct PhoneCredentialRecord: Sendable, Hashable {
     /// So many are kept of a device: the one in use, and those whose answers may be lost or on their way.
     package static let maximum = 3
     /// The last use is kept this coarsely, so that it costs no writes of its own.

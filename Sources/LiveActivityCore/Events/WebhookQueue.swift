@@ -75,6 +75,9 @@ package struct WebhookQueue: Sendable {
     /// Activities of which it has refused something since it took anything. How long it rests grows with their number,
     /// and not with the tries of each: a few that it cannot take say little of what it makes of others.
     private var refusedActivities: Set<ActivityNumber?> = []
+    /// Activities that have events left of which an event was given up, and none was taken since: what follows is as
+    /// likely to be refused.
+    private var hasGivenUpOn: Set<ActivityNumber?> = []
     /// When it was last asked what is to be sent.
     private var askedAt: UnixTime?
     /// What the database holds, to write only what differs.
@@ -192,7 +195,9 @@ package struct WebhookQueue: Sendable {
     }
 
     /// It has failed so often that it may be the trouble by itself, or one before it of its activity had.
-    func isStuck(_ item: Item) -> Bool { item.tries >= limits.trouble || parked.contains(item.activity) }
+    func isStuck(_ item: Item) -> Bool {
+        item.tries >= limits.trouble || parked.contains(item.activity) || hasGivenUpOn.contains(item.activity)
+    }
 
     /// The earliest instant at which there is something to send, if nothing comes before; `nil`: never.
     package func nextAt(after now: UnixTime) -> UnixTime? {
@@ -211,6 +216,7 @@ package struct WebhookQueue: Sendable {
         open -= 1
         switch outcome {
         case .taken:
+            hasGivenUpOn.remove(item.activity)
             remove(item)
             let wasInTrouble = isInTrouble
             failures = 0
@@ -259,6 +265,7 @@ package struct WebhookQueue: Sendable {
         }
         let takesNothing = takesNothing(at: now)
         if item.tries >= limits.tries || item.firstTriedAt.map({ now - $0 >= limits.age }) ?? false {
+            hasGivenUpOn.insert(item.activity)
             remove(item)
             givenUp.append(item.delivery(deadAt: now))
             changes.append(.gaveUp(item.number, words))
@@ -285,7 +292,9 @@ package struct WebhookQueue: Sendable {
     private mutating func remove(_ item: Item) {
         items[item.number] = nil
         lines[item.activity]?.removeAll { $0 == item.number }
-        if lines[item.activity]?.isEmpty == true { lines[item.activity] = nil }
+        guard lines[item.activity]?.isEmpty ?? true else { return }
+        lines[item.activity] = nil
+        if !parked.contains(item.activity) { hasGivenUpOn.remove(item.activity) }
     }
 
     package static let longestWait = Duration.seconds(3600)

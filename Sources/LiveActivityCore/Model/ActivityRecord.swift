@@ -2,7 +2,7 @@ package import APNSModel
 package import JSONText
 
 /// What should be shown: one row, whoever watches.
-package struct ActivityRecord: Sendable, Equatable {
+package struct ActivityRecord: Sendable, Hashable {
     package enum Phase: String, Sendable, CaseIterable, Codable {
         /// A phone reported a card of it before the backend spoke of it: there is nothing to show yet.
         case announced
@@ -10,7 +10,7 @@ package struct ActivityRecord: Sendable, Equatable {
         case ended
     }
     /// Which devices of a person a card is started on.
-    package enum DeviceSelection: Sendable, Equatable {
+    package enum DeviceSelection: Sendable, Hashable {
         case lastActive
         case all
         case only(Set<DeviceID>)
@@ -187,7 +187,7 @@ package enum DismissalWish: Sendable, Hashable {
 }
 
 /// An alert that goes with a state, to each phone at most once.
-package struct AlertRecord: Sendable, Equatable {
+package struct AlertRecord: Sendable, Hashable {
     package enum OnUnknown: String, Sendable, CaseIterable { case drop, `repeat` }
 
     package var id: String

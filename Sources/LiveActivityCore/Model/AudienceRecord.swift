@@ -1,7 +1,7 @@
 package import APNSModel
 
 /// An audience as a whole: how many belong to it, and which replacement of it goes on.
-package struct AudienceRecord: Sendable, Equatable {
+package struct AudienceRecord: Sendable, Hashable {
     /// How many names of sessions that were replaced are remembered.
     package static let rememberedSessions = 16
 

@@ -1,7 +1,7 @@
 package import APNSModel
 
 /// How many rows of some kinds a device has made in the day that began with the first of them.
-package struct DayCounts: Sendable, Equatable {
+package struct DayCounts: Sendable, Hashable {
     static let length = Duration.seconds(86_400)
     /// New token values that a device may name in a day: a card has a few, and a phone a handful of start tokens.
     package static let maximumTokens = 500

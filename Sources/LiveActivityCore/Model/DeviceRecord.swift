@@ -1,7 +1,7 @@
 package import APNSModel
 
 /// One installation of the app on one phone.
-package struct DeviceRecord: Sendable, Equatable {
+package struct DeviceRecord: Sendable, Hashable {
     package var key: DeviceKey
     package var app: BundleID
     package var id: DeviceID
@@ -163,7 +163,7 @@ package struct OSVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
 }
 
 /// A device's push-to-start token for one activity type, or its device token (`type` empty).
-package struct DeviceTokenRecord: Sendable, Equatable {
+package struct DeviceTokenRecord: Sendable, Hashable {
     package enum Kind: Int, Sendable { case device = 1, pushToStart = 2 }
 
     package var device: DeviceKey
@@ -198,7 +198,7 @@ package struct DeviceTokenRecord: Sendable, Equatable {
 }
 
 /// The update token of one card.
-package struct UpdateTokenRecord: Sendable, Equatable {
+package struct UpdateTokenRecord: Sendable, Hashable {
     package var activity: ActivityNumber
     package var device: DeviceKey
     package var generation: Int64
@@ -259,7 +259,7 @@ package struct TokenValue: Sendable, Hashable, CustomStringConvertible, CustomRe
 ///
 /// APNs gives every app tokens of its own. So what one app says of a value is nothing to another, whose server happens
 /// to be the same one.
-package struct TokenOwnerRecord: Sendable, Equatable {
+package struct TokenOwnerRecord: Sendable, Hashable {
     package enum Kind: Int, Sendable { case device = 1, pushToStart = 2, update = 3 }
 
     package var app: BundleID

@@ -1,7 +1,7 @@
 package import APNSModel
 
 /// One activity on one device: the unit that is reconciled.
-package struct InstanceRecord: Sendable, Equatable {
+package struct InstanceRecord: Sendable, Hashable {
     /// The states of `docs/architecture.md`.
     package enum State: Int, Sendable, CaseIterable {
         case absent = 0
@@ -136,7 +136,7 @@ package struct InstanceRecord: Sendable, Equatable {
 }
 
 /// What the last push to a phone was and what came of it.
-package struct LastDelivery: Sendable, Equatable {
+package struct LastDelivery: Sendable, Hashable {
     package var kind: PushKind
     package var at: UnixTime
     package var revision: Revision
@@ -187,7 +187,7 @@ package enum PushKind: Int, Sendable, CaseIterable {
 }
 
 /// A card that is over, remembered by its local id for at least 48 hours: news about it never touches a newer one.
-package struct TombstoneRecord: Sendable, Equatable {
+package struct TombstoneRecord: Sendable, Hashable {
     package static let lifetime = Duration.seconds(48 * 3600)
     /// So many of a device outlive its next report: each of its calls looks at all of them, and a phone does not have
     /// as many cards in that time.

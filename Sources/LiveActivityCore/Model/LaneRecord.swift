@@ -1,7 +1,7 @@
 package import APNSModel
 
 /// A range of devices within an activity: the unit of exclusion, order and fencing. At most one flight is open on it.
-package struct LaneRecord: Sendable, Equatable {
+package struct LaneRecord: Sendable, Hashable {
     /// How wide lanes get.
     package struct Limits: Sendable, Equatable {
         /// Phones beyond which a lane splits in two, as long as its activity has fewer lanes than it may.
@@ -58,7 +58,7 @@ package struct LaneKey: Sendable, Hashable, Comparable {
 }
 
 /// How many phones of a lane are where in their life: what an answer can say without looking at each of them.
-package struct LaneCounts: Sendable, Equatable {
+package struct LaneCounts: Sendable, Hashable {
     /// No card, and none on its way.
     package var absent = 0
     /// A start was sent, and nobody has reported the card.
@@ -201,7 +201,7 @@ extension LaneRecord {
 }
 
 /// The write-ahead of a flight: which phones may get what, before anything leaves.
-package struct FlightRecord: Sendable, Equatable {
+package struct FlightRecord: Sendable, Hashable {
     /// The process that claimed it.
     package var node: Int64
     package var claimedAt: UnixTime

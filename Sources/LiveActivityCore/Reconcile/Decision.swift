@@ -20,9 +20,9 @@ package enum Decision: Sendable, Equatable {
 }
 
 /// A push that was decided, before its bytes are made.
-package struct PushPlan: Sendable, Equatable {
+package struct PushPlan: Sendable, Hashable {
     /// Which of the cards of a renewal it is about.
-    package enum Part: Sendable, Equatable {
+    package enum Part: Sendable, Hashable {
         /// The card that the phone's row is about: the only one nearly always.
         case card
         /// A second one, started before the first one's time is over.

@@ -42,6 +42,37 @@ struct ReportOrderTests {
         #expect(token?.value == TokenValue(Sample.token("u3", as: UpdateTokenKind.self)) && token?.deadAt == nil)
     }
 
+    @Test func `a late report without a number brings no token back that another has replaced`() throws {
+        var scene = try Scene.live()
+        // Its person signs out, and is back before the end has come to the phone.
+        _ = try scene.run(SignOutDevice(app: scene.app.bundleID, id: Sample.device("phone"), now: scene.now))
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        try scene.register()
+        _ = try scene.inventory(sequence: 1, [card(scene, token: "u2")])
+        #expect(try scene.instance().state == .live)
+        scene.wait(.seconds(100))
+        try scene.report(token: "u1")
+        let token = scene.store.rows.updateTokens[.init(try scene.activity().number, 7)]
+        #expect(token?.value == TokenValue(Sample.token("u2", as: UpdateTokenKind.self)) && token?.deadAt == nil)
+    }
+
+    @Test func `a token that a report had named before the card was found alive is taken, whatever the clock does`()
+        throws
+    {
+        var scene = try Scene.live()
+        scene.now = scene.now - .seconds(2400)
+        try scene.end()
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        // The end does not come to the card, and its activity begins anew.
+        try scene.put("a", 2) { $0.reopen = true }
+        try scene.report(token: "u2")
+        #expect(try scene.instance().state == .ending)
+        _ = try scene.inventory(sequence: 1, [card(scene, token: "u2")])
+        let token = scene.store.rows.updateTokens[.init(try scene.activity().number, 7)]
+        #expect(token?.value == TokenValue(Sample.token("u2", as: UpdateTokenKind.self)))
+    }
+
     @Test func `a report that an inventory has overtaken makes no card, and one that says it is over does`() throws {
         var scene = Scene()
         try scene.register()

@@ -199,6 +199,30 @@ struct WebhookParkingTests {
         #expect(queue.next(at: now + WebhookQueue.wait(tries: 3, dice: 1)) == [4])
     }
 
+    @Test func `what follows an event that was given up goes behind the events of other activities`() throws {
+        var limits = WebhookQueue.Limits()
+        limits.tries = 6
+        var queue = WebhookQueue(WebhookState(place: Stored().place), limits: limits)
+        queue.take((1...3).map { Self.event($0, of: 1) }, through: 3)
+        var now = Sample.now
+        for _ in 1...limits.tries {
+            now = try #require(queue.nextAt(after: now))
+            #expect(queue.next(at: now) == [1])
+            _ = queue.finish(1, Self.failed, at: now, dice: 1)
+        }
+        queue.take([Self.event(4, of: 2)], through: 4)
+        #expect(queue.isInTrouble && queue.waiting == 3)
+        var told: [EventNumber] = []
+        for _ in 1...2 {
+            now = try #require(queue.nextAt(after: now))
+            for number in queue.next(at: now) {
+                told.append(number)
+                _ = queue.finish(number, Self.failed, at: now, dice: 1)
+            }
+        }
+        #expect(told == [4, 2])
+    }
+
     @Test(arguments: [1, 2])
     func `an endpoint is turned off for what it refuses of two activities, not of one`(activities: Int64) {
         var queue = WebhookQueue(WebhookState(place: Stored().place))

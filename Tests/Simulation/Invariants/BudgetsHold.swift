@@ -1,5 +1,6 @@
 import APNSModel
 import LiveActivityCore
+import TestSupport
 
 /// **Our budgets hold.** Our configured estimate of high-priority pushes and starts is never exceeded in any sliding
 /// window; over it, updates and ends go at low priority and starts wait.

@@ -1,3 +1,5 @@
+package import TestSupport
+
 /// Many histories, on as many threads as asked for.
 package enum Campaign {
     package struct Report: Sendable {

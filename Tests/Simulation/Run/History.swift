@@ -1,3 +1,5 @@
+package import TestSupport
+
 /// One history, played from its plan.
 package struct History: Sendable {
     package let plan: Plan

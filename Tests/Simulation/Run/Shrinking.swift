@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Makes a failing history short: steps are left out, and made calm, as long as the same rule does not hold.
 package enum Shrinking {
     package static func shrink(_ failing: History) -> History {

@@ -1,4 +1,5 @@
 package import LiveActivityStorage
+package import TestSupport
 
 /// What may go wrong, or come in between.
 package enum Happening: String, Sendable, CaseIterable {

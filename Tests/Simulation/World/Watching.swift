@@ -163,9 +163,3 @@ extension World {
         see(.claimedNotifications(flight, node))
     }
 }
-
-/// A rule that did not hold.
-package struct Violation: Sendable, Equatable {
-    package let rule: Rule
-    package let text: String
-}

@@ -1,0 +1,45 @@
+import Exploration
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// Every order in which events can come to one card, as far as there is time. `script/explore` goes further.
+struct ExplorationTests {
+    private func report(situations: Int, trap: Explorer.Trap? = nil) async -> Explorer.Report {
+        var limits = Explorer.Limits()
+        limits.situations = situations
+        limits.workers = 2
+        var explorer = Explorer(limits: limits, trap: trap)
+        return await explorer.search()
+    }
+
+    @Test func `every promise holds in every situation that some events lead to`() async {
+        let report = await report(situations: 60_000)
+        for failure in report.failures.prefix(1) { Issue.record("\(failure.lines.joined(separator: "\n"))") }
+        #expect(report.situations >= 60_000 && report.rests > 8000)
+        // A search that reaches little would keep every promise.
+        let states = Set(report.cells.counts.keys.compactMap(\.after))
+        #expect(states == Set(InstanceRecord.State.allCases).subtracting([.requesting]))
+        for fate in Event.Fate.allCases {
+            #expect(report.cells.counts.keys.contains { $0.deed == .update(fate) }, "\(fate)")
+            #expect(report.cells.counts.keys.contains { $0.deed == .start(fate) } || fate == .tokenDead, "\(fate)")
+        }
+    }
+
+    @Test func `the first history to break a promise is a shortest, and says what happened`() async throws {
+        let report = await report(situations: 60_000) { situation in
+            situation.instance?.state == .ended ? Violation(rule: .newestArrives, text: "on purpose") : nil
+        }
+        let failure = try #require(report.failures.min { $0.events.count < $1.events.count })
+        // A card that is to end is away, and the app says so.
+        #expect(failure.events.count == 2, "\(failure.events)")
+        #expect(failure.lines.last == "VIOLATED 1 The newest state arrives: on purpose")
+        #expect(failure.lines.count == 2 + failure.root.events.count + failure.events.count)
+        #expect(failure.lines.dropLast().last?.contains("→ ended, sent r") == true)
+    }
+
+    @Test func `one search is as good as another`() async {
+        let (first, second) = (await report(situations: 5000), await report(situations: 5000))
+        #expect(first.layers == second.layers && first.cells.counts == second.cells.counts)
+    }
+}
