@@ -4,7 +4,7 @@ package import TestSupport
 
 // What must be true once nothing goes wrong any more: promise 1.
 extension Situation {
-    /// Lets everything arrive and everybody come back, gives it some hours, and looks at the phone.
+    /// Lets everything arrive, gives it an hour and twenty minutes without faults, and looks at the phone.
     ///
     /// - Returns: The promise that does not hold then, if one does not.
     package func atRest() -> Violation? {
@@ -23,7 +23,7 @@ extension Situation {
         return report(&cells) ?? look()
     }
 
-    /// Past the repeats of an end, and past what a start waits for that nobody has seen come.
+    /// An hour and twenty minutes: past a start's end, APNs's quarter of an hour, and the first repeat of an end.
     private static let rounds = 5
 
     /// What is on its way arrives, in the order in which it left.

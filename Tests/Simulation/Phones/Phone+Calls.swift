@@ -201,6 +201,20 @@ extension Phone {
             giveToken(cards.count - 1, in: world)
             world.note(name, "starts \(card.local) of \(subject.id) itself")
             report(cards.count - 1, in: world)
+            if world.chance(20) { goBack(card.local, in: world) }
+        }
+    }
+
+    /// An app that shows its card a state which it had kept, and tells so: the server sends the newest again.
+    private func goBack(_ local: String, in world: World) {
+        world.after(world.pick([300, 3000, 9000])) { [self] in
+            guard let index = cards.firstIndex(where: { $0.local == local && !$0.isOver }), cards[index].step > 0,
+                cards[index].timestamp == 0
+            else { return }
+            cards[index].step -= 1
+            world.count(.wentBack)
+            world.note(name, "shows \(local) an older state")
+            report(index, in: world)
         }
     }
 

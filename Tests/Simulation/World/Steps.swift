@@ -123,14 +123,25 @@ extension World {
         if body.alert != nil, chance(25) { overtakeAlert(of: subject) }
     }
 
-    /// The app changes the card itself while the push with the alert is on its way.
+    /// While the push with the alert is on its way the app changes the card itself, or has another token for it and
+    /// tells what it shows.
     private func overtakeAlert(of subject: Scenery.Subject) {
+        let isByToken = dice.chance(40)
         after(pick([10, 60, 150, 400, 1200])) { [self] in
             for phone in phones where phone.app.bundleID == subject.app && phone.isSignedIn {
                 let open = phone.cards.firstIndex { $0.activity == subject.id && !$0.isOver }
                 guard let open else { continue }
                 count(.alertOvertaken)
-                phone.changeItself(open, in: self)
+                guard isByToken else {
+                    phone.changeItself(open, in: self)
+                    continue
+                }
+                phone.giveToken(open, in: self)
+                phone.report(open, in: self)
+                // Once more, before what was sent to the new token has come.
+                after(pick([30, 200, 1500, 4000])) { [self] in
+                    if phone.cards.indices.contains(open), !phone.cards[open].isOver { phone.inventory(in: self) }
+                }
             }
         }
     }

@@ -61,6 +61,10 @@ extension World {
         let quick = Int64(5 + dice.roll(120))
         // Now and then it takes longer than anybody waits for.
         let slow: Int64 = dice.roll(6) == 0 ? pick([1490, 2000, 5000, 9000, 11_900]) : 10
+        // That an alert was refused is known late more often than chance has it: much follows from it.
+        if observer.push(push.request.id)?.card?.seat.plan.carriesAlert ?? false, dice.roll(12) == 0 {
+            return .status(503, .serviceUnavailable, after: pick([1600, 3000, 8000]))
+        }
         switch apns.weather {
         case .errors where dice.chance(85):
             return .status(
