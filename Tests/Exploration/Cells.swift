@@ -1,6 +1,6 @@
 package import LiveActivityCore
 
-/// What happened to a card as the server knows it, in the words of its state machine.
+/// An event of the state machine that the server keeps for a card.
 package enum Deed: Hashable, Sendable {
     case set, ended, left, joined
     case reported, reportedEnded, reportedDismissed, listed, notListed
@@ -28,7 +28,7 @@ package enum Deed: Hashable, Sendable {
     }
 }
 
-/// How often what led where: the cells of *state × event → state* that were reached.
+/// Counts of transitions: the cells of *state × event → state* that the search has reached.
 package struct Cells: Sendable {
     package struct Cell: Hashable, Sendable {
         package var before: InstanceRecord.State?
@@ -48,7 +48,7 @@ package struct Cells: Sendable {
 }
 
 extension Cells {
-    /// A line for each state and event: where it led, and how often.
+    /// One line for each state and event, with the states that followed and their counts.
     package var lines: [String] {
         let groups = Dictionary(grouping: counts) { "\($0.key.before.map(\.name) ?? "none") × \($0.key.deed)" }
         return groups.sorted { $0.key < $1.key }.map { name, all in

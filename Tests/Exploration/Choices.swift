@@ -1,9 +1,9 @@
 import APNSModel
 import LiveActivityCore
 
-// Which events can come next.
+// The events that can come next.
 extension Situation {
-    /// Bounds that keep the space finite without taking a kind of event away.
+    /// Limits that keep the search finite. Each kind of event stays possible.
     private enum Most {
         static let puts = 3
         static let alerts = 1
@@ -13,9 +13,9 @@ extension Situation {
         static let pushes = 3
     }
 
-    /// Calls that are late at the same time.
+    /// The number of calls that may be late at the same time.
     private var mostCalls: Int { focus == .reports ? 2 : 1 }
-    /// How late the network brings a call at most.
+    /// The longest time that the network holds back a call.
     static let callTravel = Duration.seconds(120)
 
     /// Every event that can come next, in a fixed order.
@@ -74,8 +74,8 @@ extension Situation {
         if !process.held.isEmpty, focus != .reports { events.append(.die) }
     }
 
-    /// What can become of a push does not depend on when it leaves after its claim: nothing that comes in between
-    /// changes it. So it leaves at once.
+    /// A claimed push leaves at once. Sending reads no rows, so an event between claim and sending changes nothing that
+    /// the same event before the claim or after the sending does not.
     private func addClaim(_ events: inout [Event]) {
         var (trial, cells) = (self, Cells())
         _ = trial.claim(&cells)
@@ -107,7 +107,7 @@ extension Situation {
         return (index, card.isOver || card.tokens > token.version, card.tokenEndedAt)
     }
 
-    /// How long a pause is now; `nil`: it would show nothing that is not seen without it.
+    /// The length of a pause now; `nil` where the pause would lead to nothing new.
     func duration(of pause: Event.Pause) -> Duration? {
         switch pause {
         case .second:

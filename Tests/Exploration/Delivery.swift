@@ -114,7 +114,7 @@ extension Situation {
 
     // MARK: - The phone
 
-    /// What iOS does with a push.
+    /// The phone takes a push as iOS does: by its timestamp.
     mutating func arrive(_ push: Push) -> Violation? {
         guard let number = push.card else { return appear(push) }
         guard let index = card(number), !phone.cards[index].isOver else { return nil }

@@ -16,7 +16,7 @@ package enum Event: Sendable, Hashable {
     /// A call that was late reaches the server.
     case callArrives(UInt8)
     // The server's process, by the place of the flight among those that it holds.
-    /// With what becomes of the push; `nil`: there is none to send.
+    /// The process claims and sends. The fate is that of the push; `nil` where nothing is to be sent.
     case claim(Fate?)
     /// The process is killed between the commit of its claim and the push.
     case claimAndDie
@@ -28,16 +28,16 @@ package enum Event: Sendable, Hashable {
     case pushArrives(UInt8)
     case pass(Pause)
 
-    /// How a call of the app travels.
+    /// The way of an app's call through the network.
     package enum Travel: UInt8, Sendable, CaseIterable {
         case atOnce
-        /// At once, and once more later.
+        /// The call arrives at once, and a copy of it later.
         case twice
-        /// It may be overtaken, or never arrive.
+        /// The call waits in the network: others may overtake it, and it may never arrive.
         case late
     }
 
-    /// What becomes of a push, and what the process learns of it.
+    /// The outcome of a push, and the answer that the process gets.
     package enum Fate: UInt8, Sendable, CaseIterable {
         /// 200.
         case taken
@@ -53,11 +53,11 @@ package enum Event: Sendable, Hashable {
         case serviceTrouble
         /// 400 for a reason that is the request's own.
         case refused
-        /// The process did not get it out in time.
+        /// The push waited in the process until it was too late to send it.
         case notSent
     }
 
-    /// So much time goes by.
+    /// A length of time that goes by.
     package enum Pause: UInt8, Sendable, CaseIterable {
         /// One second: timestamps are whole seconds.
         case second
@@ -77,7 +77,7 @@ package enum Event: Sendable, Hashable {
 }
 
 extension Event {
-    /// For a history that a person reads.
+    /// The event in words, for a printed history.
     package var words: String {
         switch self {
         case .put(let withAlert): "the backend sets a new state\(withAlert ? " with an alert" : "")"

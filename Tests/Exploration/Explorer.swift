@@ -11,9 +11,9 @@ package struct Explorer: Sendable {
         /// Distinct situations.
         package var situations = 10_000_000
         package var workers = 1
-        /// So many situations of the next layer are kept whole. The others are played again from their root.
+        /// The number of situations of a layer that stay in memory. The others are played again from their root.
         package var kept = 1_000_000
-        /// Of so many situations one is brought to rest, and looked at then.
+        /// One situation in so many is brought to rest and checked.
         package var restOneIn = 1
 
         package init() {}
@@ -24,14 +24,14 @@ package struct Explorer: Sendable {
         package let root: Situation.Root
         package let events: [Event]
         package let violation: Violation
-        /// It was seen once everything had come to rest.
+        /// The promise was broken after everything had come to rest.
         package let isAtRest: Bool
     }
 
     package struct Report: Sendable {
-        /// Distinct situations, by the number of events that lead to them.
+        /// The number of distinct situations at each depth.
         package var layers: [Int] = []
-        /// Events that were played, by their kinds.
+        /// The number of events that were played.
         package var transitions = 0
         package var rests = 0
         package var cells = Cells()
@@ -74,13 +74,16 @@ package struct Explorer: Sendable {
         self.trap = trap
     }
 
-    /// - Parameter tell: Told of each layer that was searched: its depth, and what was found so far.
+    /// - Parameter tell: Called after each layer with its depth and the report so far.
     package mutating func search(_ tell: (Int, Report) -> Void = { _, _ in }) async -> Report {
         var report = Report()
         var layer: [(node: Int32, situation: Situation?)] = []
         for (index, root) in roots.enumerated() {
-            var (situation, cells) = (Situation.registered(root.kind, root.focus), Cells())
-            for event in root.events { _ = situation.play(event, &cells) }
+            var situation = Situation.registered(root.kind, root.focus)
+            if let failure = begin(root, &situation) {
+                report.failures.append(failure)
+                continue
+            }
             guard visited.insert(situation.fingerprint) else { continue }
             nodes.append(Node(parent: -1 - Int32(index), event: .die))
             layer.append((Int32(nodes.count - 1), situation))
@@ -95,7 +98,24 @@ package struct Explorer: Sendable {
         return report
     }
 
-    /// So many situations are expanded before what they lead to is looked up.
+    /// Plays the events of a root, each of which has to be possible and to break no promise.
+    private func begin(_ root: Situation.Root, _ situation: inout Situation) -> Failure? {
+        var cells = Cells()
+        for (index, event) in root.events.enumerated() {
+            // The focus of a root leaves out events of its beginning.
+            let broken =
+                situation.withEveryEvent.events().contains(event)
+                ? situation.play(event, &cells)
+                : Violation(rule: .newestArrives, text: "this cannot come next: \(event.words)")
+            guard let broken else { continue }
+            let begun = Situation.Root(
+                name: root.name, kind: root.kind, focus: root.focus, events: Array(root.events[...index]))
+            return Failure(root: begun, events: [], violation: broken, isAtRest: false)
+        }
+        return nil
+    }
+
+    /// The number of situations that are expanded before their successors are looked up.
     private static let chunk = 8192
 
     private mutating func expand(
@@ -189,6 +209,7 @@ extension Explorer.Failure {
             "\(situation.now)  a phone is registered, type \(root.kind.rawValue), focus \(root.focus.rawValue)"
         ]
         for event in root.events + events {
+            guard situation.withEveryEvent.events().contains(event) else { break }
             _ = situation.play(event, &cells)
             lines.append("\(situation.now)  \(event.words) → \(situation.words)")
         }

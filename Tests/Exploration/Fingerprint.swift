@@ -2,9 +2,9 @@ import APNSModel
 import LiveActivityCore
 
 extension Situation {
-    /// What tells one situation from another, in 64 bits: equal for situations in which the same can follow.
+    /// A 64-bit hash of the situation. Situations in which the same can follow have equal fingerprints.
     ///
-    /// Of ten million situations two have the same by chance with a probability of three in a million.
+    /// Among ten million situations two different ones collide with a probability of three in a million.
     var fingerprint: UInt64 {
         var hasher = Hasher()
         let plain = withoutCounters
@@ -40,6 +40,7 @@ extension Situation {
         hasher.combine(rows.lanes)
         hasher.combine(rows.devices)
         hasher.combine(rows.instances)
+        hasher.combine(rows.contents.mapValues(\.digest))
         hasher.combine(rows.updateTokens)
         hasher.combine(rows.members)
         hasher.combine(rows.tombstones)
@@ -49,8 +50,8 @@ extension Situation {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// The same without what is only compared: counters begin at the value that they are compared with, and the numbers
-    /// of reports are their ranks. So two orders of events that come to the same are one situation.
+    /// A copy whose counters are relative. Fences, laps and generations are only compared with each other, and numbers
+    /// of reports only by order, so that their absolute values tell nothing.
     private var withoutCounters: Situation {
         var plain = self
         let ranks = ranks()

@@ -12,7 +12,7 @@ struct FingerprintSet: Sendable {
         return slots[slot(of: value)] == value
     }
 
-    /// - Returns: It was not there.
+    /// - Returns: Whether the value is new.
     mutating func insert(_ value: UInt64) -> Bool {
         guard value != 0 else {
             defer { hasZero = true }
@@ -26,7 +26,7 @@ struct FingerprintSet: Sendable {
         return true
     }
 
-    /// Where the value is, or where it would be.
+    /// The slot that holds the value, or that it would get.
     private func slot(of value: UInt64) -> Int {
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: value) & mask

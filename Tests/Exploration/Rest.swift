@@ -2,11 +2,11 @@ import APNSModel
 import LiveActivityCore
 package import TestSupport
 
-// What must be true once nothing goes wrong any more: promise 1.
+// Promise 1: the phone shows the newest state once faults have stopped.
 extension Situation {
     /// Lets everything arrive, gives it an hour and twenty minutes without faults, and looks at the phone.
     ///
-    /// - Returns: The promise that does not hold then, if one does not.
+    /// - Returns: A promise that does not hold then; `nil` if every promise holds.
     package func atRest() -> Violation? {
         var calm = self
         return calm.rest()
@@ -26,7 +26,7 @@ extension Situation {
     /// An hour and twenty minutes: past a start's end, APNs's quarter of an hour, and the first repeat of an end.
     private static let rounds = 5
 
-    /// What is on its way arrives, in the order in which it left.
+    /// Delivers every answer, call and push that is on its way, in order.
     private mutating func finish(_ cells: inout Cells) -> Violation? {
         while !process.held.isEmpty {
             if let violation = settle(0, &cells) { return violation }
@@ -61,7 +61,7 @@ extension Situation {
         return take(Call(what: .inventory(listed), sequence: phone.sequence, madeAt: now), &cells)
     }
 
-    /// Everything that becomes due within this time is done, and APNs takes it.
+    /// Does all work that becomes due within this time. APNs takes every push.
     private mutating func work(for duration: Duration, _ cells: inout Cells) -> Violation? {
         let end = now + duration
         for _ in 0..<Self.mostClaims {
@@ -86,7 +86,7 @@ extension Situation {
 
     private static let mostClaims = 200
 
-    // MARK: - What the phone shows
+    // MARK: - The phone's screen
 
     private func look() -> Violation? {
         guard let activity, activity.phase != .announced else { return nil }
@@ -122,7 +122,7 @@ extension Situation {
         return open.isEmpty ? missing(instance, activity).map(broken) : nil
     }
 
-    /// Why no card is there, where nothing explains it.
+    /// The fault in words, where nothing explains that no card is there.
     private func missing(_ instance: InstanceRecord, _ activity: ActivityRecord) -> String? {
         switch instance.state {
         case .live, .ending: return "no card is there"

@@ -3,12 +3,19 @@ import LiveActivityCore
 import TestSupport
 
 extension Situation {
-    /// Where an exploration begins: a phone that is registered, and what happened to it before.
+    /// A situation that an exploration begins with: a registered phone, and events that have come before.
     package struct Root: Sendable {
         package let name: String
         package let kind: Kind
         package let focus: Focus
         package let events: [Event]
+
+        package init(name: String, kind: Kind, focus: Focus, events: [Event]) {
+            self.name = name
+            self.kind = kind
+            self.focus = focus
+            self.events = events
+        }
 
         package static let all: [Self] = Kind.allCases.flatMap { kind in
             Focus.allCases.flatMap { focus in

@@ -7,8 +7,8 @@ import TestSupport
 /// A value: whoever explores copies it for each event that can come next.
 package struct Situation: Sendable {
     let kind: Kind
-    let focus: Focus
-    /// What stands in the store.
+    private(set) var focus: Focus
+    /// All rows of the store.
     var rows = Snapshot()
     /// The server's time, which is also the phone's.
     var now = Sample.now
@@ -39,22 +39,22 @@ package struct Situation: Sendable {
 
         var number: UInt8
         var run: Int
-        /// What it shows.
+        /// The step of the content state that the card shows.
         var step: Int
         var revision: Revision
-        /// Of the newest push it took, in seconds.
+        /// The timestamp of the newest push that the card took, in seconds.
         var timestamp: Int64
         var appearedAt: UnixTime
-        /// It was started before another's time was over.
+        /// A renewal started the card beside another.
         var isSuccessor = false
-        /// How many tokens it was given; the last is valid.
+        /// The number of tokens that iOS has given the card. The last one is valid.
         var tokens: UInt8 = 0
-        /// Since when each earlier token, or all of them, lead nowhere.
+        /// The time of the last rotation, or of the card's end: tokens from before lead nowhere since then.
         var tokenEndedAt: UnixTime?
         var end: End?
         /// APNs has answered an end of it, so that it is over for all that the server can know.
         var isEndAnswered = false
-        /// The app has said that it is over.
+        /// The app has reported that the card is over.
         var isReported = false
         var isOver: Bool { end != nil }
     }
@@ -69,14 +69,14 @@ package struct Situation: Sendable {
     struct Held {
         enum Stage: Hashable {
             case sent(Event.Fate)
-            /// Settled as awaited until then.
+            /// A settlement wrote that the answer is awaited until this time.
             case awaited(Event.Fate, until: UnixTime)
         }
         var flight: Flight
-        /// What the content state of the flight is known by.
+        /// The step of the flight's content state.
         var step: Int
         var stage = Stage.sent(.notSent)
-        /// Since when the token led nowhere, where APNs said so.
+        /// The time that APNs names with a 410: since then the token leads nowhere.
         var inactiveSince: UnixTime?
 
         var seat: Flight.Seat { flight.seats[0] }
@@ -84,7 +84,7 @@ package struct Situation: Sendable {
 
     struct Process {
         var node: Int64 = 1
-        /// It has not looked for what another process left.
+        /// The process has not yet claimed, so flights of another process may be open.
         var isNew = false
         var held: [Held] = []
     }
@@ -120,7 +120,7 @@ package struct Situation: Sendable {
         var expiresAt: UnixTime
     }
 
-    /// What the promises are judged by, beside what stands.
+    /// Facts that the promises are judged by, beside the rows.
     struct Seen: Hashable {
         struct Token: Hashable {
             var card: UInt8
@@ -152,10 +152,10 @@ extension Situation {
     static let user = Sample.user("ann")
     static let activityID = Sample.activityID("a")
 
-    /// Which events an exploration goes through: the fewer there are, the deeper it goes.
+    /// The set of events that an exploration plays. A search with fewer events goes deeper.
     package enum Focus: String, Sendable, CaseIterable {
         case everything
-        /// What APNs answers, and processes that die.
+        /// Answers of APNs, and processes that die.
         case delivery
         /// Calls of the app that come late, twice, in another order or never.
         case reports
@@ -163,7 +163,7 @@ extension Situation {
         case lives
     }
 
-    /// The types that are explored: each with other rules for what is over.
+    /// The activity types that are explored. They differ in what follows a card's end.
     package enum Kind: String, Sendable, CaseIterable {
         /// A card that is over stays away.
         case order
@@ -190,7 +190,7 @@ extension Situation {
             bundleID: Sample.bundleID, types: allCases.compactMap { types[$0] }, environments: [.production])
     }
 
-    /// So many cards are made at most, and tokens of each.
+    /// Limits on the number of cards, and of tokens for each card.
     static let mostCards = 4
     static let mostTokens = 2
     private static let tokens = (0...mostCards).map { card in
@@ -224,5 +224,11 @@ extension Situation {
     var lane: LaneRecord? { activity.flatMap { rows.lanes[$0.number]?.first } }
     var isInAudience: Bool { activity.map { rows.members[$0.number]?.isEmpty == false } ?? false }
     var nextWorkAt: UnixTime? { ModelStore(rows: rows).nextWakeAt }
+    /// The same situation in which every event counts as possible, whatever the focus.
+    var withEveryEvent: Self {
+        var copy = self
+        copy.focus = .everything
+        return copy
+    }
     func card(_ number: UInt8) -> Int? { phone.cards.firstIndex { $0.number == number } }
 }

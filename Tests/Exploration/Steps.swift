@@ -3,12 +3,12 @@ import JSONText
 import LiveActivityCore
 package import TestSupport
 
-// What an event does.
+// The effects of events.
 extension Situation {
     /// Plays one event that `events()` offers.
     ///
-    /// - Parameter cells: Told of what the event did to the card as the server knows it.
-    /// - Returns: The promise that does not hold now, if one does not.
+    /// - Parameter cells: Counts the transition of the server's record of the card.
+    /// - Returns: A promise that this event breaks; `nil` if every promise holds.
     package mutating func play(_ event: Event, _ cells: inout Cells) -> Violation? {
         switch event {
         case .put(let withAlert): put(withAlert: withAlert, &cells)
@@ -153,7 +153,7 @@ extension Situation {
         seen.shownIn[card] = max(seen.shownIn[card] ?? 0, sequence)
     }
 
-    /// A newer report of the phone was taken that says of the card what this one cannot know.
+    /// Whether the server has taken a newer report that shows the card, or a newer inventory.
     private func isOvertaken(_ call: Call, _ card: UInt8) -> Bool {
         call.sequence < rows.devices[Self.deviceKey]?.inventorySequence ?? 0 || isShownSince(call, card)
     }

@@ -38,6 +38,15 @@ struct ExplorationTests {
         #expect(failure.lines.dropLast().last?.contains("→ ended, sent r") == true)
     }
 
+    @Test func `a beginning that cannot be reached is a failure, and not searched from`() async {
+        let root = Situation.Root(
+            name: "wrong", kind: .order, focus: .delivery, events: [.put(withAlert: false), .settle(0)])
+        var explorer = Explorer(roots: [root])
+        let report = await explorer.search()
+        #expect(report.failures.count == 1 && report.situations == 0)
+        #expect(report.failures.first?.lines.last?.hasSuffix("cannot come next: an answer is settled") == true)
+    }
+
     @Test func `one search is as good as another`() async {
         let (first, second) = (await report(situations: 5000), await report(situations: 5000))
         #expect(first.layers == second.layers && first.cells.counts == second.cells.counts)

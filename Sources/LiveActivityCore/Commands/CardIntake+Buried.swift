@@ -130,8 +130,10 @@ extension CardIntake {
         return owner
     }
 
-    /// The row's card had this token, gave it up, and has another by now: iOS does not go back to an earlier one. No
-    /// time tells which came first, since the clock may have been set back in between.
+    /// Whether the row's card had this token, gave it up, and has another one now. iOS never returns to an earlier
+    /// token.
+    ///
+    /// The times of the two tokens do not tell which is older, because the clock may have been set back in between.
     func gaveWay(_ token: TokenOwnerRecord, at key: Snapshot.PhoneKey, _ draft: Draft) -> Bool {
         guard let releasedAt = token.releasedAt, (token.activity, token.device) == (key.activity, key.device),
             let newer = draft.snapshot.updateTokens[key], newer.deadAt == nil

@@ -33,6 +33,7 @@ extension WebhookQueue {
         }
         if rows.count < refill.limit, !toPark.contains(where: { $0.activity == refill.activity }) {
             parked.remove(refill.activity)
+            if lines[refill.activity] == nil { hasGivenUpOn.remove(refill.activity) }
         }
     }
 

@@ -75,9 +75,9 @@ package struct WebhookQueue: Sendable {
     /// Activities of which it has refused something since it took anything. How long it rests grows with their number,
     /// and not with the tries of each: a few that it cannot take say little of what it makes of others.
     private var refusedActivities: Set<ActivityNumber?> = []
-    /// Activities that have events left of which an event was given up, and none was taken since: what follows is as
-    /// likely to be refused.
-    private var hasGivenUpOn: Set<ActivityNumber?> = []
+    /// Activities with events left of which the endpoint has had one given up, and has taken none since. Their next
+    /// events are as likely to be refused.
+    var hasGivenUpOn: Set<ActivityNumber?> = []
     /// When it was last asked what is to be sent.
     private var askedAt: UnixTime?
     /// What the database holds, to write only what differs.

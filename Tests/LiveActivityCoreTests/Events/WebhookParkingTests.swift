@@ -223,6 +223,26 @@ struct WebhookParkingTests {
         #expect(told == [4, 2])
     }
 
+    @Test func `an activity of which nothing is left to tell begins anew`() throws {
+        var limits = WebhookQueue.Limits()
+        (limits.tries, limits.stuckWindow) = (6, 1)
+        var (queue, stored) = (WebhookQueue(WebhookState(place: Stored().place), limits: limits), Stored())
+        queue.take((1...2).map { Self.event($0, of: 1) }, through: 2)
+        var now = Sample.now
+        for _ in 1...limits.tries {
+            now = try #require(queue.nextAt(after: now))
+            #expect(queue.next(at: now) == [1])
+            _ = queue.finish(1, Self.failed, at: now, dice: 1)
+        }
+        // Somebody discards the event that was parked behind the one that was given up.
+        stored.write(&queue)
+        #expect(queue.refills.count == 1 && stored.waiting.count == 1)
+        stored.waiting = [:]
+        stored.refill(&queue)
+        queue.take([Self.event(3, of: 1), Self.event(4, of: 2)], through: 4)
+        #expect(queue.isInTrouble && queue.next(at: now + .seconds(3600)) == [3])
+    }
+
     @Test(arguments: [1, 2])
     func `an endpoint is turned off for what it refuses of two activities, not of one`(activities: Int64) {
         var queue = WebhookQueue(WebhookState(place: Stored().place))

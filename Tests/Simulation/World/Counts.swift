@@ -25,6 +25,8 @@ package enum Happening: String, Sendable, CaseIterable {
     case activitiesToggled
     /// The app changed a card while a push with an alert was on its way there.
     case alertOvertaken
+    /// iOS gave a card another token while a push with an alert was on its way to the old one.
+    case alertToOldToken
     /// The app showed a card an older state than it had told of.
     case wentBack
     /// More people than a call may name were in an audience.

@@ -120,7 +120,7 @@ extension World {
         if body.reopen { words += " reopen" }
         if let sequence { words += " sequence \(sequence)" }
         attempt(newCall(subject, .put(body, step: step, sequence: sequence), hasKey: dice.chance(60), words))
-        if body.alert != nil, chance(25) { overtakeAlert(of: subject) }
+        if body.alert != nil, chance(42) { overtakeAlert(of: subject) }
     }
 
     /// While the push with the alert is on its way the app changes the card itself, or has another token for it and
@@ -131,11 +131,12 @@ extension World {
             for phone in phones where phone.app.bundleID == subject.app && phone.isSignedIn {
                 let open = phone.cards.firstIndex { $0.activity == subject.id && !$0.isOver }
                 guard let open else { continue }
-                count(.alertOvertaken)
                 guard isByToken else {
+                    count(.alertOvertaken)
                     phone.changeItself(open, in: self)
                     continue
                 }
+                count(.alertToOldToken)
                 phone.giveToken(open, in: self)
                 phone.report(open, in: self)
                 // Once more, before what was sent to the new token has come.
