@@ -248,7 +248,7 @@ extension ModelStore {
     }
 
     /// Where a card may be started: what the device shows already.
-    private func loadCards(on device: DeviceKey, for activity: ActivityRecord, _ part: inout Snapshot) {
+    package func loadCards(on device: DeviceKey, for activity: ActivityRecord, _ part: inout Snapshot) {
         if let own = rows.instances[.init(activity.number, device)], own.state == .live, own.run == activity.run,
             !own.mayBeRenewed
         {

@@ -11,7 +11,7 @@ extension CardIntake {
     func isOvertaken(_ report: CardReport, _ draft: inout Draft) -> Bool {
         guard report.state.isRunning, let sequence = report.sequence else { return false }
         if sequence < device.inventorySequence { return true }
-        let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)] != nil
+        let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)]?.isOver == true
         if isOver, sequence < device.reportSequence { return true }
         for key in draft.phones(on: device.key) {
             guard let instance = draft.snapshot.instances[key], instance.localID == report.localID else { continue }

@@ -40,4 +40,33 @@ extension CardIntake {
         let isVague = its == nil && report.sequence == nil
         return isDead || isVague || isOlder(report, than: instance) ? .undecided : .ended
     }
+
+    /// Remembers the second card of a renewal, which the row does not go on with as long as it has no token: whatever
+    /// is started later is another card.
+    func rememberSecond(_ report: CardReport, _ instance: InstanceRecord, _ draft: inout Draft) {
+        guard instance.isRenewing, draft.snapshot.tombstones[.init(device.key, report.localID)] == nil else { return }
+        draft.put(
+            TombstoneRecord(
+                device: device.key, localID: report.localID, activity: instance.activity, state: .live, at: now))
+    }
+
+    /// The report is of a renewal's second card, and the row awaits the card of a later start, or belongs to an earlier
+    /// run: it tells nothing of what is to come, and the card is ended where that can be.
+    ///
+    /// - Returns: Nothing more is to be done with it.
+    func passOver(
+        _ report: CardReport, _ instance: InstanceRecord, of activity: ActivityRecord, _ draft: inout Draft
+    ) -> Bool {
+        guard instance.localID != report.localID, instance.hasOpenStart || instance.run < activity.run else {
+            return false
+        }
+        switch report.state {
+        case .ended, .duplicate: bury(report.localID, activity.number, .ended, &draft)
+        case .dismissed: bury(report.localID, activity.number, .dismissed, &draft)
+        case .gone: bury(report.localID, activity.number, .gone, &draft)
+        case .pending, .active, .stale: endStray(report, activity.number, .gone, &draft)
+        case .requesting: break
+        }
+        return true
+    }
 }

@@ -62,7 +62,8 @@ struct CardIntake {
     /// - Throws: `Refusal.activityNotNamed` when nothing says which activity a new card is.
     func take(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
         if isOvertaken(report, &draft) { return }
-        if let tombstone = draft.snapshot.tombstones[.init(device.key, report.localID)] {
+        let tombstone = draft.snapshot.tombstones[.init(device.key, report.localID)]
+        if let tombstone, tombstone.isOver {
             // A card that is over never comes back; a person's word outranks our guess about why.
             if report.state == .dismissed, tombstone.state == .gone {
                 bury(report.localID, tombstone.activity, .dismissed, &draft)
@@ -84,6 +85,7 @@ struct CardIntake {
             instance.isWanted = device.signedOutAt == nil
         }
         try admit(&instance, to: activity, &draft)
+        if tombstone?.isOver == false, passOver(report, instance, of: activity, &draft) { return }
         // A card of an earlier run that is not over yet is still to be ended: its token matters.
         let isOld = isOfOldRun(report, instance, activity)
         if isOld, isEndLost(report, instance) {
@@ -220,7 +222,7 @@ struct CardIntake {
         // The second card of a renewal that comes after the person swiped the first away: that was said of it as well.
         let isUnwelcome = instance.isRenewing && instance.state == .dismissed && activity.restart != .always
         if let other = instance.localID, let succession = succession(of: report, to: instance, draft) {
-            if succession == .undecided { return }
+            if succession == .undecided { return rememberSecond(report, instance, &draft) }
             let known = draft.snapshot.updateTokens[key]
             if succession == .ended {
                 predecessor = known.flatMap { $0.deadAt == nil ? $0.value : nil }
@@ -375,11 +377,11 @@ struct CardIntake {
         }
     }
 
-    private func bury(
+    func bury(
         _ localID: LocalID, _ activity: ActivityNumber, _ state: InstanceRecord.State, _ draft: inout Draft
     ) {
         // A guess does not replace what is known of how the card ended.
-        if state == .gone, draft.snapshot.tombstones[.init(device.key, localID)] != nil { return }
+        if state == .gone, draft.snapshot.tombstones[.init(device.key, localID)]?.isOver == true { return }
         draft.put(TombstoneRecord(device: device.key, localID: localID, activity: activity, state: state, at: now))
     }
 }

@@ -15,6 +15,8 @@ extension ClaimWork {
             if instance.run != activity.run { instance = renew(instance, activity, &draft) }
             instance.hasFallenBack = true
             instance.alertedRevision = max(instance.alertedRevision, activity.revision)
+            // Should APNs refuse the start that was to bring it, the phone has been told all the same.
+            instance.awaitedAlert = nil
             instance.dueAt = nil
             instance.lookAt = nil
             draft.put(instance)

@@ -29,7 +29,8 @@ extension ClaimWork {
             let isLost =
                 instance.state == .starting
                 || instance.run == activity.run && wasBehind(phone, activity, flight, draft)
-            var timestamp = instance.timestamp
+            // Of a start it is the row's, unless the clock had been set back: then a push carries what it may.
+            var timestamp = min(instance.timestamp, Flight.latestTimestamp(flight.claimedAt))
             if instance.state == .starting {
                 instance.state = .unconfirmed
             } else {

@@ -360,7 +360,7 @@ package struct ClaimWork: Command {
         let timestamp = Flight.timestamp(after: phone.instance.timestamp, now: now)
         if plan.part == .successor {
             phone.instance.isRenewing = true
-            phone.instance.timestamp = timestamp
+            phone.instance.timestamp = max(phone.instance.timestamp, timestamp)
             draft.put(phone.instance)
         } else if plan.kind == .start {
             phone.instance.state = .starting
@@ -368,7 +368,8 @@ package struct ClaimWork: Command {
             phone.instance.startedAt = now
             phone.instance.startExpiresAt = plan.expiresAt
             phone.instance.dueAt = nil
-            phone.instance.timestamp = timestamp
+            // Where the clock was set back it may be less than that of a card that is there after all.
+            phone.instance.timestamp = max(phone.instance.timestamp, timestamp)
             phone.instance.reportSequence = phone.device.reportSequence
             draft.put(phone.instance)
         }

@@ -1,3 +1,5 @@
+import APNSModel
+
 // A card that another has taken the place of, or that should have been over.
 extension PhoneSettlement {
     /// The card that was renewed is over, or will be by itself: this card's state is not touched by that. Once the row
@@ -15,7 +17,7 @@ extension PhoneSettlement {
             result = .refused(isSlowDown: false)
             instance.tries += 1
             instance.dueAt = at
-            guard instance.tries >= Self.predecessorTries else { return }
+            guard isGivenUp(instance) else { return }
         case .laneFault(let fault):
             result = .fault(fault)
             return
@@ -24,7 +26,7 @@ extension PhoneSettlement {
             instance.tries += 1
             instance.dueAt = now
             switchEnvironment(to: environment, &draft)
-            guard instance.tries >= Self.predecessorTries else { return }
+            guard isGivenUp(instance) else { return }
         case .accepted: result = .accepted
         case .tokenDead, .parked: result = .refused(isSlowDown: false)
         }
@@ -77,6 +79,12 @@ extension PhoneSettlement {
         return true
     }
 
-    /// iOS ends that card itself within the hour.
+    /// A card may be started here once the person has swiped this one away, and the other may be there still: its end
+    /// is tried until iOS has ended that card itself.
+    private func isGivenUp(_ instance: InstanceRecord) -> Bool {
+        let endsBy = (instance.startedAt ?? instance.createdAt) + Reconciler.activityLifetime - Reconciler.renewalAge
+        return instance.tries >= Self.predecessorTries && endsBy <= now
+    }
+
     private static let predecessorTries = 5
 }

@@ -115,8 +115,11 @@ struct PhoneSettlement {
     /// reaches it (`Flight.timestamp`), and what becomes of one that counted for nothing would be asked again at once.
     /// There it is the wait for an answer that tells: another push's answer is awaited by now.
     private func isOvertaken(_ old: InstanceRecord) -> Bool {
-        awaitsAnother(old) || old.timestamp > max(seat.timestamp, seat.phone.instance.timestamp)
+        awaitsAnother(old) || old.timestamp > timestampSinceClaim
     }
+
+    /// The row's timestamp with this push, if nothing newer came since the claim.
+    private var timestampSinceClaim: Int64 { max(seat.timestamp, seat.phone.instance.timestamp) }
 
     private func awaitsAnother(_ old: InstanceRecord) -> Bool {
         guard let mine = entry.awaitedUntil, let until = old.awaitedUntil else { return false }
@@ -219,7 +222,7 @@ struct PhoneSettlement {
         case .laneFault(let fault):
             result = .fault(fault)
             refuseStart(&instance)
-            if instance.timestamp == seat.timestamp { instance.dueAt = nil }
+            if instance.timestamp == timestampSinceClaim { instance.dueAt = nil }
         case .parked:
             result = .refused(isSlowDown: false)
             refuseStart(&instance)
@@ -291,8 +294,9 @@ struct PhoneSettlement {
     /// The phone has the push, or may have it.
     private func consume(_ instance: inout InstanceRecord, keepsAlert: Bool) {
         instance.timestamp = max(instance.timestamp, seat.timestamp)
-        guard plan.carriesAlert, !keepsAlert else { return }
-        instance.alertedRevision = max(instance.alertedRevision, plan.alertRevision)
+        // What became of an older alert says nothing of a newer one, whose answer may be awaited.
+        guard plan.carriesAlert, !keepsAlert, plan.alertRevision >= instance.alertedRevision else { return }
+        instance.alertedRevision = plan.alertRevision
         instance.awaitedAlert = nil
     }
 
@@ -319,7 +323,7 @@ struct PhoneSettlement {
             return
         }
         let isRescued =
-            instance.state == .unconfirmed && instance.localID == nil && instance.timestamp == seat.timestamp
+            instance.state == .unconfirmed && instance.localID == nil && instance.timestamp == timestampSinceClaim
         guard isStart, instance.state == .starting || isRescued else { return }
         instance.state = seat.stateBefore.isTombstone ? seat.stateBefore : .absent
         instance.startedAt = nil

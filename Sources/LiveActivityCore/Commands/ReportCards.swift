@@ -132,14 +132,16 @@ package struct ReportInventory: Command {
             }
         case .gone:
             // What APNs's word about a token had made likely is so.
-            guard instance.isGoneByTokenAlone, let localID = instance.localID, !listed.contains(localID) else { return }
+            guard instance.isGoneByTokenAlone, let localID = instance.localID, !listed.contains(localID),
+                isNewer(than: instance, of: activity)
+            else { return }
             instance.localID = nil
         // The app is about to start the card: its word holds for its lease, whether the inventory lists it yet or not.
         case .requesting, .absent, .dismissed: return
         case .ended:
             // The same of a card that was being ended: no later report of it brings it back.
             guard let localID = instance.localID, !listed.contains(localID),
-                instance.last?.reason.code == .tokenInactive
+                instance.last?.reason.code == .tokenInactive, isNewer(than: instance, of: activity)
             else { return }
             instance.localID = nil
             draft.put(instance)

@@ -196,8 +196,12 @@ package struct TombstoneRecord: Sendable, Hashable {
     package var device: DeviceKey
     package var localID: LocalID
     package var activity: ActivityNumber
+    /// `live` of a second card that a renewal has not been able to go on with: it is there, and older than whatever is
+    /// started after it.
     package var state: InstanceRecord.State
     package var at: UnixTime
+
+    package var isOver: Bool { state != .live }
 
     package init(
         device: DeviceKey, localID: LocalID, activity: ActivityNumber, state: InstanceRecord.State, at: UnixTime

@@ -78,6 +78,20 @@ struct AlertFateTests {
         #expect(try scene.deliver().isEmpty)
     }
 
+    @Test func `what became of an older alert does not take a newer one for given, whose answer is awaited`() throws {
+        var (scene, older) = try awaited()
+        try scene.put("a", 3) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        scene.wait(.seconds(20))
+        let newer = try scene.onlyFlight()
+        #expect(newer.seats.map(\.plan.alertRevision) == [3])
+        let until = scene.now + .seconds(20)
+        try scene.settle(newer) { _ in .awaited(until: until) }
+        try scene.settle(older) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer in time"))) }
+        try scene.settle(newer) { _ in .answered(.success(.refusal(.serviceUnavailable))) }
+        scene.wait(.seconds(70))
+        #expect(try scene.deliver().map(\.plan.alertRevision) == [3])
+    }
+
     @Test func `an alert comes again though it was written down twice that its answer is awaited`() throws {
         var (scene, flight) = try awaited()
         scene.wait(.seconds(1))

@@ -121,4 +121,20 @@ struct ClockSetBackTests {
         }
         #expect(sent.map(\.reason.code) == [.freshToken])
     }
+
+    @Test func `a start does not lower the timestamp of a card that is found alive after it`() throws {
+        var scene = try Scene.live()
+        scene.now = scene.now + .seconds(7200)
+        try scene.put("a", 2)
+        let high = try #require(try scene.deliver().first)
+        scene.now = scene.now - .seconds(7200)
+        // The end comes too late for the card's timestamp, and its person is taken in again.
+        try scene.changeAudience(remove: ["ann"])
+        try scene.deliver()
+        scene.wait(.seconds(5))
+        try scene.changeAudience(add: ["ann"])
+        scene.wait(.seconds(20))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        #expect(try scene.instance().timestamp >= high.timestamp)
+    }
 }

@@ -145,7 +145,7 @@ struct FoundBySimulationTests {
         let now = scene.now
         try scene.settle(flight) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: now))) }
         #expect(try scene.instance().state == .gone)
-        scene.wait(.seconds(120))
+        scene.wait(ReportInventory.travel)
         #expect(try scene.deliver().isEmpty)
         _ = try scene.inventory(sequence: 1)
         #expect(try scene.deliver().map(\.plan.kind) == [.start])

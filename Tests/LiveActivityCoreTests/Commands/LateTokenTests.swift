@@ -68,6 +68,7 @@ struct LateTokenTests {
 
     @Test func `after an inventory that lacks it nothing does`() throws {
         var scene = try buried()
+        scene.wait(ReportInventory.travel)
         _ = try scene.inventory(sequence: 1)
         try scene.report(token: "u2")
         #expect(try scene.instance().state == .gone)

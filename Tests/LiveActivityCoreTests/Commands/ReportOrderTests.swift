@@ -33,6 +33,25 @@ struct ReportOrderTests {
         #expect(try scene.instance().state == .gone)
     }
 
+    @Test func `an inventory from before a card was there does not confirm that a dead token was the card's end`()
+        throws
+    {
+        for sequence: Int64? in [5, nil] {
+            var scene = try Scene.live(Sample.type { $0.restart = .always })
+            try scene.report(token: "u1") { $0.sequence = sequence }
+            try scene.put("a", 2)
+            scene.wait(.seconds(2))
+            #expect(try scene.deliver(.refusal(.expiredToken)).map(\.plan.kind) == [.update])
+            #expect(try scene.instance().isGoneByTokenAlone)
+            scene.wait(.seconds(60))
+            _ = try scene.inventory(sequence: 4)
+            #expect(try scene.deliver().isEmpty)
+            scene.wait(ReportInventory.travel)
+            _ = try scene.inventory(sequence: 6)
+            #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        }
+    }
+
     @Test func `a late report does not replace the token that a newer one named`() throws {
         var scene = try Scene.live()
         try scene.report(token: "u3") { $0.sequence = 5 }

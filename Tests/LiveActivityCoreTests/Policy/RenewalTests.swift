@@ -254,4 +254,52 @@ struct RenewalTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
         #expect(try scene.instance().localID == Sample.local("second"))
     }
+
+    @Test func `The end of the first card is tried until iOS has ended that card, before any card is started`() throws {
+        var scene = try renewing(
+            Sample.type { policy in
+                policy.renewal = true
+                policy.restart = .always
+            })
+        try scene.report(local: "second", token: "u2")
+        let began = scene.now
+        for _ in 0..<7 {
+            let end = try scene.onlyFlight()
+            #expect(end.seats.map(\.plan.part) == [.predecessor])
+            let until = scene.now + .seconds(20)
+            try scene.settle(end) { _ in .awaited(until: until) }
+            try scene.settle(end) { _ in .answered(.success(.refusal(.tooManyRequests))) }
+            scene.now = try #require(try scene.instance().dueAt)
+        }
+        #expect(scene.now < began + Reconciler.activityLifetime - Reconciler.renewalAge)
+        // The person swipes away the second one: a third is to take its place.
+        try scene.report(local: "second", .dismissed)
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.kind) == [.end, .start] && sent.first?.plan.part == .predecessor)
+    }
+
+    @Test func `A second card without a token is not the card of the next run's start`() throws {
+        var scene = try renewing(
+            Sample.type { policy in
+                policy.renewal = true
+                policy.restart = .always
+            })
+        try scene.report(local: "second")
+        try scene.end()
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        try scene.put("a", 3) { $0.reopen = true }
+        scene.wait(.seconds(61))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        let cards = ["second", "third"].map { name in
+            var card = CardReport(localID: Sample.local(name), type: scene.type, state: .active)
+            card.activity = Sample.activityID("a")
+            return card
+        }
+        _ = try scene.inventory(sequence: 1, cards)
+        #expect(try scene.instance().localID == Sample.local("third"))
+        try scene.report(local: "second", .dismissed)
+        #expect(try scene.instance().state == .live)
+        #expect(try scene.deliver().isEmpty)
+    }
 }

@@ -141,6 +141,25 @@ import Testing
         #expect(try scene.deliverNotifications().isEmpty)
     }
 
+    @Test func `a start's refusal that is known late does not make what was told untold`() throws {
+        var scene = try Self.scene()
+        try scene.put(users: ["ann"]) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        let start = try scene.onlyFlight()
+        #expect(start.seats.map(\.plan.carriesAlert) == [true])
+        let until = scene.now + .seconds(20)
+        try scene.settle(start) { _ in .awaited(until: until) }
+        // The clock is set forward, so that the start counts as failed; and no card can be shown any more.
+        scene.wait(.seconds(2400))
+        try scene.say { $0.activitiesEnabled = false }
+        _ = try scene.inventory(sequence: 1)
+        #expect(try scene.deliver().isEmpty)
+        #expect(try scene.deliverNotifications().count == 1)
+        try scene.settle(start) { _ in .answered(.success(.refusal(.serviceUnavailable))) }
+        try scene.say { $0.activitiesEnabled = true }
+        scene.wait(.seconds(3600))
+        #expect(try scene.deliver().isEmpty)
+    }
+
     @Test func `a notification that no token could take leaves the way open for a start`() throws {
         var scene = try Self.scene(startToken: nil)
         try scene.put(users: ["ann"])

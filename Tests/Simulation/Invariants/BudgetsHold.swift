@@ -70,9 +70,11 @@ final class BudgetsHold: Invariant {
             case .answered(.success(let answer)) = entry.outcome, answer.status == 200
         else { return }
         let key = Snapshot.PhoneKey(settlement.lane.activity, entry.seat.phone.device.key)
-        // What a newer push has overtaken is not counted.
+        // What a newer push has overtaken is not counted. A push that left after the clock was set back is not
+        // overtaken by what the card had before.
         guard let old = before.instances[key], old.run == entry.seat.phone.instance.run,
-            old.timestamp <= entry.seat.timestamp, old.state == .live || old.state == .ending
+            old.timestamp <= max(entry.seat.timestamp, entry.seat.phone.instance.timestamp),
+            old.state == .live || old.state == .ending
         else { return }
         accepted[Card(place: Place(key.activity, key.device), local: old.localID)] = (
             settlement.flight.claimedAt, world.trueTime

@@ -279,11 +279,13 @@ extension World {
     /// What the reconciler says of a phone now.
     func decision(_ subject: Scenery.Subject, _ phone: Phone) -> Decision? {
         guard let activity = activity(subject), let content = store.rows.contents[activity.number] else { return nil }
-        let part = store.load([.phones(activity.number, devices: [phone.key])])
+        var part = store.load([.phones(activity.number, devices: [phone.key])])
+        let type = scenery.type(of: subject)
+        if type.policy.atCeiling != .ignore { store.loadCards(on: phone.key, for: activity, &part) }
         guard let situation = Draft(part).phone(.init(activity.number, phone.key), type: activity.type) else {
             return nil
         }
         return Reconciler.decide(
-            DesiredSituation(activity, scenery.type(of: subject), content), situation, now: serverTime)
+            DesiredSituation(activity, type, content), situation, now: serverTime)
     }
 }
