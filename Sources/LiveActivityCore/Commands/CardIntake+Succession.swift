@@ -50,16 +50,14 @@ extension CardIntake {
                 device: device.key, localID: report.localID, activity: instance.activity, state: .live, at: now))
     }
 
-    /// The report is of a renewal's second card, and the row awaits the card of a later start, or belongs to an earlier
-    /// run: it tells nothing of what is to come, and the card is ended where that can be.
+    /// The report is of a renewal's second card while the row awaits the card of a later start: it tells nothing of
+    /// that one, and the card is ended where that can be.
     ///
     /// - Returns: Nothing more is to be done with it.
     func passOver(
         _ report: CardReport, _ instance: InstanceRecord, of activity: ActivityRecord, _ draft: inout Draft
     ) -> Bool {
-        guard instance.localID != report.localID, instance.hasOpenStart || instance.run < activity.run else {
-            return false
-        }
+        guard instance.hasOpenStart else { return false }
         switch report.state {
         case .ended, .duplicate: bury(report.localID, activity.number, .ended, &draft)
         case .dismissed: bury(report.localID, activity.number, .dismissed, &draft)

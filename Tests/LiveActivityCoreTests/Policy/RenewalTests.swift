@@ -302,4 +302,19 @@ struct RenewalTests {
         #expect(try scene.instance().state == .live)
         #expect(try scene.deliver().isEmpty)
     }
+
+    @Test func `A second card that gets its token after the activity began anew, and ended, is ended too`() throws {
+        var scene = try renewing()
+        try scene.end()
+        try scene.report(local: "second")
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        try scene.put("a", 3) { $0.reopen = true }
+        try scene.end()
+        try scene.report(local: "second", token: "u2")
+        scene.wait(.seconds(2))
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.kind) == [.end])
+        #expect(sent.map(\.phone.updateToken?.value) == [TokenValue(Sample.token("u2", as: UpdateTokenKind.self))])
+    }
 }
