@@ -16,7 +16,7 @@ struct Source {
     }
 
     var isSwift: Bool { path.hasSuffix(".swift") }
-    /// `LiveActivityCore` of `Sources/LiveActivityCore/Reconcile/Reason.swift`.
+    /// `LiveActivityCore` of `Sources/LiveActivityCore/Reason/Reason.swift`.
     var folders: [String] { path.split(separator: "/").dropLast().map(String.init) }
 
     func isUnder(_ folders: String...) -> Bool { folders.contains { path.hasPrefix($0 + "/") } }

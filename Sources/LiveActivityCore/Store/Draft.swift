@@ -15,6 +15,11 @@ package struct Draft: Sendable {
     /// How to undo the command that is running; `nil` when none is that may be refused.
     private var journal: [@Sendable (inout Draft) -> Void]?
 
+    /// A table of the snapshot.
+    typealias Rows<Key: Hashable, Row> = any WritableKeyPath<Snapshot, [Key: Row]> & Sendable
+    /// The keys of its rows that are to be written, or erased.
+    typealias Marks<Key: Hashable> = any WritableKeyPath<Changes, Set<Key>> & Sendable
+
     package init(_ snapshot: Snapshot) {
         self.snapshot = snapshot
     }
@@ -126,44 +131,77 @@ package struct Draft: Sendable {
 
     // MARK: - Changing
 
+    /// Puts a row into a table and marks it to be written. A refusal undoes both.
+    @inline(__always)
+    mutating func write<Key: Hashable & Sendable, Row: Sendable>(
+        _ row: Row, at key: Key, _ rows: Rows<Key, Row>, _ put: Marks<Key>
+    ) {
+        let old = snapshot[keyPath: rows].updateValue(row, forKey: key)
+        mark(key, put)
+        onRefusal { draft in draft.snapshot[keyPath: rows][key] = old }
+    }
+
+    /// The same in a table whose rows may be erased.
+    @inline(__always)
+    mutating func write<Key: Hashable & Sendable, Row: Sendable>(
+        _ row: Row, at key: Key, _ rows: Rows<Key, Row>, _ put: Marks<Key>, removed: Marks<Key>
+    ) {
+        write(row, at: key, rows, put)
+        unmark(key, removed)
+    }
+
+    /// Takes a row out of a table and marks it to be erased. A refusal undoes both.
+    ///
+    /// - Returns: The row; `nil`: there was none.
+    @inline(__always) @discardableResult
+    mutating func erase<Key: Hashable & Sendable, Row: Sendable>(
+        _ key: Key, _ rows: Rows<Key, Row>, _ put: Marks<Key>, removed: Marks<Key>
+    ) -> Row? {
+        guard let old = snapshot[keyPath: rows].removeValue(forKey: key) else { return nil }
+        unmark(key, put)
+        mark(key, removed)
+        onRefusal { draft in draft.snapshot[keyPath: rows][key] = old }
+        return old
+    }
+
+    /// - Returns: It was not marked before.
+    @inline(__always) @discardableResult
+    mutating func mark<Key: Hashable & Sendable>(_ key: Key, _ marks: Marks<Key>) -> Bool {
+        guard changes[keyPath: marks].insert(key).inserted else { return false }
+        onRefusal { draft in draft.changes[keyPath: marks].remove(key) }
+        return true
+    }
+
+    /// - Returns: It was marked before.
+    @inline(__always) @discardableResult
+    mutating func unmark<Key: Hashable & Sendable>(_ key: Key, _ marks: Marks<Key>) -> Bool {
+        guard changes[keyPath: marks].remove(key) != nil else { return false }
+        onRefusal { draft in draft.changes[keyPath: marks].insert(key) }
+        return true
+    }
+
     package mutating func put(_ activity: ActivityRecord) {
-        let (old, was) = (snapshot.activities[activity.number], changes.activities.contains(activity.number))
+        let old = snapshot.activities[activity.number]
         guard old != activity else { return }
         if activity.devices == .lastActive, let old, old.devices != .lastActive { narrowsDevices = true }
+        write(activity, at: activity.number, \.activities, \.activities)
+        if old.map({ !$0.stands(where: activity) }) ?? true { mark(activity.number, \.movedActivities) }
+        guard old == nil else { return }
         let key = Snapshot.AppID(activity.app, activity.id)
-        snapshot.activities[activity.number] = activity
         snapshot.activityNumbers[key] = activity.number
-        changes.activities.insert(activity.number)
-        let isMoved = old.map { !$0.stands(where: activity) } ?? true
-        let isFirstMove = isMoved && changes.movedActivities.insert(activity.number).inserted
-        onRefusal { draft in
-            if isFirstMove { draft.changes.movedActivities.remove(activity.number) }
-            draft.snapshot.activities[activity.number] = old
-            if old == nil { draft.snapshot.activityNumbers[key] = nil }
-            if !was { draft.changes.activities.remove(activity.number) }
-        }
+        onRefusal { draft in draft.snapshot.activityNumbers[key] = nil }
     }
 
     package mutating func put(_ content: ContentRecord) {
-        let (old, was) = (snapshot.contents[content.activity], changes.contents.contains(content.activity))
-        snapshot.contents[content.activity] = content
-        changes.contents.insert(content.activity)
-        onRefusal { draft in
-            draft.snapshot.contents[content.activity] = old
-            if !was { draft.changes.contents.remove(content.activity) }
-        }
+        write(content, at: content.activity, \.contents, \.contents)
     }
 
     package mutating func put(_ lane: LaneRecord) {
-        let key = lane.key
-        let (old, was) = (snapshot.lanes[lane.activity], changes.lanes.contains(key))
-        guard snapshot.lane(key) != lane else { return }
+        guard snapshot.lane(lane.key) != lane else { return }
+        let old = snapshot.lanes[lane.activity]
         snapshot.place(lane)
-        changes.lanes.insert(key)
-        onRefusal { draft in
-            draft.snapshot.lanes[lane.activity] = old
-            if !was { draft.changes.lanes.remove(key) }
-        }
+        mark(lane.key, \.lanes)
+        onRefusal { draft in draft.snapshot.lanes[lane.activity] = old }
     }
 
     /// Changes a lane where it stands; one that is not there is made first.
@@ -174,18 +212,15 @@ package struct Draft: Sendable {
     }
 
     package mutating func put(_ device: DeviceRecord) {
-        let (old, was) = (snapshot.devices[device.key], changes.devices.contains(device.key))
+        let old = snapshot.devices[device.key]
         guard old != device else { return }
+        write(device, at: device.key, \.devices, \.devices)
         let key = Snapshot.AppID(device.app, device.id)
-        snapshot.devices[device.key] = device
         snapshot.deviceKeys[key] = device.key
-        changes.devices.insert(device.key)
         if let old { index?.remove(old) }
         index?.add(device)
         onRefusal { draft in
-            draft.snapshot.devices[device.key] = old
             if old == nil { draft.snapshot.deviceKeys[key] = nil }
-            if !was { draft.changes.devices.remove(device.key) }
             draft.index?.remove(device)
             if let old { draft.index?.add(old) }
         }
@@ -193,28 +228,25 @@ package struct Draft: Sendable {
 
     package mutating func put(_ token: DeviceTokenRecord) {
         let key = Snapshot.DeviceTokenKey(token.device, token.kind, token.type)
-        let (old, was) = (snapshot.deviceTokens[key], changes.deviceTokens.contains(key))
+        let old = snapshot.deviceTokens[key]
         guard old != token else { return }
-        snapshot.deviceTokens[key] = token
-        changes.deviceTokens.insert(key)
+        write(token, at: key, \.deviceTokens, \.deviceTokens)
+        guard old == nil else { return }
         index?.add(key)
-        onRefusal { draft in
-            draft.snapshot.deviceTokens[key] = old
-            if !was { draft.changes.deviceTokens.remove(key) }
-            if old == nil { draft.index?.remove(key) }
-        }
+        onRefusal { draft in draft.index?.remove(key) }
     }
 
     /// Its lane counts it, and looks at it when it wants to be looked at.
     package mutating func put(_ instance: InstanceRecord) {
         let key = Snapshot.PhoneKey(instance.activity, instance.device)
-        let (old, was) = (snapshot.instances[key], changes.instances.contains(key))
+        let old = snapshot.instances[key]
         guard old != instance else { return }
-        snapshot.instances[key] = instance
-        changes.instances.insert(key)
-        if old == nil { index?.add(key) }
-        let hadMoved = changes.movedInstances.contains(key)
-        if old?.state != instance.state || old?.localID != instance.localID { changes.movedInstances.insert(key) }
+        write(instance, at: key, \.instances, \.instances)
+        if old == nil {
+            index?.add(key)
+            onRefusal { draft in draft.index?.remove(key) }
+        }
+        if old?.state != instance.state || old?.localID != instance.localID { mark(key, \.movedInstances) }
         if old?.state != instance.state || (instance.lookAt != nil && old?.lookAt != instance.lookAt) {
             var lane = snapshot.lane(of: key.device, in: key.activity) ?? LaneRecord(activity: key.activity)
             if let old { lane.counts.count(old.state, -1) }
@@ -222,50 +254,25 @@ package struct Draft: Sendable {
             if let time = instance.lookAt, old?.lookAt != time { lane.look(at: time) }
             put(lane)
         }
-        onRefusal { draft in
-            draft.snapshot.instances[key] = old
-            if !was { draft.changes.instances.remove(key) }
-            if !hadMoved { draft.changes.movedInstances.remove(key) }
-            if old == nil { draft.index?.remove(key) }
-        }
     }
 
     package mutating func put(_ tombstone: TombstoneRecord) {
         let key = Snapshot.TombstoneKey(tombstone.device, tombstone.localID)
-        let (old, was) = (snapshot.tombstones[key], changes.tombstones.contains(key))
-        let wasRemoved = changes.removedTombstones.remove(key) != nil
-        snapshot.tombstones[key] = tombstone
-        changes.tombstones.insert(key)
+        let isNew = snapshot.tombstones[key] == nil
+        write(tombstone, at: key, \.tombstones, \.tombstones, removed: \.removedTombstones)
+        guard isNew else { return }
         index?.add(key)
-        onRefusal { draft in
-            draft.snapshot.tombstones[key] = old
-            if !was { draft.changes.tombstones.remove(key) }
-            if wasRemoved { draft.changes.removedTombstones.insert(key) }
-            if old == nil { draft.index?.remove(key) }
-        }
+        onRefusal { draft in draft.index?.remove(key) }
     }
 
     mutating func remove(_ key: Snapshot.TombstoneKey) {
-        guard let old = snapshot.tombstones.removeValue(forKey: key) else { return }
-        let was = changes.tombstones.remove(key) != nil
-        changes.removedTombstones.insert(key)
+        guard erase(key, \.tombstones, \.tombstones, removed: \.removedTombstones) != nil else { return }
         index?.remove(key)
-        onRefusal { draft in
-            draft.snapshot.tombstones[key] = old
-            if was { draft.changes.tombstones.insert(key) }
-            draft.changes.removedTombstones.remove(key)
-            draft.index?.add(key)
-        }
+        onRefusal { draft in draft.index?.add(key) }
     }
 
     package mutating func put(_ budget: BudgetRecord) {
-        let (old, was) = (snapshot.budgets[budget.key], changes.budgets.contains(budget.key))
-        snapshot.budgets[budget.key] = budget
-        changes.budgets.insert(budget.key)
-        onRefusal { draft in
-            draft.snapshot.budgets[budget.key] = old
-            if !was { draft.changes.budgets.remove(budget.key) }
-        }
+        write(budget, at: budget.key, \.budgets, \.budgets)
     }
 
     package mutating func addMember(_ user: UserNumber, to activity: ActivityNumber) {
@@ -273,18 +280,11 @@ package struct Draft: Sendable {
         guard snapshot.members[activity, default: []].insert(user).inserted else { return }
         touchedAudiences.insert(activity)
         let key = Snapshot.MemberKey(activity, user)
-        let wasRemoved = changes.removedMembers.remove(key) != nil
         // The row of one who left and is back still stands, with the mark of then.
-        if wasRemoved { changes.memberMarks.insert(key) } else { changes.addedMembers.insert(key) }
+        if unmark(key, \.removedMembers) { mark(key, \.memberMarks) } else { mark(key, \.addedMembers) }
         index?.add(user, to: activity)
         onRefusal { draft in
             if isNew { draft.snapshot.members[activity] = nil } else { draft.snapshot.members[activity]?.remove(user) }
-            if wasRemoved {
-                draft.changes.removedMembers.insert(key)
-                draft.changes.memberMarks.remove(key)
-            } else {
-                draft.changes.addedMembers.remove(key)
-            }
             draft.index?.remove(user, from: activity)
         }
     }
@@ -293,17 +293,13 @@ package struct Draft: Sendable {
         guard snapshot.members[activity]?.remove(user) != nil else { return }
         touchedAudiences.insert(activity)
         let key = Snapshot.MemberKey(activity, user)
-        let wasAdded = changes.addedMembers.remove(key) != nil
-        if !wasAdded { changes.removedMembers.insert(key) }
-        let (mark, wasMarked) = (snapshot.memberMarks[key], changes.memberMarks.contains(key))
-        snapshot.memberMarks[key] = nil
-        changes.memberMarks.remove(key)
+        if !unmark(key, \.addedMembers) { mark(key, \.removedMembers) }
+        let marked = snapshot.memberMarks.removeValue(forKey: key)
+        unmark(key, \.memberMarks)
         index?.remove(user, from: activity)
         onRefusal { draft in
             draft.snapshot.members[activity, default: []].insert(user)
-            if wasAdded { draft.changes.addedMembers.insert(key) } else { draft.changes.removedMembers.remove(key) }
-            draft.snapshot.memberMarks[key] = mark
-            if wasMarked { draft.changes.memberMarks.insert(key) }
+            draft.snapshot.memberMarks[key] = marked
             draft.index?.add(user, to: activity)
         }
     }
@@ -319,13 +315,8 @@ package struct Draft: Sendable {
         if let number = snapshot.users[key] { return number }
         let number = snapshot.nextUserNumber
         snapshot.nextUserNumber += 1
-        snapshot.users[key] = number
-        changes.users.insert(key)
-        onRefusal { draft in
-            draft.snapshot.nextUserNumber = number
-            draft.snapshot.users[key] = nil
-            draft.changes.users.remove(key)
-        }
+        write(number, at: key, \.users, \.users)
+        onRefusal { draft in draft.snapshot.nextUserNumber = number }
         return number
     }
 

@@ -32,37 +32,18 @@ extension Draft {
     /// Notes which replacement of the audience named this member last.
     package mutating func mark(_ user: UserNumber, of activity: ActivityNumber, with mark: Int64) {
         let key = Snapshot.MemberKey(activity, user)
-        let (old, was) = (snapshot.memberMarks[key], changes.memberMarks.contains(key))
-        guard old ?? 0 != mark else { return }
+        guard snapshot.memberMarks[key] ?? 0 != mark else { return }
         touchedAudiences.insert(activity)
-        snapshot.memberMarks[key] = mark
-        changes.memberMarks.insert(key)
-        onRefusal { draft in
-            draft.snapshot.memberMarks[key] = old
-            if !was { draft.changes.memberMarks.remove(key) }
-        }
+        write(mark, at: key, \.memberMarks, \.memberMarks)
     }
 
     package mutating func put(_ audience: AudienceRecord) {
-        let (old, was) = (snapshot.audiences[audience.activity], changes.audiences.contains(audience.activity))
-        guard old != audience else { return }
+        guard snapshot.audiences[audience.activity] != audience else { return }
         touchedAudiences.insert(audience.activity)
-        snapshot.audiences[audience.activity] = audience
-        changes.audiences.insert(audience.activity)
-        onRefusal { draft in
-            draft.snapshot.audiences[audience.activity] = old
-            if !was { draft.changes.audiences.remove(audience.activity) }
-        }
+        write(audience, at: audience.activity, \.audiences, \.audiences)
     }
 
     package mutating func put(_ record: IdempotencyRecord) {
-        let key = Snapshot.AppID(record.app, record.hash)
-        let (old, was) = (snapshot.idempotency[key], changes.idempotency.contains(key))
-        snapshot.idempotency[key] = record
-        changes.idempotency.insert(key)
-        onRefusal { draft in
-            draft.snapshot.idempotency[key] = old
-            if !was { draft.changes.idempotency.remove(key) }
-        }
+        write(record, at: .init(record.app, record.hash), \.idempotency, \.idempotency)
     }
 }

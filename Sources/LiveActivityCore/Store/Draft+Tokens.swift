@@ -15,43 +15,20 @@ package struct TokenRelease: Sendable, Hashable {
 extension Draft {
     package mutating func put(_ token: UpdateTokenRecord) {
         let key = Snapshot.PhoneKey(token.activity, token.device)
-        let old = snapshot.updateTokens[key]
-        let (was, wasRemoved) = (changes.updateTokens.contains(key), changes.removedUpdateTokens.contains(key))
-        hold(token, old)
-        snapshot.updateTokens[key] = token
-        changes.updateTokens.insert(key)
-        changes.removedUpdateTokens.remove(key)
-        onRefusal { draft in
-            draft.snapshot.updateTokens[key] = old
-            if !was { draft.changes.updateTokens.remove(key) }
-            if wasRemoved { draft.changes.removedUpdateTokens.insert(key) }
-        }
+        hold(token, snapshot.updateTokens[key])
+        write(token, at: key, \.updateTokens, \.updateTokens, removed: \.removedUpdateTokens)
     }
 
     /// - Parameter app: Whose tokens they are, where the activity may not be loaded.
     package mutating func removeUpdateToken(_ key: Snapshot.PhoneKey, of app: BundleID? = nil, at now: UnixTime) {
-        guard let old = snapshot.updateTokens.removeValue(forKey: key) else { return }
-        if let app = app ?? snapshot.activities[key.activity]?.app {
-            for value in old.values { release(value, in: app, key, at: now) }
-        }
-        let was = changes.updateTokens.contains(key)
-        changes.updateTokens.remove(key)
-        changes.removedUpdateTokens.insert(key)
-        onRefusal { draft in
-            draft.snapshot.updateTokens[key] = old
-            if was { draft.changes.updateTokens.insert(key) }
-            draft.changes.removedUpdateTokens.remove(key)
-        }
+        guard let old = erase(key, \.updateTokens, \.updateTokens, removed: \.removedUpdateTokens),
+            let app = app ?? snapshot.activities[key.activity]?.app
+        else { return }
+        for value in old.values { release(value, in: app, key, at: now) }
     }
 
     package mutating func put(_ owner: TokenOwnerRecord) {
-        let (old, was) = (snapshot.owners[owner.key], changes.owners.contains(owner.key))
-        snapshot.owners[owner.key] = owner
-        changes.owners.insert(owner.key)
-        onRefusal { draft in
-            draft.snapshot.owners[owner.key] = old
-            if !was { draft.changes.owners.remove(owner.key) }
-        }
+        write(owner, at: owner.key, \.owners, \.owners)
     }
 
     // MARK: - Who has a value
