@@ -141,7 +141,7 @@ package struct Draft: Sendable {
         onRefusal { draft in draft.snapshot[keyPath: rows][key] = old }
     }
 
-    /// The same in a table whose rows may be erased.
+    /// Puts a row into a table whose rows may be erased: it is to be written, and not erased any more.
     @inline(__always)
     mutating func write<Key: Hashable & Sendable, Row: Sendable>(
         _ row: Row, at key: Key, _ rows: Rows<Key, Row>, _ put: Marks<Key>, removed: Marks<Key>

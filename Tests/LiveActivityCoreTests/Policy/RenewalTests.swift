@@ -317,4 +317,27 @@ struct RenewalTests {
         #expect(sent.map(\.plan.kind) == [.end])
         #expect(sent.map(\.phone.updateToken?.value) == [TokenValue(Sample.token("u2", as: UpdateTokenKind.self))])
     }
+
+    @Test func `The end of the first card is given up when neither environment knows its token`() throws {
+        var scene = try renewing()
+        scene.store.edit { draft in
+            for var device in Array(draft.snapshot.devices.values) {
+                device.environment = nil
+                draft.put(device)
+            }
+        }
+        try scene.report(local: "second", token: "u2")
+        var ends = 0
+        for _ in 0..<20 {
+            let flights = try scene.claim().flights
+            for flight in flights {
+                ends += flight.seats.count { $0.plan.part == .predecessor }
+                try scene.settle(flight) { seat in
+                    .answered(.success(seat.plan.part == .predecessor ? .refusal(.badDeviceToken) : .init(status: 200)))
+                }
+            }
+        }
+        #expect((1...5).contains(ends))
+        #expect(scene.store.rows.updateTokens.values.allSatisfy { $0.predecessor == nil })
+    }
 }
