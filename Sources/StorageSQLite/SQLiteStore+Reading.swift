@@ -43,7 +43,7 @@ extension SQLiteStore: ReadStore {
 
     package func activities(
         on device: DeviceID, of app: BundleID
-    ) async throws(StorageError) -> [(state: ActivityState, instance: InstanceRecord)] {
+    ) async throws(StorageError) -> [(state: ActivityState, instance: CardMachine)] {
         let found = try await query { sql in
             let snapshot = try SnapshotLoader.snapshot(of: [.device(app, device)], sql)
             guard let key = snapshot.deviceKeys[.init(app, device)] else { return [DeviceActivity]() }
@@ -51,7 +51,7 @@ extension SQLiteStore: ReadStore {
             return snapshot.instances.values.filter { $0.device == key }.sorted { $0.activity < $1.activity }
                 .compactMap { instance in
                     var instance = instance
-                    if isSignedOut { instance.isWanted = false }
+                    if isSignedOut { instance.leave(at: UnixTime(milliseconds: 0)) }
                     return snapshot.state(of: instance.activity).map { DeviceActivity(state: $0, instance: instance) }
                 }
         }
@@ -144,7 +144,7 @@ extension SQLiteStore: ReadStore {
 
     private struct DeviceActivity: Sendable {
         let state: ActivityState
-        let instance: InstanceRecord
+        let instance: CardMachine
     }
 }
 

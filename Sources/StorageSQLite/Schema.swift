@@ -28,6 +28,9 @@ enum Schema {
             try db.execute(sql: use)
         }
         migrator.registerMigration("9 cards of a day that wait") { db in try db.execute(sql: waiting) }
+        migrator.registerMigration("10 what a phone waits for, kept apart") { _ in
+            // No table changes: see `PackedFormat.instance`.
+        }
         return migrator
     }
 

@@ -31,16 +31,16 @@ package enum Deed: Hashable, Sendable {
 /// Counts of transitions: the cells of *state × event → state* that the search has reached.
 package struct Cells: Sendable {
     package struct Cell: Hashable, Sendable {
-        package var before: InstanceRecord.State?
+        package var before: CardState?
         package var deed: Deed
-        package var after: InstanceRecord.State?
+        package var after: CardState?
     }
 
     package private(set) var counts: [Cell: Int] = [:]
 
     package init() {}
 
-    mutating func note(_ before: InstanceRecord.State?, _ deed: Deed, _ after: InstanceRecord.State?) {
+    mutating func note(_ before: CardState?, _ deed: Deed, _ after: CardState?) {
         counts[Cell(before: before, deed: deed, after: after), default: 0] += 1
     }
 

@@ -1,5 +1,6 @@
 import APNSModel
 import LiveActivityCore
+import TestSupport
 
 extension Situation {
     /// A 64-bit hash of the situation. Situations in which the same can follow have equal fingerprints.
@@ -27,9 +28,8 @@ extension Situation {
             hasher.combine(held.inactiveSince)
             hasher.combine(held.seat.plan)
             hasher.combine(held.seat.timestamp)
-            hasher.combine(held.seat.stateBefore)
             var claimed = held.seat.phone.instance
-            claimed.tokenGeneration -= instance?.tokenGeneration ?? 0
+            claimed.columns.tokenGeneration -= instance?.tokenGeneration ?? 0
             hasher.combine(claimed)
             hasher.combine(held.seat.phone.updateToken?.value)
             hasher.combine(held.seat.phone.updateToken?.predecessor)
@@ -78,9 +78,10 @@ extension Situation {
         activity.lap = 0
         plain.rows.activities[activity.number] = activity
         if var instance {
-            instance.reportSequence = ranks[instance.reportSequence] ?? 0
+            instance.columns.reportSequence = ranks[instance.reportSequence] ?? 0
+            instance.columns.successorSequence = ranks[instance.columns.successorSequence] ?? 0
             plain.rows.updateTokens[key]?.generation -= instance.tokenGeneration
-            instance.tokenGeneration = 0
+            instance.columns.tokenGeneration = 0
             plain.rows.instances[key] = instance
         }
         return plain
@@ -88,6 +89,7 @@ extension Situation {
 
     private func ranks() -> [Int64: Int64] {
         var numbers = Set(calls.map(\.sequence) + seen.shownIn.values + [instance?.reportSequence ?? 0])
+        if let successor = instance?.successor { numbers.insert(successor.reportSequence) }
         if let device = rows.devices[Self.deviceKey] {
             numbers.formUnion([device.inventorySequence, device.reportSequence])
         }

@@ -98,7 +98,7 @@ extension Situation {
             return open.first.map { broken("card \($0.number) is there, of which nothing is known") }
         }
         // A push that APNs refuses for a fault of ours is not repeated.
-        if instance.parkedRevision >= activity.revision { return nil }
+        if instance.revisions.parked >= activity.revision { return nil }
         let reaches = updateToken.map { $0.deadAt == nil } ?? false
         guard activity.phase == .active, instance.isWanted else {
             guard let card = open.first, reaches || instance.state == .live || instance.state.isTombstone else {
@@ -114,7 +114,7 @@ extension Situation {
         }
         let newest = rows.contents[activity.number].map(Self.step) ?? 0
         for card in open where card.step != newest {
-            if instance.contradictions >= Reconciler.maximumContradictions { continue }
+            if instance.revisions.contradictions >= Reconciler.maximumContradictions { continue }
             // A card that a renewal took the place of is ended once, and then by iOS.
             if kind == .watch, instance.localID != Self.local(card.number) { continue }
             return broken("card \(card.number) shows step \(card.step) instead of \(newest)")
@@ -123,7 +123,7 @@ extension Situation {
     }
 
     /// The fault in words, where nothing explains that no card is there.
-    private func missing(_ instance: InstanceRecord, _ activity: ActivityRecord) -> String? {
+    private func missing(_ instance: CardMachine, _ activity: ActivityRecord) -> String? {
         switch instance.state {
         case .live, .ending: return "no card is there"
         case .starting: return "its start is never settled"
@@ -141,17 +141,17 @@ extension Situation {
         }
     }
 
-    private func decision(_ instance: InstanceRecord, _ activity: ActivityRecord) -> Decision? {
+    private func decision(_ instance: CardMachine, _ activity: ActivityRecord) -> Decision? {
         guard let type = Kind.types[kind], let content = rows.contents[activity.number] else { return nil }
         let part = ModelStore(rows: rows).load([.phones(activity.number, devices: [Self.deviceKey])])
         let phone = Draft(part).phone(.init(activity.number, Self.deviceKey), type: activity.type)
         return phone.map { Reconciler.decide(DesiredSituation(activity, type, content), $0, now: now) }
     }
 
-    private static func words(_ instance: InstanceRecord) -> String {
+    private static func words(_ instance: CardMachine) -> String {
         "\(instance.state.name) run \(instance.run) sent r\(instance.sentRevision) shown r\(instance.shownRevision) "
-            + "ts \(instance.timestamp) card \(instance.localID?.text ?? "-") tries \(instance.tries) "
+            + "ts \(instance.timestamp) card \(instance.localID?.text ?? "-") tries \(instance.attempts.tries) "
             + "last \(instance.last?.reason.code.rawValue ?? "-") lookAt \(instance.lookAt?.description ?? "-") "
-            + "dueAt \(instance.dueAt?.description ?? "-")"
+            + "dueAt \(instance.attempts.dueAt?.description ?? "-")"
     }
 }

@@ -19,7 +19,7 @@ struct ExplorationTests {
         #expect(report.situations >= 60_000 && report.rests > 8000)
         // A search that reaches little would keep every promise.
         let states = Set(report.cells.counts.keys.compactMap(\.after))
-        #expect(states == Set(InstanceRecord.State.allCases).subtracting([.requesting]))
+        #expect(states == Set(CardState.allCases).subtracting([.requesting]))
         for fate in Event.Fate.allCases {
             #expect(report.cells.counts.keys.contains { $0.deed == .update(fate) }, "\(fate)")
             #expect(report.cells.counts.keys.contains { $0.deed == .start(fate) } || fate == .tokenDead, "\(fate)")

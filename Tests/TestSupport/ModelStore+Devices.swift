@@ -20,7 +20,7 @@ extension ModelStore {
         let all = newest(on: device)
         guard all.count > DeviceRows.newest else { return Set(all) }
         part.devicesWithMore.insert(device)
-        func instance(_ activity: ActivityNumber) -> InstanceRecord? { rows.instances[.init(activity, device)] }
+        func instance(_ activity: ActivityNumber) -> CardMachine? { rows.instances[.init(activity, device)] }
         let open = all.filter { number in
             instance(number).map { $0.state == .requesting || $0.state.mayHaveCard } ?? false
         }

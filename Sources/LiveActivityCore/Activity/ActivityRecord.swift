@@ -106,7 +106,7 @@ package struct ActivityRecord: Sendable, Hashable {
     }
 
     /// This phone's stale date was set before the state was accepted for the last time.
-    package func isToRefresh(_ instance: InstanceRecord) -> Bool {
+    package func isToRefresh(_ instance: CardMachine) -> Bool {
         guard let refreshedSince else { return false }
         return instance.timestamp < refreshedSince.seconds
     }

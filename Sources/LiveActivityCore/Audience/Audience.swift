@@ -73,7 +73,7 @@ package struct Audience: Sendable {
 
     /// A device that joins late depends on the person's other devices, which have to be loaded: it has no row yet, or
     /// one that waits for its person to be named. Any other row of its own says already whether it may start a card.
-    package static func looksAtOthers(_ devices: ActivityRecord.DeviceSelection, _ own: InstanceRecord?) -> Bool {
+    package static func looksAtOthers(_ devices: ActivityRecord.DeviceSelection, _ own: CardMachine?) -> Bool {
         guard devices == .lastActive else { return false }
         return own.map { $0.awaitsUntil != nil } ?? true
     }
@@ -97,41 +97,27 @@ package struct Audience: Sendable {
             guard !instance.isWanted else { return }
             if instance.state == .ended || instance.state == .ending {
                 // Its card was ended because the person left; the tombstone keeps late news of it away from the next.
-                if let localID = instance.localID {
-                    draft.put(
-                        TombstoneRecord(
-                            device: device.key, localID: localID, activity: activity.number,
-                            // An end that met a dead token ended nothing that anybody knows of.
-                            state: instance.last?.reason.code == .tokenInactive ? .gone : .ended, at: now))
-                }
-                // What was told in place of a card is not shown by one as well.
-                let hasFallenBack = instance.hasFallenBack && instance.run == activity.run
-                instance = instance.renewed(run: activity.run, at: now)
-                instance.hasFallenBack = hasFallenBack
+                // An end that met a dead token ended nothing that anybody knows of.
+                draft.bury(instance, as: instance.last?.reason.code == .tokenInactive ? .gone : .ended, at: now)
+                instance.joinAfterEnd(in: activity.run, at: now)
                 draft.removeUpdateToken(key, at: now)
             }
             if let until = instance.awaitsUntil {
                 // What the phone had reported before counts from now on, unless it is too old to be true.
                 if until < now {
-                    instance = instance.renewed(run: activity.run, at: now)
+                    instance.beginRun(activity.run, at: now)
                     draft.removeUpdateToken(key, at: now)
                 }
-                instance.awaitsUntil = nil
-                instance.alertedRevision = alertedOnJoining
-                instance.mayStart = mayStart
+                instance.beNamed(mayStart: mayStart, alerted: alertedOnJoining)
                 CardEvents(activity: activity, now: now).reported(nil, instance, .reported, &draft)
             }
-            // What was said while they were away is not for them.
-            instance.alertedRevision = max(instance.alertedRevision, alertedOnJoining)
-            // Nor is one on its way to them when they left, should APNs refuse it.
-            instance.awaitedAlert = nil
-            instance.isWanted = true
+            instance.join(alerted: alertedOnJoining)
             instance.lookAt = lookAt
             draft.put(instance)
         } else {
-            var instance = InstanceRecord(activity: activity.number, device: device.key, run: activity.run, at: now)
-            instance.mayStart = mayStart
-            instance.alertedRevision = alertedOnJoining
+            var instance = CardMachine(
+                activity: activity.number, device: device.key, run: activity.run, at: now, mayStart: mayStart,
+                alerted: alertedOnJoining)
             instance.lookAt = lookAt
             draft.put(instance)
         }
@@ -150,9 +136,7 @@ package struct Audience: Sendable {
     package func leave(_ device: DeviceRecord, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         guard var instance = draft.snapshot.instances[key], instance.isWanted else { return }
-        instance.isWanted = false
-        // The end waits for nothing but the answer to what is on its way.
-        instance.dueAt = instance.awaitedUntil.flatMap { now < $0 ? $0 : nil }
+        instance.leave(at: now)
         instance.lookAt = instance.state.mayHaveCard || instance.run != activity.run ? now : nil
         draft.put(instance)
         draft.record(

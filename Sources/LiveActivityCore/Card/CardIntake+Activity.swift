@@ -8,20 +8,17 @@ extension CardIntake {
     /// A phone's own word lets its person in on an activity only where they belong. What it says otherwise is kept for
     /// a day, in case they are named, and nothing is done with it until then.
     func admit(
-        _ instance: inout InstanceRecord, to activity: ActivityRecord, _ draft: inout Draft
+        _ instance: inout CardMachine, to activity: ActivityRecord, _ draft: inout Draft
     ) throws(Refusal) {
         let isKnown = draft.snapshot.instances[.init(activity.number, device.key)] != nil
         guard !isKnown || instance.awaitsUntil != nil else { return }
         if belongs(to: activity, draft) {
             if !isKnown { try checkRoom(for: activity, &draft) }
-            guard instance.awaitsUntil != nil else { return }
-            instance.awaitsUntil = nil
-            instance.isWanted = device.signedOutAt == nil
+            if instance.awaitsUntil != nil { instance.admit(isSignedIn: device.signedOutAt == nil) }
             return
         }
         if !isKnown { try draft.countNewCard(of: device.key, waits: true, at: now) }
-        instance.isWanted = false
-        instance.awaitsUntil = now + Self.awaiting
+        instance.waitForAudience(until: now + Self.awaiting)
     }
 
     /// Who names activities that anybody may join makes rows of each.
@@ -35,10 +32,10 @@ extension CardIntake {
     /// A card of another type than the activity that it names, which the phone may not know of: counted as one that
     /// waits, so that nobody learns by counting that the activity is there. Nothing of the report is kept.
     private func hold(_ activity: ActivityRecord, _ draft: inout Draft) throws(Refusal) {
-        let known = draft.snapshot.instances[.init(activity.number, device.key)]
         var instance =
-            known ?? InstanceRecord(activity: activity.number, device: device.key, run: activity.run, at: now)
-        if known == nil { instance.alertedRevision = activity.revision }
+            draft.snapshot.instances[.init(activity.number, device.key)]
+            ?? CardMachine(
+                activity: activity.number, device: device.key, run: activity.run, at: now, alerted: activity.revision)
         try admit(&instance, to: activity, &draft)
         draft.put(instance)
     }

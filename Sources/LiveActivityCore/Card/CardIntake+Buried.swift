@@ -68,7 +68,7 @@ extension CardIntake {
     ///
     /// Only an inventory tells: a card's report may be one that the network kept back until after the end.
     func endStray(
-        _ report: CardReport, _ number: ActivityNumber, _ state: InstanceRecord.State, _ draft: inout Draft
+        _ report: CardReport, _ number: ActivityNumber, _ state: CardState, _ draft: inout Draft
     ) {
         let key = Snapshot.PhoneKey(number, device.key)
         // Beyond a day's new tokens nobody ends the card: iOS does.
@@ -91,21 +91,17 @@ extension CardIntake {
         }
         owner.releasedAt = nil
         draft.put(owner)
-        // A card that takes the place of another is looked at until that one is ended.
-        instance.isRenewing = instance.state == .live
+        instance.findStray()
         draft.put(instance)
         Lanes.review(key, app.types[report.type.name], now: now, &draft)
     }
 
     /// A card of this run takes the row of an earlier run's card. That card is over for the server. Where nobody has
     /// ended it, its end comes before anything else.
-    func leaveBehind(_ instance: InstanceRecord, for report: CardReport, _ draft: inout Draft) {
+    func leaveBehind(_ instance: CardMachine, for report: CardReport, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(instance.activity, instance.device)
         guard let card = instance.localID, card != report.localID else { return }
-        draft.put(
-            TombstoneRecord(
-                device: device.key, localID: card, activity: instance.activity,
-                state: instance.state.isTombstone ? instance.state : .ended, at: now))
+        draft.bury(instance, as: instance.state.isTombstone ? instance.state : .ended, at: now)
         let token = draft.snapshot.updateTokens[key]
         draft.dropUpdateToken(of: instance, at: now)
         guard instance.state == .live, let token, token.deadAt == nil, draft.snapshot.updateTokens[key] == nil else {
@@ -144,21 +140,21 @@ extension CardIntake {
 
     /// The end of an earlier run's card was accepted, and the phone shows the card all the same: it is ended again. No
     /// repeat of the end would come to it any more, since the row is the next run's by now.
-    func isEndLost(_ report: CardReport, _ instance: InstanceRecord) -> Bool {
+    func isEndLost(_ report: CardReport, _ instance: CardMachine) -> Bool {
         isInventory && report.state.isRunning && instance.state == .ending && instance.localID == report.localID
     }
 
     /// A while after APNs took its end the phone shows the card all the same: the next repeat of the end is due now.
     /// After the last one another follows, for each inventory that comes when the time of a first repeat has passed.
-    func repeatUnheededEnd(_ report: CardReport, _ instance: inout InstanceRecord) {
-        guard isInventory, report.state.isRunning, instance.state == .ending, instance.localID == report.localID,
-            instance.tries > 0, let last = instance.last, last.kind == .end, last.reason.code == .accepted
+    func repeatUnheededEnd(_ report: CardReport, _ instance: inout CardMachine) {
+        guard isInventory, report.state.isRunning, instance.localID == report.localID,
+            case .ending(_, let ends) = instance.life, ends > 0, let last = instance.last, last.kind == .end,
+            last.reason.code == .accepted
         else { return }
         let repeats = Reconciler.endRepeats
-        let pause = instance.tries > repeats.count ? repeats.first ?? Self.endTravel : Self.endTravel
+        let pause = ends > repeats.count ? repeats.first ?? Self.endTravel : Self.endTravel
         guard now >= last.at + pause else { return }
-        instance.tries = min(instance.tries, repeats.count)
-        instance.dueAt = now
+        instance.repeatEnd(at: now)
     }
 
     /// The phone says itself what APNs's word about a token had made likely.
@@ -168,8 +164,7 @@ extension CardIntake {
             instance.localID == report.localID
         else { return }
         let old = instance
-        if report.state == .dismissed { instance.state = .dismissed }
-        instance.localID = nil
+        instance.confirmOver(report.state == .dismissed ? .dismissed : nil)
         draft.put(instance)
         if let activity = draft.snapshot.activities[key.activity] {
             CardEvents(activity: activity, now: now).reported(old, instance, .reported, &draft)
@@ -180,7 +175,7 @@ extension CardIntake {
 
 extension Draft {
     /// The card is over, and its token with it; one that it took the place of is still to be ended.
-    mutating func dropUpdateToken(of instance: InstanceRecord, at now: UnixTime) {
+    mutating func dropUpdateToken(of instance: CardMachine, at now: UnixTime) {
         let key = Snapshot.PhoneKey(instance.activity, instance.device)
         guard let old = snapshot.updateTokens[key] else { return }
         removeUpdateToken(key, at: now)

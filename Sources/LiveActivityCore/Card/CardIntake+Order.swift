@@ -21,14 +21,14 @@ extension CardIntake {
     }
 
     /// The phone sent it before the newest report of this row's card, or before the start whose card is awaited.
-    func isOlder(_ report: CardReport, than instance: InstanceRecord) -> Bool {
+    func isOlder(_ report: CardReport, than instance: CardMachine) -> Bool {
         // A phone that was handed over may count from the beginning.
         guard let sequence = report.sequence, instance.reportSequence <= device.reportSequence else { return false }
         return sequence < instance.reportSequence || instance.hasOpenStart && sequence == instance.reportSequence
     }
 
     /// The report's card began before the row's: a second is the precision of a phone's dates.
-    func began(_ report: CardReport, before instance: InstanceRecord) -> Bool {
+    func began(_ report: CardReport, before instance: CardMachine) -> Bool {
         guard let its = report.startedAt, let mine = instance.startedAt else { return false }
         return its + .seconds(1) < mine
     }

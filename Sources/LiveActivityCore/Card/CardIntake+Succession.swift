@@ -15,14 +15,14 @@ extension CardIntake {
     }
 
     /// - Returns: `nil`: the report is not of another card than the row's.
-    func succession(of report: CardReport, to instance: InstanceRecord, _ draft: Draft) -> Succession? {
+    func succession(of report: CardReport, to instance: CardMachine, _ draft: Draft) -> Succession? {
         guard report.state.isRunning, let card = instance.localID, card != report.localID else { return nil }
         guard instance.state == .live else { return .replaced }
         let mine = draft.snapshot.updateTokens[.init(instance.activity, device.key)]
         let its = report.token.map { TokenValue($0) }
         let isDead = its.map { draft.snapshot.owners[.init(device.app, $0)]?.deadAt != nil } ?? false
         // The second card of a renewal takes over with its token, which may come late or never.
-        if instance.isRenewing, mine?.predecessor == nil { return its == nil || isDead ? .undecided : .ended }
+        if instance.successor != nil { return its == nil || isDead ? .undecided : .ended }
         if isInventory, !running.contains(card) { return .replaced }
         if let began = instance.startedAt, let its = report.startedAt {
             if its < began { return .stays }
@@ -43,21 +43,28 @@ extension CardIntake {
 
     /// Remembers the second card of a renewal, which the row does not go on with as long as it has no token: whatever
     /// is started later is another card.
-    func rememberSecond(_ report: CardReport, _ instance: InstanceRecord, _ draft: inout Draft) {
-        guard instance.isRenewing, draft.snapshot.tombstones[.init(device.key, report.localID)] == nil else { return }
+    func rememberSecond(_ report: CardReport, _ instance: CardMachine, _ draft: inout Draft) {
+        guard instance.successor != nil, draft.snapshot.tombstones[.init(device.key, report.localID)] == nil else {
+            return
+        }
         draft.put(
             TombstoneRecord(
                 device: device.key, localID: report.localID, activity: instance.activity, state: .live, at: now))
     }
 
+    /// The phone had told of the second card of a renewal after this start was claimed: it is this start's.
+    func isCard(_ second: TombstoneRecord, of start: CardLife.Start) -> Bool { !second.isOver && start.at <= second.at }
+
     /// The report is of a renewal's second card while the row awaits the card of a later start: it tells nothing of
     /// that one, and the card is ended where that can be.
     ///
+    /// - Parameter second: What the report had said of that card before.
     /// - Returns: Nothing more is to be done with it.
     func passOver(
-        _ report: CardReport, _ instance: InstanceRecord, of activity: ActivityRecord, _ draft: inout Draft
+        _ report: CardReport, _ second: TombstoneRecord, _ instance: CardMachine, of activity: ActivityRecord,
+        _ draft: inout Draft
     ) -> Bool {
-        guard instance.hasOpenStart else { return false }
+        guard let start = instance.life.openStart, !isCard(second, of: start) else { return false }
         switch report.state {
         case .ended, .duplicate: bury(report.localID, activity.number, .ended, &draft)
         case .dismissed: bury(report.localID, activity.number, .dismissed, &draft)

@@ -78,22 +78,14 @@ struct CardIntake {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         var instance =
             draft.snapshot.instances[key]
-            ?? InstanceRecord(activity: activity.number, device: device.key, run: activity.run, at: now)
-        if draft.snapshot.instances[key] == nil {
-            instance.alertedRevision = activity.revision
-            // Nobody is signed in there: a card of it is only ended.
-            instance.isWanted = device.signedOutAt == nil
-        }
+            ?? CardMachine(
+                activity: activity.number, device: device.key, run: activity.run, at: now,
+                membership: device.signedOutAt == nil ? .member : .left, alerted: activity.revision)
         try admit(&instance, to: activity, &draft)
-        if tombstone?.isOver == false, passOver(report, instance, of: activity, &draft) { return }
+        if let tombstone, !tombstone.isOver, passOver(report, tombstone, instance, of: activity, &draft) { return }
         // A card of an earlier run that is not over yet is still to be ended: its token matters.
         let isOld = isOfOldRun(report, instance, activity)
-        if isOld, isEndLost(report, instance) {
-            instance.state = .live
-            // It is not to wait for the date of the repeat that was to come.
-            instance.dueAt = nil
-            instance.tries = 0
-        }
+        if isOld, isEndLost(report, instance) { instance.endAgain() }
         let isStillThere = isOld && instance.run < activity.run && instance.awaitsItsEnd(report.localID)
         if isOld, !isStillThere {
             bury(report.localID, activity.number, .ended, &draft)
@@ -101,7 +93,7 @@ struct CardIntake {
         }
         if instance.run != activity.run, !isStillThere {
             leaveBehind(instance, for: report, &draft)
-            instance = instance.renewed(run: activity.run, at: now)
+            instance.beginRun(activity.run, at: now)
         }
         if succession(of: report, to: instance, draft) == .stays {
             draft.put(instance)
@@ -110,7 +102,7 @@ struct CardIntake {
             return endStray(report, activity.number, .gone, &draft)
         }
         switch report.state {
-        case .requesting: request(report, &instance)
+        case .requesting: instance.request(until: now + Self.requestingLease)
         case .pending, .active, .stale: try adopt(report, activity, &instance, &draft)
         case .ended: finish(report, .ended, &instance, &draft)
         case .dismissed: finish(report, .dismissed, &instance, &draft)
@@ -123,7 +115,7 @@ struct CardIntake {
 
     /// Stores what the report made of the row, with what follows from the change.
     private func store(
-        _ instance: InstanceRecord, of activity: ActivityRecord, as report: CardReport, _ draft: inout Draft
+        _ instance: CardMachine, of activity: ActivityRecord, as report: CardReport, _ draft: inout Draft
     ) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         let old = draft.snapshot.instances[key]
@@ -168,12 +160,7 @@ struct CardIntake {
         guard var instance = draft.snapshot.instances[key], instance.localID == report.localID,
             instance.state == .live || instance.state == .ending
         else { return }
-        // Nothing is known of the card that stays: its report makes it this one, however old it is.
-        instance.localID = nil
-        instance.startedAt = nil
-        instance.tokenGeneration += 1
-        instance.sentRevision = 0
-        instance.shownRevision = 0
+        instance.collapse()
         draft.removeUpdateToken(key, at: now)
         draft.put(instance)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
@@ -199,28 +186,20 @@ struct CardIntake {
     }
 
     /// The report is about a card that began before the run there is now.
-    private func isOfOldRun(_ report: CardReport, _ instance: InstanceRecord, _ activity: ActivityRecord) -> Bool {
+    private func isOfOldRun(_ report: CardReport, _ instance: CardMachine, _ activity: ActivityRecord) -> Bool {
         if instance.run < activity.run, instance.localID == report.localID { return true }
         // A card that began before this run did is of an earlier one.
         guard activity.run > 1, let startedAt = report.startedAt else { return false }
         return startedAt + .seconds(1) < activity.runStartedAt && instance.localID != report.localID
     }
 
-    private func request(_ report: CardReport, _ instance: inout InstanceRecord) {
-        guard instance.state == .absent || instance.state.isTombstone else { return }
-        instance.stateBeforeRequest = instance.state
-        instance.state = .requesting
-        instance.localID = nil
-        instance.dueAt = now + Self.requestingLease
-    }
-
     private func adopt(
-        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout InstanceRecord, _ draft: inout Draft
+        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout CardMachine, _ draft: inout Draft
     ) throws(Refusal) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         var predecessor: TokenValue?
         // The second card of a renewal that comes after the person swiped the first away: that was said of it as well.
-        let isUnwelcome = instance.isRenewing && instance.state == .dismissed && activity.restart != .always
+        let isUnwelcome = instance.successor != nil && instance.state == .dismissed && activity.restart != .always
         if let other = instance.localID, let succession = succession(of: report, to: instance, draft) {
             if succession == .undecided { return rememberSecond(report, instance, &draft) }
             let known = draft.snapshot.updateTokens[key]
@@ -229,41 +208,21 @@ struct CardIntake {
                 // One card under two names is not to be ended.
                 if predecessor == report.token.map({ TokenValue($0) }) { predecessor = nil }
             }
-            // Its late news is not to touch the card that takes its place.
-            if instance.isRenewing { instance.startedAt = nil }
-            instance.isRenewing = predecessor != nil
-            instance.isLocalAhead = false
             bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft)
             draft.removeUpdateToken(key, at: now)
             if let predecessor, let known {
                 draft.put(.placeholder(for: predecessor, of: instance, known.environment, at: now))
             }
-            // What is on its way to the old card's token says nothing about this one.
-            instance.tokenGeneration += 1
-            instance.sentRevision = 0
-            instance.shownRevision = 0
+            instance.giveWay()
         }
-        if !instance.state.mayHaveCard || instance.localID != report.localID {
-            instance.tries = 0
-            instance.dueAt = nil
-        }
-        instance.localID = report.localID
-        if isUnwelcome {
-            instance.state = .ending
-        } else if instance.state != .ending {
-            instance.state = .live
-        }
-        instance.startedAt = report.startedAt ?? instance.startedAt ?? now
-        instance.reportSequence = report.sequence ?? 0
-        instance.reportedAt = report.sequence == nil ? now : nil
+        let sighting = CardSighting(
+            localID: report.localID, startedAt: report.startedAt, sequence: report.sequence)
+        instance.show(sighting, isUnwelcome: isUnwelcome, at: now)
         let isNewer = report.lastTimestamp.map { $0 > instance.timestamp }
         // What is further ahead no push reaches, and it binds none.
-        if let last = report.lastTimestamp, last < Flight.latestTimestamp(now) {
-            instance.timestamp = max(instance.timestamp, last)
-        }
+        if let last = report.lastTimestamp, last < Flight.latestTimestamp(now) { instance.use(last) }
         let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)
-        // The phone is looked at until the card that this one took the place of is ended.
-        if draft.snapshot.updateTokens[key]?.predecessor != nil { instance.isRenewing = true }
+        if draft.snapshot.updateTokens[key]?.predecessor != nil { instance.lookAfterPredecessor() }
         if activity.id == providedID(report.type) { compare(report, activity, &draft) }
         confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, &draft)
     }
@@ -286,7 +245,7 @@ struct CardIntake {
 
     private func takeToken(
         _ report: CardReport, _ activity: ActivityRecord, _ predecessor: TokenValue?,
-        _ instance: inout InstanceRecord, _ draft: inout Draft
+        _ instance: inout CardMachine, _ draft: inout Draft
     ) throws(Refusal) -> Bool {
         guard let token = report.token else { return false }
         let key = Snapshot.PhoneKey(activity.number, device.key)
@@ -326,11 +285,7 @@ struct CardIntake {
             replaced.deadAt = now
             draft.put(replaced)
         }
-        instance.tokenGeneration += 1
-        instance.sentRevision = 0
-        instance.tries = instance.state == .ending ? 0 : instance.tries
-        // The app's own state keeps its time whatever the token.
-        if !instance.isLocalAhead { instance.dueAt = nil }
+        instance.takeToken()
         var record = UpdateTokenRecord(
             activity: activity.number, device: device.key, generation: instance.tokenGeneration,
             environment: device.environment ?? app.defaultEnvironment, value: value,
@@ -349,25 +304,25 @@ struct CardIntake {
     }
 
     private func finish(
-        _ report: CardReport, _ state: InstanceRecord.State, _ instance: inout InstanceRecord, _ draft: inout Draft
+        _ report: CardReport, _ how: CardLife.Outcome, _ instance: inout CardMachine, _ draft: inout Draft
     ) {
-        bury(report.localID, instance.activity, state, &draft)
+        let known = draft.snapshot.tombstones[.init(device.key, report.localID)]
+        bury(report.localID, instance.activity, how.state, &draft)
         // News of another card does not end this one.
         if let mine = instance.localID, mine != report.localID { return }
-        // Said before the start, or of a card that is older: it is about a card that nobody had reported.
-        if instance.hasOpenStart, isOlder(report, than: instance) || began(report, before: instance) { return }
-        // It may be an older card that nobody had reported: that does not tell what became of this start.
-        if instance.hasOpenStart, report.startedAt == nil, mayHaveOlder(than: report, instance, draft) { return }
-        instance.localID = report.localID
-        instance.state = state
-        instance.dueAt = nil
-        instance.tries = 0
+        if let start = instance.life.openStart, known.map({ isCard($0, of: start) }) != true {
+            // Said before the start, or of a card that is older: it is about a card that nobody had reported.
+            if isOlder(report, than: instance) || began(report, before: instance) { return }
+            // It may be an older card that nobody had reported: that does not tell what became of this start.
+            if report.startedAt == nil, mayHaveOlder(than: report, instance, draft) { return }
+        }
+        instance.finish(report.localID, how)
         draft.dropUpdateToken(of: instance, at: now)
     }
 
     /// A card may be there that is older than the start whose card is awaited, and of which nobody had told: one of an
     /// earlier run, or the second one of a renewal, whose token never came.
-    private func mayHaveOlder(than report: CardReport, _ instance: InstanceRecord, _ draft: Draft) -> Bool {
+    private func mayHaveOlder(than report: CardReport, _ instance: CardMachine, _ draft: Draft) -> Bool {
         guard instance.run == 1 else { return true }
         guard let activity = draft.snapshot.activities[instance.activity], activity.restart != .never,
             app.types[activity.type]?.policy.renewal == true
@@ -378,7 +333,7 @@ struct CardIntake {
     }
 
     func bury(
-        _ localID: LocalID, _ activity: ActivityNumber, _ state: InstanceRecord.State, _ draft: inout Draft
+        _ localID: LocalID, _ activity: ActivityNumber, _ state: CardState, _ draft: inout Draft
     ) {
         // A guess does not replace what is known of how the card ended.
         if state == .gone, draft.snapshot.tombstones[.init(device.key, localID)]?.isOver == true { return }
@@ -386,7 +341,7 @@ struct CardIntake {
     }
 }
 
-extension InstanceRecord {
+extension CardMachine {
     /// This is the row's card, or may be the one whose start nobody has reported yet (the app's own start is one), and
     /// no end was accepted for it.
     fileprivate func awaitsItsEnd(_ reported: LocalID) -> Bool {

@@ -24,8 +24,7 @@ package struct EvictCard: Command {
         guard var instance = draft.snapshot.instances[key], let record = draft.snapshot.activities[activity],
             instance.state == .live, !instance.isEvicted
         else { return false }
-        instance.isEvicted = true
-        instance.dueAt = instance.awaitedUntil.flatMap { now < $0 ? $0 : nil }
+        instance.evict(at: now)
         draft.put(instance)
         Lanes.review(key, app.types[record.type], now: now, &draft)
         return true

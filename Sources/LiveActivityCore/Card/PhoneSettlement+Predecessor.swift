@@ -8,41 +8,37 @@ extension PhoneSettlement {
     /// - Parameter awaitsAnother: The answer to a later push is awaited: when the end is tried again is that one's
     ///   matter.
     mutating func settlePredecessor(
-        _ consequence: Consequence, awaitsAnother: Bool, _ instance: inout InstanceRecord, _ draft: inout Draft
+        _ consequence: Consequence, awaitsAnother: Bool, _ instance: inout CardMachine, _ draft: inout Draft
     ) {
-        instance.timestamp = max(instance.timestamp, seat.timestamp)
+        instance.use(seat.timestamp)
         guard isKnown(draft), !awaitsAnother || isLastWord(consequence) else { return }
         switch consequence {
         case .retry(let at, _), .unknownFate(let at, _):
             result = .refused(isSlowDown: false)
-            instance.tries += 1
-            instance.dueAt = at
+            instance.retryPredecessor(at: at)
             guard isGivenUp(instance) else { return }
         case .laneFault(let fault):
             result = .fault(fault)
             return
         case .otherEnvironment(let environment, _):
             result = .refused(isSlowDown: false)
-            instance.tries += 1
-            instance.dueAt = now
+            instance.retryPredecessor(at: now)
             switchEnvironment(to: environment, &draft)
             // The two environments follow one another without a pause, so the number of tries bounds them.
-            guard instance.tries >= Self.predecessorTries else { return }
+            guard instance.predecessor.tries >= Self.predecessorTries else { return }
         case .accepted: result = .accepted
         case .tokenDead, .parked: result = .refused(isSlowDown: false)
         }
-        instance.tries = 0
-        instance.dueAt = nil
-        instance.isRenewing = false
+        instance.forgetPredecessor()
         dropPredecessor(&draft)
     }
 
     /// The next life began while the card of an earlier one was being ended. That card is over all the same, and is not
     /// ended once more.
-    func forgetPredecessor(_ consequence: Consequence, _ old: InstanceRecord, _ draft: inout Draft) {
+    func forgetPredecessor(_ consequence: Consequence, _ old: CardMachine, _ draft: inout Draft) {
         guard plan.part == .predecessor, isLastWord(consequence), dropPredecessor(&draft) else { return }
         var instance = old
-        instance.isRenewing = false
+        instance.forgetPredecessor()
         draft.put(instance)
     }
 
@@ -82,9 +78,9 @@ extension PhoneSettlement {
 
     /// A card may be started here once the person has swiped this one away, and the other may be there still: its end
     /// is tried until iOS has ended that card itself.
-    private func isGivenUp(_ instance: InstanceRecord) -> Bool {
-        let endsBy = (instance.startedAt ?? instance.createdAt) + Reconciler.activityLifetime - Reconciler.renewalAge
-        return instance.tries >= Self.predecessorTries && endsBy <= now
+    private func isGivenUp(_ instance: CardMachine) -> Bool {
+        let endsBy = instance.beganAt + Reconciler.activityLifetime - Reconciler.renewalAge
+        return instance.predecessor.tries >= Self.predecessorTries && endsBy <= now
     }
 
     private static let predecessorTries = 5

@@ -43,7 +43,7 @@ struct PhoneSettlement {
     var isStart: Bool { entry.seat.plan.kind == .start }
 
     /// - Parameter isBehind: The lane goes around once more anyway.
-    mutating func apply(to old: InstanceRecord, isBehind: Bool, _ draft: inout Draft) {
+    mutating func apply(to old: CardMachine, isBehind: Bool, _ draft: inout Draft) {
         let consequence = write(old, &draft)
         guard var instance = draft.snapshot.instances[.init(old.activity, old.device)] else { return }
         if case .fault = result {
@@ -59,7 +59,7 @@ struct PhoneSettlement {
         let type = entry.isSimple ? nil : app.types[activity.type]
         instance.lookAt =
             isBehind
-            ? instance.dueAt
+            ? instance.attempts.dueAt
             : Lanes.lookAt(instance, activity, type, renews: renews, knowsStart: false, now: now, draft)
         draft.put(instance)
         guard !entry.isSimple, let consequence else { return }
@@ -67,7 +67,7 @@ struct PhoneSettlement {
     }
 
     /// - Returns: What the answer means; `nil` while it is awaited.
-    private mutating func write(_ old: InstanceRecord, _ draft: inout Draft) -> Consequence? {
+    private mutating func write(_ old: CardMachine, _ draft: inout Draft) -> Consequence? {
         if case .awaited(let until) = entry.outcome {
             hold(old, until, &draft)
             return nil
@@ -81,9 +81,9 @@ struct PhoneSettlement {
             return consequence
         }
         var instance = old
-        if hasDroppedPredecessor { instance.isRenewing = false }
-        if !isOvertaken(old) { instance.awaitedUntil = nil }
-        if !consequence.mayHaveArrived { giveAlertBack(&instance) }
+        if hasDroppedPredecessor { instance.forgetPredecessor() }
+        if !isOvertaken(old) { instance.stopAwaiting() }
+        if !consequence.mayHaveArrived { instance.giveAlertBack(seat) }
         if plan.part == .predecessor {
             settlePredecessor(consequence, awaitsAnother: awaitsAnother(old), &instance, &draft)
             draft.put(instance)
@@ -98,15 +98,13 @@ struct PhoneSettlement {
             return consequence
         }
         settle(consequence, &instance, &draft)
-        if consequence.isPhones { note(consequence.reason, in: &instance) }
+        if consequence.isPhones { instance.note(delivery(consequence.reason)) }
         draft.put(instance)
         return consequence
     }
 
-    /// What the phone's newest push met. What the phone contradicted is counted for each revision.
-    private func note(_ reason: Reason, in instance: inout InstanceRecord) {
-        if let last = instance.last, last.revision < plan.revision { instance.contradictions = 0 }
-        instance.last = LastDelivery(kind: plan.kind, at: now, revision: plan.revision, status: status, reason: reason)
+    private func delivery(_ reason: Reason) -> LastDelivery {
+        LastDelivery(kind: plan.kind, at: now, revision: plan.revision, status: status, reason: reason)
     }
 
     /// A newer push is on its way since, or the phone's own update is newer.
@@ -114,27 +112,27 @@ struct PhoneSettlement {
     /// What stood in the row when this one was claimed is not, however far ahead: where the clock was set back, no push
     /// reaches it (`Flight.timestamp`), and what becomes of one that counted for nothing would be asked again at once.
     /// There it is the wait for an answer that tells: another push's answer is awaited by now.
-    private func isOvertaken(_ old: InstanceRecord) -> Bool {
+    private func isOvertaken(_ old: CardMachine) -> Bool {
         awaitsAnother(old) || old.timestamp > timestampSinceClaim
     }
 
     /// The row's timestamp with this push, if nothing newer came since the claim.
     private var timestampSinceClaim: Int64 { max(seat.timestamp, seat.phone.instance.timestamp) }
 
-    private func awaitsAnother(_ old: InstanceRecord) -> Bool {
+    private func awaitsAnother(_ old: CardMachine) -> Bool {
         guard let mine = entry.awaitedUntil, let until = old.awaitedUntil else { return false }
         return until != mine
     }
 
     /// The phone has spoken of the start's card, or of another one, before APNs's answer to the start was known. A
     /// refusal or a doubt that comes then says nothing about that card.
-    private func isTold(_ consequence: Consequence, _ old: InstanceRecord) -> Bool {
+    private func isTold(_ consequence: Consequence, _ old: CardMachine) -> Bool {
         plan.part == .card && consequence != .accepted && !old.hasOpenStart && old.state != .absent
     }
 
     // MARK: - What it means
 
-    private func consequence(_ old: InstanceRecord, _ draft: Draft) -> Consequence {
+    private func consequence(_ old: CardMachine, _ draft: Draft) -> Consequence {
         switch entry.outcome {
         case .notBuilt(let error): return .parked(Reason(.payloadRefused, error.description))
         case .awaited: return .accepted
@@ -158,8 +156,9 @@ struct PhoneSettlement {
 
     /// A phone counts its tries, but for an ending one, which counts the ends that APNs took: what became of another
     /// does not change that, and the wait is that of so many tries in a row. A last state is worth a shorter one, once.
-    private func tries(of old: InstanceRecord) -> Int {
-        guard old.state == .ending else { return old.tries }
+    private func tries(of old: CardMachine) -> Int {
+        if plan.part == .predecessor { return old.predecessor.tries }
+        guard old.state == .ending else { return old.attempts.tries }
         let isLastState = activity.phase == .ended && old.sentRevision < plan.revision
         let isFirst = old.last.map { $0.reason.code == .accepted || $0.reason.code == .awaited } ?? false
         return isLastState && isFirst ? 3 : 8
@@ -192,7 +191,7 @@ struct PhoneSettlement {
 
     // MARK: - What follows
 
-    private mutating func settle(_ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft) {
+    private mutating func settle(_ consequence: Consequence, _ instance: inout CardMachine, _ draft: inout Draft) {
         if consequence.isTriedAgain(isStart: isStart) {
             draft.count(.retry(activity.app, consequence.reason.code))
         }
@@ -200,73 +199,49 @@ struct PhoneSettlement {
         case .accepted:
             result = .accepted
             accept(&instance)
-        case .tokenDead:
-            result = .refused(isSlowDown: false)
-            bury(consequence, &instance, &draft)
-        case .retry(let at, let reason):
-            result = .refused(isSlowDown: reason.code == .slowDown)
-            refuseStart(&instance)
-            guard isAboutToken(of: instance) else { return }
-            instance.tries += instance.state == .ending || entry.outcome.isNotSent ? 0 : 1
-            instance.dueAt = at
+            return
         case .unknownFate(let retryAt, _):
             result = .refused(isSlowDown: false)
-            consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
+            instance.mayHave(seat, givesAlert: !keepsAlert)
             if isStart {
-                if instance.state == .starting { instance.state = .unconfirmed }
-                instance.dueAt = nil
+                instance.doubtStart()
             } else if isAboutToken(of: instance) {
-                instance.tries += instance.state == .ending ? 0 : 1
-                instance.dueAt = retryAt
+                instance.retry(at: retryAt, counts: true)
             }
-        case .laneFault(let fault):
-            result = .fault(fault)
-            refuseStart(&instance)
-            if instance.timestamp == timestampSinceClaim { instance.dueAt = nil }
-        case .parked:
-            result = .refused(isSlowDown: false)
-            refuseStart(&instance)
-            guard isAboutToken(of: instance) else { return }
-            instance.parkedRevision = plan.revision
-            instance.dueAt = nil
+            return
+        case .retry(_, let reason): result = .refused(isSlowDown: reason.code == .slowDown)
+        case .laneFault(let fault): result = .fault(fault)
+        case .tokenDead, .parked, .otherEnvironment: result = .refused(isSlowDown: false)
+        }
+        refuseStart(&instance)
+        switch consequence {
+        case .accepted, .unknownFate: break
+        case .tokenDead(let reason): loseToken(isInactive: reason.code == .tokenInactive, &instance, &draft)
+        case .laneFault: if instance.timestamp == timestampSinceClaim { instance.wait(until: nil) }
+        case .retry(let at, _):
+            if isAboutToken(of: instance) { instance.retry(at: at, counts: !entry.outcome.isNotSent) }
+        case .parked: if isAboutToken(of: instance) { instance.park(plan.revision) }
         case .otherEnvironment(let environment, _):
-            result = .refused(isSlowDown: false)
-            refuseStart(&instance)
             guard isAboutToken(of: instance) else { return }
-            instance.dueAt = now
+            instance.wait(until: now)
             switchEnvironment(to: environment, &draft)
         }
     }
 
-    private func accept(_ instance: inout InstanceRecord) {
-        consume(&instance, keepsAlert: false)
+    private func accept(_ instance: inout CardMachine) {
+        instance.mayHave(seat, givesAlert: true)
         let isSameToken = instance.tokenGeneration == seat.phone.instance.tokenGeneration
         let isNewRevision = instance.sentRevision < plan.revision
-        if isSameToken { instance.sentRevision = max(instance.sentRevision, plan.revision) }
+        if isSameToken { instance.hold(plan.revision) }
         // A start has a budget of its own on the device: it does not use up the minute's one high update.
-        if plan.priority == .high, !isStart {
-            // A flight from before the clock was set forward may be settled after a later one.
-            instance.lastHighAt = max(flight.claimedAt, min(instance.lastHighAt ?? flight.claimedAt, now))
-        }
-        instance.dueAt = windowEnd
-        if !isStart { instance.isLocalAhead = false }
+        if plan.priority == .high, !isStart { instance.takeHigh(claimedAt: flight.claimedAt, at: now) }
         switch plan.kind {
-        case .start:
-            instance.tries = 0
-            if instance.state == .starting { instance.state = .unconfirmed }
-        case .update:
-            instance.tries = 0
+        case .start: instance.acceptStart()
+        case .update: instance.acceptUpdate(nextAt: windowEnd)
         case .end:
-            guard isSameToken, instance.state == .live || instance.state == .ending else { return }
-            let isRepeat = instance.state == .ending && !(isNewRevision && activity.phase == .ended)
-            instance.tries = isRepeat ? instance.tries + 1 : 1
-            instance.state = .ending
-            if instance.run != activity.run {
-                // The card of the earlier run is over: this run's may begin.
-                instance.dueAt = now
-            } else if instance.tries <= Reconciler.endRepeats.count {
-                instance.dueAt = now + Reconciler.endRepeats[instance.tries - 1]
-            }
+            instance.acceptEnd(
+                ofToken: isSameToken, isNews: isNewRevision && activity.phase == .ended,
+                beginsRun: instance.run != activity.run, at: now)
         }
     }
 
@@ -278,97 +253,51 @@ struct PhoneSettlement {
     }
 
     /// The phone may have it, and shows something newer: an alert is not given again, nor the state sent again.
-    private func overtake(_ consequence: Consequence, _ instance: inout InstanceRecord) {
+    private func overtake(_ consequence: Consequence, _ instance: inout CardMachine) {
         switch consequence {
         case .accepted:
-            consume(&instance, keepsAlert: false)
+            instance.mayHave(seat, givesAlert: true)
             // What the app based on an older state lies over this one, which is to come again.
-            if isAboutToken(of: instance), !instance.isLocalAhead {
-                instance.sentRevision = max(instance.sentRevision, plan.revision)
-            }
-        case .unknownFate: consume(&instance, keepsAlert: activity.alert?.onUnknown == .repeat)
+            if isAboutToken(of: instance), instance.lead == nil { instance.hold(plan.revision) }
+        case .unknownFate: instance.mayHave(seat, givesAlert: !keepsAlert)
         case .tokenDead, .retry, .laneFault, .parked, .otherEnvironment: break
         }
     }
 
-    /// The phone has the push, or may have it.
-    private func consume(_ instance: inout InstanceRecord, keepsAlert: Bool) {
-        instance.timestamp = max(instance.timestamp, seat.timestamp)
-        // What became of an older alert says nothing of a newer one, whose answer may be awaited.
-        guard plan.carriesAlert, !keepsAlert, plan.alertRevision >= instance.alertedRevision else { return }
-        instance.alertedRevision = plan.alertRevision
-        instance.awaitedAlert = nil
-    }
-
-    /// APNs definitely has not taken this push, so that its alert is still to come.
-    ///
-    /// While the answer was awaited the alert counted as given, and no other push carried it. A newer alert that counts
-    /// as given since stays so.
-    private func giveAlertBack(_ instance: inout InstanceRecord) {
-        guard instance.awaitedAlert == seat.timestamp else { return }
-        instance.awaitedAlert = nil
-        guard instance.alertedRevision == plan.alertRevision else { return }
-        instance.alertedRevision = seat.phone.instance.alertedRevision
-    }
+    /// Where nobody knows whether the alert arrived, its writer wants it again.
+    private var keepsAlert: Bool { activity.alert?.onUnknown == .repeat }
 
     /// News of a replaced update token does not hold up the one that replaced it.
-    private func isAboutToken(of instance: InstanceRecord) -> Bool {
+    private func isAboutToken(of instance: CardMachine) -> Bool {
         isStart || instance.tokenGeneration == seat.phone.instance.tokenGeneration
     }
 
     /// A definite refusal of a start frees the way for another, even if a rescuer had to give the start up meanwhile.
-    private func refuseStart(_ instance: inout InstanceRecord) {
-        if plan.part == .successor {
-            instance.isRenewing = false
-            return
-        }
-        let isRescued =
-            instance.state == .unconfirmed && instance.localID == nil && instance.timestamp == timestampSinceClaim
-        guard isStart, instance.state == .starting || isRescued else { return }
-        instance.state = seat.stateBefore.isTombstone ? seat.stateBefore : .absent
-        instance.startedAt = nil
-        instance.startExpiresAt = nil
+    private func refuseStart(_ instance: inout CardMachine) {
+        if plan.part == .successor { return instance.refuseRenewal() }
+        let isRescued = instance.state == .unconfirmed && instance.timestamp == timestampSinceClaim
+        if isStart, instance.state == .starting || isRescued { instance.refuseStart() }
     }
 
-    private func bury(_ consequence: Consequence, _ instance: inout InstanceRecord, _ draft: inout Draft) {
-        refuseStart(&instance)
-        instance.dueAt = nil
-        // What follows in the same second has a timestamp of its own, by which the two answers are told apart.
-        instance.timestamp = max(instance.timestamp, seat.timestamp)
-        guard !isStart, consequence.reason.code == .tokenInactive,
-            instance.tokenGeneration == seat.phone.instance.tokenGeneration
-        else { return }
-        // 410: the card is over. After our end that was to be expected; else nobody knows why.
-        instance.state = instance.state == .ending || plan.kind == .end ? .ended : .gone
-        if instance.run != activity.run { instance.dueAt = now }
-        if let localID = instance.localID {
-            draft.put(
-                TombstoneRecord(
-                    device: instance.device, localID: localID, activity: instance.activity, state: instance.state,
-                    at: now))
-        }
+    private func loseToken(isInactive: Bool, _ instance: inout CardMachine, _ draft: inout Draft) {
+        instance.loseToken(seat.timestamp)
+        guard !isStart, isInactive, isAboutToken(of: instance) else { return }
+        instance.loseCard(toEnd: plan.kind == .end, beginsRun: instance.run != activity.run, at: now)
+        if instance.state.isTombstone { draft.bury(instance, as: instance.state, at: now) }
     }
 
-    private mutating func hold(_ old: InstanceRecord, _ until: UnixTime, _ draft: inout Draft) {
+    private mutating func hold(_ old: CardMachine, _ until: UnixTime, _ draft: inout Draft) {
         result = .awaited
         guard old.run == seat.phone.instance.run else { return }
         var instance = old
-        let keepsAlert = activity.alert?.onUnknown == .repeat
-        consume(&instance, keepsAlert: keepsAlert)
-        // Who came back since the claim is not to get it, whatever becomes of this push. It may be held twice, where
-        // the first commit was unknown.
-        let isHeld = old.awaitedAlert == seat.timestamp
-        if plan.carriesAlert, !keepsAlert, isHeld || old.alertedRevision < plan.alertRevision {
-            instance.awaitedAlert = seat.timestamp
-        }
+        instance.mayHave(seat, givesAlert: false)
+        // Who came back since the claim is not to get it, whatever becomes of this push.
+        if !keepsAlert { instance.mayAlert(seat) }
         // A newer push or an update of the app's own has overtaken it: its alert may have come all the same.
         guard !isOvertaken(old) else { return draft.put(instance) }
-        instance.dueAt = until
-        instance.awaitedUntil = until
-        // The app's own state had its time: what is newer is on its way, or the end is.
-        if plan.kind == .end || !isStart && instance.heldRevision < plan.revision { instance.isLocalAhead = false }
+        instance.awaitAnswer(to: seat, until: until)
         if let last = instance.last, isOldNews(last) {
-            note(isStart ? Reason(.awaited) : Reason(.awaited, until.description), in: &instance)
+            instance.note(delivery(isStart ? Reason(.awaited) : Reason(.awaited, until.description)))
         }
         draft.put(instance)
     }

@@ -94,9 +94,9 @@ package struct ReportInventory: Command {
     ///
     /// Where reports have no numbers, time has to tell, if another card would be started in this one's place. Else the
     /// next inventory that shows the card takes it back.
-    private func isNewer(than instance: InstanceRecord, of activity: ActivityRecord) -> Bool {
+    private func isNewer(than instance: CardMachine, of activity: ActivityRecord) -> Bool {
         if instance.reportSequence > 0 { return sequence > instance.reportSequence }
-        guard activity.restart != .never, let reportedAt = instance.reportedAt else { return true }
+        guard activity.restart != .never, let reportedAt = instance.life.card?.reportedAt else { return true }
         return reportedAt + Self.travel <= now
     }
 
@@ -106,21 +106,18 @@ package struct ReportInventory: Command {
         var instance = old
         switch instance.state {
         case .live, .ending:
-            let state: InstanceRecord.State = instance.state == .ending ? .ended : .gone
+            instance.lose()
             // Without a local id it is the card that stayed in place of a duplicate, and that nobody has told of.
             if let localID = instance.localID {
                 guard !listed.contains(localID), isNewer(than: instance, of: activity) else { return }
-                draft.put(
-                    TombstoneRecord(
-                        device: key.device, localID: localID, activity: key.activity, state: state, at: now))
             }
-            instance.state = state
+            draft.bury(instance, as: instance.state, at: now)
             draft.dropUpdateToken(of: instance, at: now)
         case .starting, .unconfirmed:
             // Only an inventory sent after the start's expiration tells that the start has failed; what is known here
             // is when it arrived.
-            guard let expiration = instance.startExpiresAt, expiration + Self.travel < now else { return }
-            instance.state = .absent
+            guard let start = instance.life.openStart, start.expiresAt + Self.travel < now else { return }
+            instance.missStart()
             draft.count(.startAbsent(activity.app, type: activity.type))
             if var token = draft.snapshot.deviceTokens[.init(key.device, .pushToStart, activity.type)] {
                 token.missedStarts += 1
@@ -135,7 +132,7 @@ package struct ReportInventory: Command {
             guard instance.isGoneByTokenAlone, let localID = instance.localID, !listed.contains(localID),
                 isNewer(than: instance, of: activity)
             else { return }
-            instance.localID = nil
+            instance.confirmOver()
         // The app is about to start the card: its word holds for its lease, whether the inventory lists it yet or not.
         case .requesting, .absent, .dismissed: return
         case .ended:
@@ -143,12 +140,10 @@ package struct ReportInventory: Command {
             guard let localID = instance.localID, !listed.contains(localID),
                 instance.last?.reason.code == .tokenInactive, isNewer(than: instance, of: activity)
             else { return }
-            instance.localID = nil
+            instance.confirmOver()
             draft.put(instance)
             return
         }
-        instance.dueAt = nil
-        instance.tries = 0
         draft.put(instance)
         draft.record(
             HistoryRecord(

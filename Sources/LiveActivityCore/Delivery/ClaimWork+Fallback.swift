@@ -12,12 +12,8 @@ extension ClaimWork {
         var entries: [HistoryEntry] = []
         for (phone, reason) in phones {
             var instance = phone.instance
-            if instance.run != activity.run { instance = renew(instance, activity, &draft) }
-            instance.hasFallenBack = true
-            instance.alertedRevision = max(instance.alertedRevision, activity.revision)
-            // Should APNs refuse the start that was to bring it, the phone has been told all the same.
-            instance.awaitedAlert = nil
-            instance.dueAt = nil
+            if instance.run != activity.run { beginRun(of: activity, &instance, &draft) }
+            instance.fallBack(activity.revision)
             instance.lookAt = nil
             draft.put(instance)
             entries.append(
@@ -52,13 +48,9 @@ extension ClaimWork {
     }
 
     /// The phone at the beginning of this run; the card of the one before is over.
-    func renew(_ instance: InstanceRecord, _ activity: ActivityRecord, _ draft: inout Draft) -> InstanceRecord {
-        if let old = instance.localID {
-            draft.put(
-                TombstoneRecord(
-                    device: instance.device, localID: old, activity: activity.number, state: .ended, at: now))
-        }
+    func beginRun(of activity: ActivityRecord, _ instance: inout CardMachine, _ draft: inout Draft) {
+        draft.bury(instance, as: .ended, at: now)
         draft.removeUpdateToken(.init(activity.number, instance.device), at: now)
-        return instance.renewed(run: activity.run, at: now)
+        instance.beginRun(activity.run, at: now)
     }
 }

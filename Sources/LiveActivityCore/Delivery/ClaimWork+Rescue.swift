@@ -29,23 +29,12 @@ extension ClaimWork {
             let isLost =
                 instance.state == .starting
                 || instance.run == activity.run && wasBehind(phone, activity, flight, draft)
-            // Of a start it is the row's, unless the clock had been set back: then a push carries what it may.
-            var timestamp = min(instance.timestamp, Flight.latestTimestamp(flight.claimedAt))
-            if instance.state == .starting {
-                instance.state = .unconfirmed
-            } else {
-                timestamp = Flight.timestamp(after: instance.timestamp, now: flight.claimedAt)
-                if timestamp < instance.timestamp { instance.noteLost(flight) }
-                instance.timestamp = max(instance.timestamp, timestamp)
-            }
+            let timestamp = instance.loseFlight(claimedAt: flight.claimedAt)
             // No push of this run's alert goes to a phone that stands in an earlier one.
             if let alert = activity.alert, alert.onUnknown == .drop, alert.revision <= flight.revision,
-                instance.run == activity.run,
-                instance.alertedRevision < alert.revision
+                instance.run == activity.run, instance.alerts.given < alert.revision
             {
-                instance.alertedRevision = alert.revision
-                // The process may be late and not lost, and come to say that APNs never took it.
-                instance.awaitedAlert = timestamp
+                instance.loseAlert(alert.revision, of: timestamp)
             }
             draft.put(instance)
             guard isLost else { continue }
@@ -63,19 +52,6 @@ extension ClaimWork {
         if !entries.isEmpty {
             draft.record(
                 HistoryRecord(activity: activity.number, at: now, revision: flight.revision, entries: entries))
-        }
-    }
-}
-
-extension InstanceRecord {
-    /// Notes the second of a lost push where the card's timestamp is further ahead than the push's: the clock was set
-    /// back. The card's timestamp is kept, since the clock may be set right again, and the next push does not share the
-    /// second (`Reconciler.inItsOwnSecond`).
-    fileprivate mutating func noteLost(_ flight: FlightRecord) {
-        if last != nil {
-            last?.at = flight.claimedAt
-        } else {
-            last = LastDelivery(kind: .update, at: flight.claimedAt, revision: 0, status: 0, reason: Reason(.rescued))
         }
     }
 }

@@ -184,7 +184,7 @@ package struct ClaimWork: Command {
         /// The phones that are told by an ordinary notification instead, and why.
         var fallenBack: [(phone: PhoneSituation, reason: Reason)] = []
         /// The phones that a closed circuit holds back, and why.
-        var held: [(phone: InstanceRecord, closure: CircuitGate.Closure)] = []
+        var held: [(phone: CardMachine, closure: CircuitGate.Closure)] = []
     }
 
     private func claim(
@@ -352,28 +352,21 @@ package struct ClaimWork: Command {
         _ plan: PushPlan, _ phone: PhoneSituation, _ activity: ActivityRecord, _ draft: inout Draft
     ) -> Flight.Seat {
         var phone = phone
-        let before: InstanceRecord.State = phone.instance.run == activity.run ? phone.instance.state : .absent
         if plan.kind == .start, plan.part == .card, phone.instance.run != activity.run {
             phone.updateToken = nil
-            phone.instance = renew(phone.instance, activity, &draft)
+            beginRun(of: activity, &phone.instance, &draft)
         }
         let timestamp = Flight.timestamp(after: phone.instance.timestamp, now: now)
         if plan.part == .successor {
-            phone.instance.isRenewing = true
-            phone.instance.timestamp = max(phone.instance.timestamp, timestamp)
+            phone.instance.claimRenewal(
+                plan, timestamp: timestamp, reportSequence: phone.device.reportSequence, at: now)
             draft.put(phone.instance)
         } else if plan.kind == .start {
-            phone.instance.state = .starting
-            phone.instance.localID = nil
-            phone.instance.startedAt = now
-            phone.instance.startExpiresAt = plan.expiresAt
-            phone.instance.dueAt = nil
-            // Where the clock was set back it may be less than that of a card that is there after all.
-            phone.instance.timestamp = max(phone.instance.timestamp, timestamp)
-            phone.instance.reportSequence = phone.device.reportSequence
+            phone.instance.claimStart(
+                plan, timestamp: timestamp, reportSequence: phone.device.reportSequence, at: now)
             draft.put(phone.instance)
         }
-        return Flight.Seat(phone: phone, plan: plan, timestamp: timestamp, stateBefore: before)
+        return Flight.Seat(phone: phone, plan: plan, timestamp: timestamp)
     }
 }
 

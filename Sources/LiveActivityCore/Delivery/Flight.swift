@@ -9,16 +9,11 @@ package struct Flight: Sendable {
         package let plan: PushPlan
         /// In seconds, fixed by the claim: a paused process cannot overwrite a newer state with it.
         package let timestamp: Int64
-        /// Where a refused start leaves the phone: absent, or how its last card ended, which still counts.
-        package let stateBefore: InstanceRecord.State
 
-        package init(
-            phone: PhoneSituation, plan: PushPlan, timestamp: Int64, stateBefore: InstanceRecord.State = .absent
-        ) {
+        package init(phone: PhoneSituation, plan: PushPlan, timestamp: Int64) {
             self.phone = phone
             self.plan = plan
             self.timestamp = timestamp
-            self.stateBefore = stateBefore
         }
     }
 

@@ -72,7 +72,7 @@ package struct LaneCounts: Sendable, Hashable {
 
     package var total: Int { absent + open + live + over }
 
-    package mutating func count(_ state: InstanceRecord.State, _ difference: Int) {
+    package mutating func count(_ state: CardState, _ difference: Int) {
         switch state {
         case .absent, .requesting: absent += difference
         case .starting, .unconfirmed: open += difference

@@ -20,7 +20,7 @@ package enum Lanes {
     ///   - knowsStart: The command has loaded the device's start tokens. A settlement has not, of a phone with a card:
     ///     there the claim sees whether another one may be started.
     static func lookAt(
-        _ instance: InstanceRecord, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool,
+        _ instance: CardMachine, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool,
         knowsStart: Bool = true, now: UnixTime, _ draft: Draft
     ) -> UnixTime? {
         guard activity.phase != .announced else { return nil }

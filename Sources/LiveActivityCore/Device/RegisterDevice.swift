@@ -249,7 +249,7 @@ package enum DeviceOwnership {
             Audience(activity: activity, now: now).leave(device, &draft)
             // What this person's phone reported of others' activities is nothing to whom it belongs next.
             guard var instance = draft.snapshot.instances[key], instance.awaitsUntil != nil else { continue }
-            instance.awaitsUntil = UnixTime(milliseconds: 0)
+            instance.waitForAudience(until: UnixTime(milliseconds: 0))
             draft.removeUpdateToken(key, at: now)
             draft.put(instance)
         }

@@ -55,15 +55,16 @@ extension CardDiagnosis {
         let evidence: JSONObject = [
             "sent": .number(JSONNumber(Int(instance.sentRevision))),
             "shown": .number(JSONNumber(Int(instance.shownRevision))),
-            "contradictions": .number(JSONNumber(instance.contradictions)),
+            "contradictions": .number(JSONNumber(instance.revisions.contradictions)),
         ]
-        if instance.contradictions > 0 {
-            let isLast = instance.contradictions >= Reconciler.maximumContradictions
+        let contradictions = instance.revisions.contradictions
+        if contradictions > 0 {
+            let isLast = contradictions >= Reconciler.maximumContradictions
             return [
                 DiagnosisFinding(
                     .confirmationContradicted, isLast ? .blocked : .warning,
-                    "the phone reported another state than it was sent, \(instance.contradictions) times: it may "
-                        + "not be able to decode it, or ignored its timestamp",
+                    "the phone reported another state than it was sent, \(contradictions) times: it may not "
+                        + "be able to decode it, or ignored its timestamp",
                     fix: "compare the state with the app's `ContentState` (names, types, dates as seconds since "
                         + "2001-01-01)", evidence: evidence)
             ]

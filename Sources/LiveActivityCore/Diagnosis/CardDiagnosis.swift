@@ -170,7 +170,7 @@ struct CardDiagnosis {
 
     private func parked(_ phone: PhoneSituation) -> [DiagnosisFinding] {
         let instance = phone.instance
-        guard instance.parkedRevision > 0, instance.parkedRevision >= activity.revision else { return [] }
+        guard instance.revisions.parked > 0, instance.revisions.parked >= activity.revision else { return [] }
         let last = instance.last
         return [
             DiagnosisFinding(
@@ -178,7 +178,7 @@ struct CardDiagnosis {
                 "this revision is parked: \(last?.reason.text ?? "APNs refused our request")",
                 fix: "set another state; a refusal that comes again is a fault of the server or of its configuration",
                 evidence: [
-                    "revision": .number(JSONNumber(Int(instance.parkedRevision))),
+                    "revision": .number(JSONNumber(Int(instance.revisions.parked))),
                     "status": .number(JSONNumber(last?.status ?? 0)),
                     "code": .string(last?.reason.code.rawValue ?? "parked"),
                     "detail": .string(last?.reason.arguments.joined(separator: " ") ?? ""),

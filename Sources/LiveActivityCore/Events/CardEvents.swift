@@ -8,10 +8,10 @@ struct CardEvents {
 
     /// After a push's outcome was worked into the row.
     func settled(
-        _ old: InstanceRecord, _ new: InstanceRecord, _ plan: PushPlan, _ consequence: Consequence,
+        _ old: CardMachine, _ new: CardMachine, _ plan: PushPlan, _ consequence: Consequence,
         _ draft: inout Draft
     ) {
-        if new.parkedRevision != old.parkedRevision, new.parkedRevision == plan.revision {
+        if new.revisions.parked != old.revisions.parked, new.revisions.parked == plan.revision {
             tell(.parked, new, plan.revision, consequence.reason.code, &draft)
         }
         switch plan.kind {
@@ -28,7 +28,7 @@ struct CardEvents {
 
     /// After a phone's word was worked into the row.
     func reported(
-        _ old: InstanceRecord?, _ new: InstanceRecord, _ reason: Reason.Code = .reported, _ draft: inout Draft
+        _ old: CardMachine?, _ new: CardMachine, _ reason: Reason.Code = .reported, _ draft: inout Draft
     ) {
         // Whoever is not known to belong here is told nothing of, either.
         guard new.awaitsUntil == nil else { return }
@@ -58,13 +58,13 @@ struct CardEvents {
     }
 
     /// The phone said that it shows the newest state.
-    private func holdsNewest(_ instance: InstanceRecord) -> Bool {
-        instance.state == .live && !instance.isLocalAhead && instance.shownRevision == activity.revision
+    private func holdsNewest(_ instance: CardMachine) -> Bool {
+        instance.state == .live && instance.lead == nil && instance.shownRevision == activity.revision
             && activity.phase != .announced && instance.run == activity.run
     }
 
     private func tell(
-        _ kind: EventRecord.Kind, _ instance: InstanceRecord, _ revision: Revision, _ reason: Reason.Code,
+        _ kind: EventRecord.Kind, _ instance: CardMachine, _ revision: Revision, _ reason: Reason.Code,
         _ draft: inout Draft
     ) {
         draft.tell(
@@ -73,7 +73,7 @@ struct CardEvents {
     }
 }
 
-extension InstanceRecord {
+extension CardMachine {
     /// APNs took this card's start, so that it was told.
     var wasStartAccepted: Bool {
         guard let last, last.kind == .start, last.reason.code == .accepted, let startedAt else { return false }

@@ -182,9 +182,9 @@ extension Draft {
     mutating func takeBack(_ fallback: NotificationRecord.Fallback, on device: DeviceKey, _ reason: Reason) {
         guard reason.code.isOfDeviceToken,
             var instance = snapshot.instances[.init(fallback.activity, device)], instance.run == fallback.run,
-            instance.hasFallenBack, instance.alertedRevision == fallback.revision
+            instance.alerts.hasFallenBack, instance.alerts.given == fallback.revision
         else { return }
-        instance.hasFallenBack = false
+        instance.takeFallBackBack()
         put(instance)
     }
 }

@@ -57,7 +57,7 @@ package struct PushPlan: Sendable, Hashable {
 
 /// Everything known about one phone of an activity.
 package struct PhoneSituation: Sendable, Equatable {
-    package var instance: InstanceRecord
+    package var instance: CardMachine
     package var device: DeviceFacts
     package var updateToken: UpdateTokenRecord?
     package var pushToStartToken: DeviceTokenRecord?
@@ -75,7 +75,7 @@ package struct PhoneSituation: Sendable, Equatable {
     package var isWanted: Bool { instance.isWanted && device.signedOutAt == nil }
 
     package init(
-        instance: InstanceRecord, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
+        instance: CardMachine, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
         pushToStartToken: DeviceTokenRecord? = nil, deviceToken: DeviceTokenRecord? = nil,
         hasOtherOpenStart: Bool = false,
         highBudget: BudgetRecord? = nil, startBudget: BudgetRecord? = nil

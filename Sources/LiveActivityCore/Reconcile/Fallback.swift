@@ -37,8 +37,8 @@ package enum Fallback {
 
     /// The phone was told this state by a notification.
     static func hasTold(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Bool {
-        phone.instance.run == desired.activity.run && phone.instance.hasFallenBack
-            && desired.activity.revision <= phone.instance.alertedRevision
+        phone.instance.run == desired.activity.run && phone.instance.alerts.hasFallenBack
+            && desired.activity.revision <= phone.instance.alerts.given
     }
 
     /// Something is to be said that a card would have said: the first state of a run, or an alert.
@@ -49,9 +49,8 @@ package enum Fallback {
         // On a person's other devices a card would not be started either.
         let instance = phone.instance
         guard instance.mayStart else { return false }
-        let hadNone =
-            instance.state == .absent || instance.state == .requesting && instance.stateBeforeRequest == .absent
-        let isFirst = instance.run != desired.activity.run || hadNone && !instance.hasFallenBack
+        let hadNone = !instance.state.mayHaveCard && instance.life.before == nil
+        let isFirst = instance.run != desired.activity.run || hadNone && !instance.alerts.hasFallenBack
         return isFirst || Reconciler.dueAlert(desired, phone, now) > 0
     }
 

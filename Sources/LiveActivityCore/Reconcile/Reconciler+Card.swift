@@ -24,8 +24,7 @@ extension Reconciler {
             return .nothing(Reason(.incompatibleBuild, phone.device.build ?? ""))
         }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
-        // A lease of the app's state is no reason to wait with the next one.
-        if let due = retryDue(instance, activity, now), !instance.isLocalAhead || instance.tries > 0 {
+        if let due = retryDue(instance, activity, now) {
             // After an accepted push it is the end of the phone's coalescing window, which an alert does not wait for.
             let window = desired.type.policy.coalescingWindow
             let isWindow = instance.last.map { $0.reason.code == .accepted && due <= $0.at + window } ?? false
@@ -35,11 +34,12 @@ extension Reconciler {
         // The phone showed less than it was sent of this revision: the same again, which is never worth a high push. An
         // alert that APNs has not taken yet follows by itself.
         let isRepeat =
-            lag == .state && instance.contradictions > 0 && (instance.last?.revision ?? 0) >= activity.revision
+            lag == .state && instance.revisions.contradictions > 0
+            && (instance.last?.revision ?? 0) >= activity.revision
         let bringsNews = (lag == .state || lag == .alert) && !isRepeat
         let alert = bringsNews ? dueAlert(desired, phone, now) : 0
         // Behind through no will of the writer: its first push is worth a high one, unless it repeats a state.
-        let hasFallenBehind = instance.tries > 0 || instance.sentRevision == 0
+        let hasFallenBehind = instance.attempts.tries > 0 || instance.sentRevision == 0
         let wantsHigh =
             switch activity.priority {
             case .high: true
@@ -58,9 +58,9 @@ extension Reconciler {
                 alertRevision: alert, expiresAt: expiry, reason: reason(lag, instance, isRepeat: isRepeat)))
     }
 
-    private static func lag(_ desired: DesiredSituation, _ instance: InstanceRecord, _ now: UnixTime) -> Lag? {
+    private static func lag(_ desired: DesiredSituation, _ instance: CardMachine, _ now: UnixTime) -> Lag? {
         if instance.heldRevision < desired.activity.revision { return .state }
-        if instance.isLocalAhead { return .localState }
+        if instance.lead != nil { return .localState }
         if owesAlert(desired.activity, to: instance, now) { return .alert }
         // One that is past by now would only make it stale.
         guard desired.activity.isToRefresh(instance),
@@ -69,7 +69,7 @@ extension Reconciler {
         return .staleDate
     }
 
-    private static func reason(_ lag: Lag, _ instance: InstanceRecord, isRepeat: Bool) -> Reason {
+    private static func reason(_ lag: Lag, _ instance: CardMachine, isRepeat: Bool) -> Reason {
         switch lag {
         case .localState: Reason(.localAheadOver)
         case .staleDate: Reason(.staleDateRenewed)
@@ -80,13 +80,11 @@ extension Reconciler {
 
     /// Until when the app's own state stays, `.some(nil)` without an end; `nil`: there is none, or it had its time.
     private static func localLease(
-        _ desired: DesiredSituation, _ instance: InstanceRecord, _ now: UnixTime
+        _ desired: DesiredSituation, _ instance: CardMachine, _ now: UnixTime
     ) -> UnixTime?? {
-        guard instance.isLocalAhead, instance.shownRevision >= desired.activity.revision, instance.tries == 0 else {
-            return nil
-        }
+        guard let lead = instance.lead, instance.shownRevision >= desired.activity.revision else { return nil }
         if desired.type.policy.authority == .app { return .some(nil) }
-        guard let until = instance.dueAt, now < until else { return nil }
+        guard let until = lead.until, now < until else { return nil }
         return .some(until)
     }
 
@@ -94,12 +92,13 @@ extension Reconciler {
         let (activity, instance) = (desired.activity, phone.instance)
         // Who left an activity that goes on is not concerned by its later states.
         let isCurrent = activity.phase != .ended || instance.sentRevision >= activity.revision
-        let wasSent = instance.state == .ending && isCurrent && instance.tries > 0
+        let ends = if case .ending(_, let ends) = instance.life { ends } else { 0 }
+        let wasSent = isCurrent && ends > 0
         let why = Reason(
             activity.phase == .ended
                 ? .activityEnded
                 : instance.isEvicted ? .evicted : phone.isWanted ? .personDismissed : .leftAudience)
-        if wasSent && instance.tries > endRepeats.count { return .nothing(Reason(.endSent)) }
+        if wasSent && ends > endRepeats.count { return .nothing(Reason(.endSent)) }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         if let due = retryDue(instance, activity, now), wasSent || !isAfterAccepted(due, desired, instance) {
             return .wait(until: due, Reason(wasSent ? .endSent : .retryLater, due.description))
@@ -125,10 +124,8 @@ extension Reconciler {
     /// The date is that of an accepted end's repeat, or the end of a window: another last state does not wait for it.
     /// That of a push whose answer is awaited is neither.
     private static func isAfterAccepted(
-        _ due: UnixTime, _ desired: DesiredSituation, _ instance: InstanceRecord
+        _ due: UnixTime, _ desired: DesiredSituation, _ instance: CardMachine
     ) -> Bool {
-        // Nor does it wait for the end of the time that the app's own state has, but for what became of another end.
-        if instance.isLocalAhead, instance.tries == 0, instance.last?.kind != .end { return true }
         guard let last = instance.last, last.reason.code == .accepted else { return false }
         if due <= last.at + desired.type.policy.coalescingWindow { return true }
         return last.kind == .end && endRepeats.contains { due == last.at + $0 }
@@ -169,7 +166,7 @@ extension Reconciler {
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision? {
         guard phone.updateToken?.predecessor != nil else { return nil }
-        if let due = phone.instance.waitsUntil(at: now) {
+        if let due = phone.instance.predecessorWaitsUntil(at: now) {
             return .wait(until: due, Reason(.retryLater, due.description))
         }
         var plan = PushPlan(
@@ -181,7 +178,7 @@ extension Reconciler {
     }
 }
 
-extension InstanceRecord {
+extension CardMachine {
     /// When this card is to be started anew, or since when it is due; `nil`: not any more, or not at all.
     package func renewalDue(at now: UnixTime) -> UnixTime? {
         guard state == .live, !isRenewing, let startedAt, now < startedAt + Reconciler.renewalEnd else { return nil }

@@ -116,17 +116,23 @@ extension Reconciler {
         }
     }
 
-    static func unconfirmed(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
-        let open =
-            (phone.instance.startExpiresAt ?? phone.instance.startedAt ?? phone.instance.createdAt) + startFateHorizon
+    static func unconfirmed(
+        _ last: CardLife.Start, _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
+    ) -> Decision {
         guard desired.activity.phase == .active, phone.isWanted else {
             return .nothing(Reason(.waitingForUpdateToken))
         }
-        if now < open {
-            let isUnknown = phone.instance.last.map { $0.status == 0 } ?? true
-            return .wait(until: open, Reason(isUnknown ? .startFateUnknown : .startUnconfirmed))
-        }
-        return start(desired, phone, now)
+        let isUnknown = phone.instance.last.map { $0.status == 0 } ?? true
+        return waitForCard(of: last, now, isUnknown ? .startFateUnknown : .startUnconfirmed)
+            ?? start(desired, phone, now)
+    }
+
+    /// A start may be a card yet, so that another start would be a second one.
+    static func waitForCard(
+        of start: CardLife.Start?, _ now: UnixTime, _ reason: Reason.Code = .startUnconfirmed
+    ) -> Decision? {
+        guard let until = start.map({ $0.expiresAt + startFateHorizon }), now < until else { return nil }
+        return .wait(until: until, Reason(reason))
     }
 
     static func over(
@@ -137,17 +143,14 @@ extension Reconciler {
         // A dead token alone starts no card anew: the phone may have the one with another token, and come to say so.
         if phone.instance.isGoneByTokenAlone {
             // iOS counts from the moment when the card appeared, which was before its start expired.
-            let began = phone.instance.startedAt ?? phone.instance.createdAt
+            let began = phone.instance.beganAt
             let until = max(began, phone.instance.startExpiresAt ?? began) + activityLifetime
             if now < until {
                 return desired.activity.restart == .never ? .nothing(reason) : .wait(until: until, reason)
             }
         }
         // The second start of a renewal may be a card yet.
-        if phone.instance.isRenewing {
-            let until = (phone.instance.startedAt ?? phone.instance.createdAt) + renewalEnd + startFateHorizon
-            if now < until { return .wait(until: until, Reason(.startUnconfirmed)) }
-        }
+        if let wait = waitForCard(of: phone.instance.successor, now) { return wait }
         switch desired.activity.restart {
         case .never: return .nothing(reason)
         case .onAlert:

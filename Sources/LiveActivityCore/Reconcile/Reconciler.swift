@@ -42,36 +42,34 @@ package enum Reconciler {
         if phone.instance.run != desired.activity.run {
             return inItsOwnSecond(afterEarlierRun(desired, phone, now), phone.instance, now)
         }
-        switch phone.instance.state {
-        case .absent: return start(desired, phone, now)
-        case .requesting:
-            if let until = phone.instance.dueAt, now < until {
-                return .wait(until: until, Reason(.requesting, until.description))
+        switch phone.instance.life {
+        case .absent: return withoutCard(desired, phone, after: nil, now)
+        case .requesting(let request):
+            if now < request.until {
+                return .wait(until: request.until, Reason(.requesting, request.until.description))
             }
-            return afterRequest(desired, phone, now)
-        case .starting:
+            // The app did not start the card that it had announced: the phone stands where it stood before.
+            return withoutCard(desired, phone, after: request.before.outcome, now)
+        case .starting(let start):
             // Its answer is awaited; one that never came leaves the start's fate unknown.
-            guard let due = phone.instance.dueAt else { return .nothing(Reason(.starting)) }
-            return now < due ? .wait(until: due, Reason(.starting)) : unconfirmed(desired, phone, now)
-        case .unconfirmed: return unconfirmed(desired, phone, now)
+            guard let due = phone.instance.attempts.dueAt else { return .nothing(Reason(.starting)) }
+            return now < due ? .wait(until: due, Reason(.starting)) : unconfirmed(start, desired, phone, now)
+        case .unconfirmed(let start): return unconfirmed(start, desired, phone, now)
         case .live:
             return inItsOwnSecond(isOver ? end(desired, phone, now) : update(desired, phone, now), phone.instance, now)
         case .ending: return inItsOwnSecond(end(desired, phone, now), phone.instance, now)
-        case .ended: return over(desired, phone, now, Reason(.cardEnded))
-        case .dismissed: return over(desired, phone, now, Reason(.personDismissed))
-        case .gone: return over(desired, phone, now, Reason(.cardGone))
+        case .over(let over): return withoutCard(desired, phone, after: over.how, now)
         }
     }
 
-    /// The app did not start the card that it had announced: the phone stands where it stood before.
-    private static func afterRequest(
-        _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
+    private static func withoutCard(
+        _ desired: DesiredSituation, _ phone: PhoneSituation, after outcome: CardLife.Outcome?, _ now: UnixTime
     ) -> Decision {
-        switch phone.instance.stateBeforeRequest {
+        switch outcome {
+        case nil: start(desired, phone, now)
         case .ended: over(desired, phone, now, Reason(.cardEnded))
         case .dismissed: over(desired, phone, now, Reason(.personDismissed))
         case .gone: over(desired, phone, now, Reason(.cardGone))
-        case .absent, .requesting, .starting, .unconfirmed, .live, .ending: start(desired, phone, now)
         }
     }
 
@@ -80,10 +78,10 @@ package enum Reconciler {
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision {
         let instance = phone.instance
-        switch instance.state {
+        switch instance.life {
         case .live:
             // iOS ends a card after 8 hours and takes it away after 12: then it is over without us.
-            let goneAt = (instance.startedAt ?? instance.createdAt) + startFateHorizon
+            let goneAt = instance.beganAt + startFateHorizon
             if goneAt <= now { return start(desired, phone, now) }
             if let obstacle = obstacleToken(desired, phone) { return .wait(until: goneAt, obstacle) }
             if let due = retryDue(instance, desired.activity, now) {
@@ -93,16 +91,15 @@ package enum Reconciler {
                 PushPlan(
                     kind: .end, revision: desired.activity.revision, priority: .low, alertRevision: 0,
                     expiresAt: now + .seconds(4 * 3600), reason: Reason(.earlierRun)))
-        case .starting, .unconfirmed:
-            let open = (instance.startExpiresAt ?? instance.startedAt ?? instance.createdAt) + startFateHorizon
-            return now < open ? .wait(until: open, Reason(.startUnconfirmed)) : start(desired, phone, now)
-        case .requesting:
+        case .starting(let last), .unconfirmed(let last):
+            return waitForCard(of: last, now) ?? start(desired, phone, now)
+        case .requesting(let request):
             // The card that its app is about to start would be a second one beside ours, whatever run the app means.
-            if desired.activity.phase == .active, let until = instance.dueAt, now < until {
-                return .wait(until: until, Reason(.requesting, until.description))
+            if desired.activity.phase == .active, now < request.until {
+                return .wait(until: request.until, Reason(.requesting, request.until.description))
             }
             return start(desired, phone, now)
-        case .absent, .ending, .ended, .dismissed, .gone: return start(desired, phone, now)
+        case .absent, .ending, .over: return start(desired, phone, now)
         }
     }
 
@@ -110,7 +107,7 @@ package enum Reconciler {
 
     /// Two pushes of one second would carry the same timestamp where the clock was set back by more than an hour: no
     /// timestamp is greater than the card's then. iOS would ignore the second push, so it waits for the next second.
-    private static func inItsOwnSecond(_ decision: Decision, _ instance: InstanceRecord, _ now: UnixTime) -> Decision {
+    private static func inItsOwnSecond(_ decision: Decision, _ instance: CardMachine, _ now: UnixTime) -> Decision {
         guard case .send = decision else { return decision }
         let latest = Flight.latestTimestamp(now)
         // A card at that timestamp may have got it in this second, by a process that could not say so any more.
@@ -125,7 +122,7 @@ package enum Reconciler {
     ///
     /// Apple's 15 minutes after a 5xx are for what is sent again. A state that is newer than what met the 5xx is no
     /// repetition: it waits a minute at most, as what is held back by a lane or a circuit does.
-    static func retryDue(_ instance: InstanceRecord, _ activity: ActivityRecord, _ now: UnixTime) -> UnixTime? {
+    static func retryDue(_ instance: CardMachine, _ activity: ActivityRecord, _ now: UnixTime) -> UnixTime? {
         guard let due = instance.waitsUntil(at: now) else { return nil }
         guard let last = instance.last, last.reason.code == .serviceTrouble, last.revision < activity.revision else {
             return due
@@ -138,14 +135,14 @@ package enum Reconciler {
     /// who joined after it was given.
     static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
         guard let alert = desired.activity.alert, now < alert.expiresAt else { return 0 }
-        return alert.revision > phone.instance.alertedRevision ? alert.revision : 0
+        return alert.revision > phone.instance.alerts.given ? alert.revision : 0
     }
 
     /// APNs took the state for this phone without its alert: the push that carried both was refused, and that was known
     /// late.
-    static func owesAlert(_ activity: ActivityRecord, to instance: InstanceRecord, _ now: UnixTime) -> Bool {
+    static func owesAlert(_ activity: ActivityRecord, to instance: CardMachine, _ now: UnixTime) -> Bool {
         guard let alert = activity.alert, now < alert.expiresAt, instance.run == activity.run else { return false }
-        return instance.sentRevision >= alert.revision && alert.revision > instance.alertedRevision
+        return instance.sentRevision >= alert.revision && alert.revision > instance.alerts.given
     }
 
     static func obstacleToken(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason? {
@@ -168,7 +165,7 @@ package enum Reconciler {
     }
 
     static func isParked(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Bool {
-        phone.instance.parkedRevision >= desired.activity.revision
+        phone.instance.revisions.parked >= desired.activity.revision
     }
 
     static func parkedReason(_ phone: PhoneSituation) -> Reason {

@@ -195,7 +195,7 @@ package struct FinishRefresh: Command {
     /// App and server show the same: there is nothing to send.
     private func adopt(_ phone: Snapshot.PhoneKey, _ revision: Revision, _ draft: inout Draft) {
         guard var instance = draft.snapshot.instances[phone], instance.state == .live else { return }
-        instance.shownRevision = revision
+        instance.confirm(revision)
         draft.put(instance)
         Lanes.review(phone, type, now: now, &draft)
     }

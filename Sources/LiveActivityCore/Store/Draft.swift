@@ -237,7 +237,7 @@ package struct Draft: Sendable {
     }
 
     /// Its lane counts it, and looks at it when it wants to be looked at.
-    package mutating func put(_ instance: InstanceRecord) {
+    package mutating func put(_ instance: CardMachine) {
         let key = Snapshot.PhoneKey(instance.activity, instance.device)
         let old = snapshot.instances[key]
         guard old != instance else { return }

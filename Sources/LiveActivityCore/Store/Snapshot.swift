@@ -121,7 +121,7 @@ package struct Snapshot: Sendable, Equatable {
     package var facts: [DeviceKey: DeviceFacts] = [:]
     package var deviceKeys: [AppID<DeviceID>: DeviceKey] = [:]
     package var deviceTokens: [DeviceTokenKey: DeviceTokenRecord] = [:]
-    package var instances: [PhoneKey: InstanceRecord] = [:]
+    package var instances: [PhoneKey: CardMachine] = [:]
     /// Devices that have more instances than `SnapshotKey.device` gives.
     package var devicesWithMore: Set<DeviceKey> = []
     /// What `SnapshotKey.devicePage` found.

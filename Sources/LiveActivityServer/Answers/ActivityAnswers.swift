@@ -78,14 +78,14 @@ extension DeviceView {
 }
 
 extension DeviceView.Confirmation {
-    init(_ instance: InstanceRecord) {
+    init(_ instance: CardMachine) {
         if instance.shownRevision > 0, instance.shownRevision >= instance.sentRevision {
             self = .held
         } else if instance.sentRevision > 0 {
             self = .accepted
         } else {
             // A contradiction takes back what was thought to be held, until it is sent again.
-            self = instance.contradictions > 0 ? .contradicted : .unknown
+            self = instance.revisions.contradictions > 0 ? .contradicted : .unknown
         }
     }
 }
@@ -115,7 +115,7 @@ extension DeliveryView {
 
 extension DesiredStatesAnswer.DesiredState {
     /// What a phone is told of one activity; `nil` when it has no part in it.
-    init?(_ state: ActivityState, _ instance: InstanceRecord, app: AppSettings) {
+    init?(_ state: ActivityState, _ instance: CardMachine, app: AppSettings) {
         let record = state.record
         let hasCard = instance.state.mayHaveCard || instance.state == .requesting
         guard record.phase != .announced else { return nil }
@@ -149,7 +149,7 @@ extension DesiredStatesAnswer.DesiredState {
     }
 
     /// The card by the phone's own name, and the second that what the app shows of it has to be newer than.
-    private mutating func nameCard(_ instance: InstanceRecord) {
+    private mutating func nameCard(_ instance: CardMachine) {
         guard instance.state.mayHaveCard else { return }
         localID = instance.localID?.text
         if localID != nil { startedAt = instance.startedAt.map { Instant($0) } }
@@ -157,7 +157,7 @@ extension DesiredStatesAnswer.DesiredState {
     }
 
     /// Attributes are given where the app may make the card itself: where there is none and none is on its way.
-    private static func appMayStart(_ record: ActivityRecord, _ instance: InstanceRecord) -> Bool {
+    private static func appMayStart(_ record: ActivityRecord, _ instance: CardMachine) -> Bool {
         guard record.phase == .active, record.start != .never, instance.mayStart else { return false }
         let isFresh = instance.run != record.run
         return isFresh || instance.state == .absent || instance.state == .requesting

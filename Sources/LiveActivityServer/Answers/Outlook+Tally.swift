@@ -75,7 +75,7 @@ extension Outlook {
             }
         }
 
-        func contains(_ state: InstanceRecord.State) -> Bool {
+        func contains(_ state: CardState) -> Bool {
             var counts = LaneCounts()
             counts.count(state, 1)
             return count(in: counts) == 1

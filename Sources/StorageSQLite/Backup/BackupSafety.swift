@@ -35,7 +35,7 @@ enum BackupSafety {
         return changes
     }
 
-    private typealias State = InstanceRecord.State
+    private typealias State = CardState
 
     /// A start of a moment before the restore may be stored by APNs for so long: the default start window.
     private static let longestWindow = TypePolicy().startWindow

@@ -3,7 +3,18 @@ import LiveActivityCore
 
 /// The hottest row: read twice and written once for each push. What no statement asks for is packed into one column,
 /// since each column costs SQLite about as much as the number in it costs us.
-extension InstanceRecord: StoredRow {
+extension CardMachine: StoredRow {
+    static let table = "instance"
+    static let columns = CardColumns.columns
+    static let keyColumns = CardColumns.keyColumns
+    static let placeColumns = CardColumns.placeColumns
+
+    init(_ row: inout RowReader) throws { self.init(try CardColumns(&row)) }
+
+    func bind(_ row: inout RowBinder) { CardColumns(self).bind(&row) }
+}
+
+extension CardColumns {
     static let table = "instance"
     static let columns = [
         "activity", "dk", "run", "state", "alerted_rev", "due_at", "look_at", "local_id", "started_at",
@@ -12,7 +23,7 @@ extension InstanceRecord: StoredRow {
     static let keyColumns = ["activity", "dk"]
     static let placeColumns: Set<String> = ["state", "local_id"]
 
-    init(_ row: inout RowReader) throws {
+    fileprivate init(_ row: inout RowReader) throws {
         self.init(activity: row.int(), device: row.int(), run: Int(row.int()), at: UnixTime(milliseconds: 0))
         state = try decodeCase(row.int(), Self.table, "state")
         alertedRevision = row.int()
@@ -28,7 +39,7 @@ extension InstanceRecord: StoredRow {
         guard isRead else { throw DamagedRow(table: Self.table, column: "body") }
     }
 
-    func bind(_ row: inout RowBinder) {
+    fileprivate func bind(_ row: inout RowBinder) {
         row.int(activity)
         row.int(device)
         row.int(Int64(run))
@@ -52,7 +63,9 @@ extension InstanceRecord: StoredRow {
     private static let fallenBackFlag: UInt64 = 1 << 13, awaitsFlag: UInt64 = 1 << 14
     private static let sequenceFlag: UInt64 = 1 << 15, reportedFlag: UInt64 = 1 << 16
     private static let awaitedFlag: UInt64 = 1 << 17, awaitedAlertFlag: UInt64 = 1 << 18
-    private static let formatShift: UInt64 = 19
+    private static let formatShift: UInt64 = 19, formatMask: UInt64 = 63
+    private static let leaseFlag: UInt64 = 1 << 25, predecessorFlag: UInt64 = 1 << 26
+    private static let predecessorDueFlag: UInt64 = 1 << 27, successorFlag: UInt64 = 1 << 28
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -61,7 +74,7 @@ extension InstanceRecord: StoredRow {
         var writer = PackedWriter(reserving: 48)
         let isRare = shownRevision != 0 || tries != 0 || parkedRevision != 0 || contradictions != 0
         let reason = last.flatMap { $0.reason == Self.accepted ? nil : $0.reason }
-        var flags = UInt64(stateBeforeRequest.rawValue) << Self.stateBeforeShift
+        var flags = UInt64(stateBefore.rawValue) << Self.stateBeforeShift
         flags |= PackedFormat.instance << Self.formatShift
         if isWanted { flags |= Self.wantedFlag }
         if mayStart { flags |= Self.mayStartFlag }
@@ -71,13 +84,17 @@ extension InstanceRecord: StoredRow {
         if lastHighAt != nil { flags |= Self.highFlag }
         if hasFallenBack { flags |= Self.fallenBackFlag }
         if isLocalAhead { flags |= Self.localAheadFlag }
-        if isRenewing { flags |= Self.renewingFlag }
+        if endsOther { flags |= Self.renewingFlag }
         if isEvicted { flags |= Self.evictedFlag }
         if awaitsUntil != nil { flags |= Self.awaitsFlag }
         if reportSequence != 0 { flags |= Self.sequenceFlag }
         if reportedAt != nil { flags |= Self.reportedFlag }
         if awaitedUntil != nil { flags |= Self.awaitedFlag }
         if awaitedAlert != nil { flags |= Self.awaitedAlertFlag }
+        if leaseUntil != nil { flags |= Self.leaseFlag }
+        if successorAt != nil { flags |= Self.successorFlag }
+        if predecessorTries != 0 { flags |= Self.predecessorFlag }
+        if predecessorDueAt != nil { flags |= Self.predecessorDueFlag }
         writer.unsigned(flags)
         writer.signed(sentRevision)
         writer.signed(timestamp)
@@ -89,6 +106,14 @@ extension InstanceRecord: StoredRow {
         if let reportedAt { writer.signed(reportedAt.milliseconds &- timestamp &* 1000) }
         if let awaitedUntil { writer.signed(awaitedUntil.milliseconds &- timestamp &* 1000) }
         if let awaitedAlert { writer.signed(awaitedAlert &- timestamp) }
+        if let leaseUntil { writer.signed(leaseUntil.milliseconds &- timestamp &* 1000) }
+        if let predecessorDueAt { writer.signed(predecessorDueAt.milliseconds &- timestamp &* 1000) }
+        if predecessorTries != 0 { writer.signed(Int64(predecessorTries)) }
+        if let successorAt {
+            writer.signed(successorAt.milliseconds &- timestamp &* 1000)
+            writer.signed((successorExpiresAt ?? successorAt).milliseconds &- successorAt.milliseconds)
+            writer.signed(successorSequence)
+        }
         if isRare {
             writer.signed(shownRevision)
             writer.signed(Int64(tries))
@@ -110,58 +135,82 @@ extension InstanceRecord: StoredRow {
     /// - Throws: `DamagedRow` for one of a later format.
     private mutating func unpack(_ reader: inout PackedReader) throws -> Bool {
         guard let flags = reader.unsigned() else { return false }
-        let format = flags >> Self.formatShift
+        let format = flags >> Self.formatShift & Self.formatMask
         guard format <= PackedFormat.instance else {
             throw DamagedRow(table: Self.table, column: "body", newerFormat: format)
         }
-        guard let state = State(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
+        guard let state = CardState(rawValue: Int(flags >> Self.stateBeforeShift & Self.stateBeforeMask)),
             let sent = reader.signed(), let time = reader.signed(), let generation = reader.signed(),
             let created = reader.signed()
         else { return false }
         isWanted = flags & Self.wantedFlag != 0
         mayStart = flags & Self.mayStartFlag != 0
         hasFallenBack = flags & Self.fallenBackFlag != 0
-        stateBeforeRequest = state
+        stateBefore = state
         isLocalAhead = flags & Self.localAheadFlag != 0
-        isRenewing = flags & Self.renewingFlag != 0
+        endsOther = flags & Self.renewingFlag != 0
         isEvicted = flags & Self.evictedFlag != 0
         sentRevision = sent
         timestamp = time
         tokenGeneration = generation
         createdAt = UnixTime(milliseconds: created &+ time &* 1000)
-        if flags & Self.highFlag != 0 {
-            guard let high = reader.signed() else { return false }
-            lastHighAt = UnixTime(milliseconds: high &+ time &* 1000)
+        guard unpackInstants(flags, &reader), unpackRenewal(flags, &reader), unpackRare(flags, &reader) else {
+            return false
         }
-        if flags & Self.awaitsFlag != 0 {
-            guard let awaits = reader.signed() else { return false }
-            awaitsUntil = UnixTime(milliseconds: awaits &+ time &* 1000)
+        if format == 0 { readAsFormat1() }
+        return unpackLast(flags, &reader)
+    }
+
+    private mutating func unpackInstants(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
+        let time = timestamp
+        func read(_ flag: UInt64, _ instant: inout UnixTime?) -> Bool {
+            guard flags & flag != 0 else { return true }
+            guard let distance = reader.signed() else { return false }
+            instant = UnixTime(milliseconds: distance &+ time &* 1000)
+            return true
         }
+        guard read(Self.highFlag, &lastHighAt), read(Self.awaitsFlag, &awaitsUntil) else { return false }
         if flags & Self.sequenceFlag != 0 {
             guard let sequence = reader.signed() else { return false }
             reportSequence = sequence
         }
-        if flags & Self.reportedFlag != 0 {
-            guard let reported = reader.signed() else { return false }
-            reportedAt = UnixTime(milliseconds: reported &+ time &* 1000)
-        }
-        if flags & Self.awaitedFlag != 0 {
-            guard let awaited = reader.signed() else { return false }
-            awaitedUntil = UnixTime(milliseconds: awaited &+ time &* 1000)
-        }
+        guard read(Self.reportedFlag, &reportedAt), read(Self.awaitedFlag, &awaitedUntil) else { return false }
         if flags & Self.awaitedAlertFlag != 0 {
             guard let alert = reader.signed() else { return false }
             awaitedAlert = alert &+ time
         }
-        if flags & Self.rareFlag != 0 {
-            guard let shown = reader.signed(), let tries = reader.signed(), let parked = reader.signed(),
-                let contradictions = reader.signed()
-            else { return false }
-            shownRevision = shown
-            self.tries = Int(truncatingIfNeeded: tries)
-            parkedRevision = parked
-            self.contradictions = Int(truncatingIfNeeded: contradictions)
+        return read(Self.leaseFlag, &leaseUntil) && read(Self.predecessorDueFlag, &predecessorDueAt)
+    }
+
+    private mutating func unpackRenewal(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
+        if flags & Self.predecessorFlag != 0 {
+            guard let tries = reader.signed() else { return false }
+            predecessorTries = Int(truncatingIfNeeded: tries)
         }
+        guard flags & Self.successorFlag != 0 else { return true }
+        guard let claimed = reader.signed(), let window = reader.signed(), let sequence = reader.signed() else {
+            return false
+        }
+        let at = UnixTime(milliseconds: claimed &+ timestamp &* 1000)
+        successorAt = at
+        successorExpiresAt = UnixTime(milliseconds: at.milliseconds &+ window)
+        successorSequence = sequence
+        return true
+    }
+
+    private mutating func unpackRare(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
+        guard flags & Self.rareFlag != 0 else { return true }
+        guard let shown = reader.signed(), let tries = reader.signed(), let parked = reader.signed(),
+            let contradictions = reader.signed()
+        else { return false }
+        shownRevision = shown
+        self.tries = Int(truncatingIfNeeded: tries)
+        parkedRevision = parked
+        self.contradictions = Int(truncatingIfNeeded: contradictions)
+        return true
+    }
+
+    private mutating func unpackLast(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
         guard flags & Self.lastFlag != 0 else { return flags & Self.reasonFlag == 0 }
         guard let kind = reader.unsigned().flatMap({ PushKind(rawValue: Int(truncatingIfNeeded: $0)) }),
             let status = reader.signed(), let at = reader.signed(), let revision = reader.signed()
@@ -172,8 +221,24 @@ extension InstanceRecord: StoredRow {
             reason = stored
         }
         last = LastDelivery(
-            kind: kind, at: UnixTime(milliseconds: at &+ time &* 1000), revision: revision &+ sent,
+            kind: kind, at: UnixTime(milliseconds: at &+ timestamp &* 1000), revision: revision &+ sentRevision,
             status: Int(truncatingIfNeeded: status), reason: reason)
         return true
+    }
+
+    /// Format 0 kept one instant for everything that a phone waits for, did not know where a refused start led, and
+    /// said with one flag that a second card was started or that one is to be ended.
+    private mutating func readAsFormat1() {
+        if endsOther, let startedAt, timestamp >= (startedAt + Reconciler.renewalAge).seconds {
+            successorAt = startedAt + Reconciler.renewalAge
+            successorExpiresAt = startedAt + Reconciler.renewalEnd
+        }
+        switch state {
+        case .requesting: (leaseUntil, dueAt) = (dueAt, nil)
+        case .live, .ending:
+            guard isLocalAhead, tries == 0 || state == .ending else { return }
+            (leaseUntil, dueAt) = (dueAt, state == .ending ? dueAt : nil)
+        case .absent, .starting, .unconfirmed, .ended, .dismissed, .gone: return
+        }
     }
 }

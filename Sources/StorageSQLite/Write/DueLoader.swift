@@ -95,7 +95,7 @@ struct DueLoader {
                 "SELECT state, count(*) FROM instance WHERE activity = ? AND dk >= ? AND dk < ? GROUP BY state",
                 [.int(key.activity), .int(lane.fromDevice), .int(lane.middle)]
             ) { row in
-                let state: InstanceRecord.State = try decodeCase(row.int(), "instance", "state")
+                let state: CardState = try decodeCase(row.int(), "instance", "state")
                 counts.count(state, Int(row.int()))
             }
             snapshot.lowerHalves[key] = counts

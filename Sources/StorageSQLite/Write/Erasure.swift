@@ -365,7 +365,7 @@ extension Erasure {
 
     /// `nil` for one that cannot be read, once it is clear that such rows are passed over: nobody knows how it was
     /// counted, and it goes all the same.
-    private func state(_ raw: Int64) throws -> InstanceRecord.State? {
+    private func state(_ raw: Int64) throws -> CardState? {
         do {
             return try decodeCase(raw, "instance", "state")
         } catch let row as DamagedRow {

@@ -166,7 +166,7 @@ struct NotificationLoader {
             let phone = Snapshot.PhoneKey(fallback.activity, key.device)
             if snapshot.instances[phone] == nil { keys.insert(phone) }
         }
-        try SnapshotLoader.fetch(InstanceRecord.self, keys, sql) { record in
+        try SnapshotLoader.fetch(CardMachine.self, keys, sql) { record in
             snapshot.instances[.init(record.activity, record.device)] = record
         }
     }

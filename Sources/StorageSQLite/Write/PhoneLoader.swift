@@ -20,7 +20,7 @@ struct PhoneLoader {
     ) throws -> [Snapshot.PhoneKey] {
         var keys: [Snapshot.PhoneKey] = []
         try sql.query(Self.text(where: condition, by: index), arguments) { row in
-            let instance = try InstanceRecord(&row)
+            let instance = try CardMachine(&row)
             let key = Snapshot.PhoneKey(instance.activity, instance.device)
             let facts = try DeviceFacts(&row)
             let token = row.has(UpdateTokenRow.self) ? try sql.token(isStrict) { try UpdateTokenRow(&row) } : nil
@@ -36,7 +36,7 @@ struct PhoneLoader {
     }
 
     private static let columns = [
-        InstanceRecord.list(of: "i"), DeviceFacts.columns.map { "d.\($0)" }.joined(separator: ", "),
+        CardMachine.list(of: "i"), DeviceFacts.columns.map { "d.\($0)" }.joined(separator: ", "),
         UpdateTokenRow.list(of: "t", app: "d.app"), BudgetRecord.list(of: "b"),
     ].joined(separator: ", ")
 

@@ -186,15 +186,15 @@ extension SnapshotLoader {
     /// The rows of devices that sign in, of those activities whose card one device alone shows.
     private func ownInstances(
         of devices: [UserNumber: Set<DeviceKey?>], in joinable: [UserNumber: [Joinable]]
-    ) throws -> [Snapshot.PhoneKey: InstanceRecord] {
+    ) throws -> [Snapshot.PhoneKey: CardMachine] {
         var keys: Set<Snapshot.PhoneKey> = []
         for (user, activities) in joinable {
             for device in (devices[user] ?? []).compactMap({ $0 }) {
                 for activity in activities where activity.isLastActive { keys.insert(.init(activity.number, device)) }
             }
         }
-        var own: [Snapshot.PhoneKey: InstanceRecord] = [:]
-        try Self.fetch(InstanceRecord.self, keys, sql) { record in
+        var own: [Snapshot.PhoneKey: CardMachine] = [:]
+        try Self.fetch(CardMachine.self, keys, sql) { record in
             own[.init(record.activity, record.device)] = record
         }
         return own

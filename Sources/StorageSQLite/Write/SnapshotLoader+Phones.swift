@@ -4,7 +4,7 @@ import LiveActivityCore
 extension SnapshotLoader {
     mutating func fetchInstances(_ keys: Set<Snapshot.PhoneKey>) throws {
         snapshot.instances.reserveCapacity(snapshot.instances.count + keys.count)
-        try Self.fetch(InstanceRecord.self, keys, sql) { record in
+        try Self.fetch(CardMachine.self, keys, sql) { record in
             snapshot.instances[.init(record.activity, record.device)] = record
         }
     }
@@ -18,7 +18,7 @@ extension SnapshotLoader {
         var (met, next) = (0, 0)
         try sql.query(
             """
-            SELECT \(InstanceRecord.list) FROM instance
+            SELECT \(CardMachine.list) FROM instance
             WHERE activity = ? AND dk BETWEEN ? AND ? ORDER BY dk LIMIT ?
             """, [.int(activity), .int(first), .int(last), .int(Int64(most))]
         ) { row in
@@ -27,7 +27,7 @@ extension SnapshotLoader {
             while next < devices.count, devices[next] < device { next += 1 }
             guard next < devices.count, devices[next] == device else { return }
             next += 1
-            snapshot.instances[.init(activity, device)] = try InstanceRecord(&row)
+            snapshot.instances[.init(activity, device)] = try CardMachine(&row)
         }
         guard met == most else { return }
         try fetchInstances(Set(devices[next...].map { .init(activity, $0) }))

@@ -62,7 +62,7 @@ struct RecordedSample {
             key: Self.device, id: DeviceID(stored: "phone-1"), userID: UserID(stored: "ada"), contactAt: from)
         facts.osVersion = OSVersion(18, 0)
         facts.timeZone = zone
-        let instance = InstanceRecord(activity: 1, device: Self.device, run: 1, at: from - .seconds(7200))
+        let instance = CardMachine(activity: 1, device: Self.device, run: 1, at: from - .seconds(7200))
         var day = RecordedDay(from: from, to: to)
         day.phones = [Self.device: RecordedPhone(facts: facts, hasStartToken: hasStartToken, hasDeviceToken: true)]
         day.activities = [

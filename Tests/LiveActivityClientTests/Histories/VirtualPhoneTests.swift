@@ -33,7 +33,7 @@ struct VirtualPhoneTests {
         return history.door.store.rows.deviceTokens[.init(key, .pushToStart, "order")]?.value
     }
 
-    private func instance(_ history: PhoneHistory, _ activity: String = "order-1") throws -> InstanceRecord? {
+    private func instance(_ history: PhoneHistory, _ activity: String = "order-1") throws -> CardMachine? {
         let key = try #require(history.key(of: history.owners[0].phone))
         let rows = history.door.store.rows
         let number = rows.activityNumbers[.init(history.door.app.bundleID, Sample.activityID(activity))]

@@ -15,7 +15,7 @@ struct CardReportTests {
         return scene
     }
 
-    private func tombstone(_ scene: Scene, _ local: String) -> InstanceRecord.State? {
+    private func tombstone(_ scene: Scene, _ local: String) -> CardState? {
         scene.store.rows.tombstones[.init(7, Sample.local(local))]?.state
     }
 
@@ -206,7 +206,7 @@ struct CardReportTests {
             #expect(repeats == 3)
         }
         try scene.report { $0.contentState = Sample.state(3) }
-        #expect(try scene.instance().shownRevision == 3 && scene.instance().contradictions == 0)
+        #expect(try scene.instance().shownRevision == 3 && scene.instance().revisions.contradictions == 0)
     }
 
     @Test func `a timestamp of the phone's binds ours unless it is far ahead`() throws {

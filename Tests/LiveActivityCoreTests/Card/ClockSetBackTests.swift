@@ -35,7 +35,7 @@ struct ClockSetBackTests {
         try scene.end()
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
         #expect(try scene.instance().state == .ending)
-        #expect(try scene.instance().dueAt == scene.now + Reconciler.endRepeats[0])
+        #expect(try scene.instance().attempts.dueAt == scene.now + Reconciler.endRepeats[0])
     }
 
     @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
@@ -52,7 +52,7 @@ struct ClockSetBackTests {
         try scene.put("a", 3)
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in .answered(.success(.refusal(.tooManyRequests))) }
-        let due = try #require(try scene.instance().dueAt)
+        let due = try #require(try scene.instance().attempts.dueAt)
         #expect(due > scene.now && scene.store.nextWakeAt == due)
         scene.now = due
         try scene.settle(try scene.onlyFlight()) { _ in .answered(.success(.refusal(.unregistered))) }
@@ -65,7 +65,7 @@ struct ClockSetBackTests {
         var scene = try live(ahead: .zero)
         try scene.put("a", 3)
         try scene.deliver(.refusal(.tooManyRequests))
-        let due = try #require(try scene.instance().dueAt)
+        let due = try #require(try scene.instance().attempts.dueAt)
         #expect(due > scene.now)
         scene.now = scene.now - ahead
         try scene.put("a", 4)
@@ -82,7 +82,7 @@ struct ClockSetBackTests {
         #expect(scene.store.nextWakeAt == until)
         scene.now = until
         try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer in time"))) }
-        #expect(try #require(try scene.instance().dueAt) > until)
+        #expect(try #require(try scene.instance().attempts.dueAt) > until)
         #expect(try scene.claim().flights.isEmpty)
     }
 

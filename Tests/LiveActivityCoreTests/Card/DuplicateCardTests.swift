@@ -6,7 +6,7 @@ import Testing
 
 /// A second card of an activity, which the app has ended: it says nothing about the activity's own.
 struct DuplicateCardTests {
-    private func tombstone(_ scene: Scene, _ local: String) -> InstanceRecord.State? {
+    private func tombstone(_ scene: Scene, _ local: String) -> CardState? {
         scene.store.rows.tombstones[.init(7, Sample.local(local))]?.state
     }
 
@@ -16,8 +16,8 @@ struct DuplicateCardTests {
             .filter { $0.kind == .reported }.map(\.detail)
     }
 
-    @Test(arguments: [InstanceRecord.State.live, .ending, .ended, .dismissed, .gone])
-    func `it neither ends nor dismisses nor revives the activity's own`(state: InstanceRecord.State) throws {
+    @Test(arguments: [CardState.live, .ending, .ended, .dismissed, .gone])
+    func `it neither ends nor dismisses nor revives the activity's own`(state: CardState) throws {
         var scene = try Scene.live()
         switch state {
         case .ending:

@@ -120,7 +120,7 @@ extension FoundBySimulationTests {
             try scene.settle(flight) { _ in
                 .answered(.success(.refusal(.expiredToken, inactiveSince: refused)))
             }
-            let due = try #require(try scene.instance().dueAt)
+            let due = try #require(try scene.instance().attempts.dueAt)
             #expect(due >= scene.now + .seconds(25))
             scene.now = due
         }
@@ -128,7 +128,7 @@ extension FoundBySimulationTests {
 }
 
 extension CardReport.State {
-    fileprivate var tombstone: InstanceRecord.State { self == .dismissed ? .dismissed : .gone }
+    fileprivate var tombstone: CardState { self == .dismissed ? .dismissed : .gone }
 }
 
 extension FoundBySimulationTests {

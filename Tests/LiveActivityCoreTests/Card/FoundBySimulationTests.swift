@@ -32,7 +32,7 @@ struct FoundBySimulationTests {
         // A fault of the whole flight would be the lane's: as a straggler's it is the phone's own.
         try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
         try scene.settle(flight) { _ in .answered(.success(.refusal(reason))) }
-        let due = try #require(try scene.instance().dueAt)
+        let due = try #require(try scene.instance().attempts.dueAt)
         #expect(due >= scene.now + .seconds(25))
     }
 
@@ -209,7 +209,7 @@ struct FoundBySimulationTests {
         #expect(try scene.deliver(.refusal(.expiredToken, inactiveSince: now)).map(\.plan.carriesAlert) == [true])
         try scene.report(token: "u1") { $0.contentState = Sample.state(1) }
         try scene.report(token: "u1") { $0.contentState = Sample.state(9) }
-        #expect(try scene.instance().contradictions == 1)
+        #expect(try scene.instance().revisions.contradictions == 1)
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.carriesAlert) == [false, true])
         #expect(sent.map(\.plan.priority) == [.low, .high])

@@ -8,7 +8,7 @@ import Testing
 struct LateNewsTests {
     @Test func `an inventory within three minutes of a start's expiration does not tell that it failed`() throws {
         for (late, state) in [
-            (Duration.seconds(1), InstanceRecord.State.unconfirmed), (.seconds(180), .unconfirmed),
+            (Duration.seconds(1), CardState.unconfirmed), (.seconds(180), .unconfirmed),
             (.seconds(181), .absent),
         ] {
             var scene = Scene()
@@ -29,7 +29,7 @@ struct LateNewsTests {
         try scene.report(token: "u2")
         let refusal = PushAnswer(status: 400, reason: .known(.badTopic))
         try scene.settle(flight) { _ in .answered(.success(refusal)) }
-        #expect(try scene.instance().parkedRevision == 0)
+        #expect(try scene.instance().revisions.parked == 0)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.revision) == [flight.record.revision])
     }
@@ -64,7 +64,7 @@ struct LateNewsTests {
             }
             scene.node += 1
             #expect(try scene.claim().rescued == 1)
-            #expect(try scene.instance().alertedRevision >= flight.record.revision || isNewer)
+            #expect(try scene.instance().alerts.given >= flight.record.revision || isNewer)
             scene.wait(.seconds(2))
             let alert = try #require(try scene.activity().alert)
             #expect(try scene.deliver().map(\.plan.carriesAlert) == [alert.revision > flight.record.revision])

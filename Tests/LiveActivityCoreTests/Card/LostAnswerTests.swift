@@ -30,7 +30,7 @@ struct LostAnswerTests {
         var scene = try Scene.live()
         try scene.put("a", 2)
         let reasons = try told(try scene.onlyFlight(), in: &scene)
-        let dueAt = try #require(try scene.instance().dueAt)
+        let dueAt = try #require(try scene.instance().attempts.dueAt)
         #expect(reasons.count == 2)
         #expect(reasons.allSatisfy { $0.text.hasSuffix("the next attempt is at \(dueAt)") })
         scene.now = dueAt

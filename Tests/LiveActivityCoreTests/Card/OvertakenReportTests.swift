@@ -253,6 +253,6 @@ struct OvertakenReportTests {
         #expect(seats.map(\.phone.device.key) == [5, 9])
         scene.node += 1
         #expect(try scene.claim().rescued == 1)
-        #expect(try scene.instance().alertedRevision == before.alertedRevision)
+        #expect(try scene.instance().alerts.given == before.alerts.given)
     }
 }

@@ -107,7 +107,7 @@ struct ContractTests {
         try scene.report { $0.contentState = held }
         let instance = try scene.instance()
         #expect(instance.shownRevision == 1)
-        #expect(instance.contradictions == 0)
+        #expect(instance.revisions.contradictions == 0)
     }
 
     private static let attributes = #"""

@@ -48,7 +48,7 @@ struct CoalescingTests {
                     ? Self.accepted
                     : .answered(.success(PushAnswer(status: 429, reason: APNSReason("TooManyRequests"))))
             }
-            let due = try #require(try scene.instance("d2").dueAt)
+            let due = try #require(try scene.instance("d2").attempts.dueAt)
             scene.now = due - .milliseconds(100)
             try scene.put("a", 3)
             #expect(try scene.deliver().map(\.phone.device.key) == [1])

@@ -72,7 +72,9 @@ struct DeliveryTests {
     @Test func `429 waits for this phone, a replaced token's does not`() throws {
         var (scene, flight) = try Scene.updating()
         try scene.settle(flight) { _ in refused(429, "TooManyRequests") }
-        #expect(try scene.instance().tries == 1 && scene.instance().dueAt == scene.now + .milliseconds(1500))
+        #expect(
+            try scene.instance().columns.tries == 1
+                && scene.instance().attempts.dueAt == scene.now + .milliseconds(1500))
         scene.wait(.milliseconds(1500))
         let again = try scene.deliver()
         #expect(again.map(\.plan.revision) == [2] && again.map(\.plan.priority) == [.high])
@@ -80,7 +82,7 @@ struct DeliveryTests {
         var (other, second) = try Scene.updating()
         try other.report(token: "u2")
         try other.settle(second) { _ in refused(429, "TooManyRequests") }
-        #expect(try other.instance().dueAt == nil)
+        #expect(try other.instance().attempts.dueAt == nil)
     }
 
     typealias LaneRow = (outcome: SettleFlight.Outcome, seconds: Double)
@@ -199,7 +201,7 @@ struct DeliveryTests {
         scene.wait(.seconds(9))
         #expect(try scene.deliver().isEmpty)
         #expect(try scene.settle(flight) { _ in Self.accepted }.accepted == 1)
-        #expect(try scene.instance().sentRevision == 2 && scene.instance().dueAt == nil)
+        #expect(try scene.instance().sentRevision == 2 && scene.instance().attempts.dueAt == nil)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().isEmpty)
 
@@ -227,7 +229,7 @@ struct DeliveryTests {
         scene.wait(.seconds(15))
         #expect(try scene.claim().rescued == 1)
         let instance = try scene.instance()
-        #expect(instance.timestamp == seat.timestamp && instance.alertedRevision == 2 && instance.state == .live)
+        #expect(instance.timestamp == seat.timestamp && instance.alerts.given == 2 && instance.state == .live)
         #expect(scene.store.history.last?.entries.map(\.kind) == [.rescued])
         let again = try scene.deliver()
         #expect(again.count == 1 && again.first?.plan.carriesAlert == false)
@@ -255,7 +257,7 @@ struct DeliveryTests {
         _ = try scene.onlyFlight()
         try scene.report("phone", .dismissed)
         scene.wait(.seconds(15))
-        #expect(try scene.deliver().isEmpty && scene.instance().alertedRevision == 2)
+        #expect(try scene.deliver().isEmpty && scene.instance().alerts.given == 2)
     }
 
     @Test func `a rescued start is unconfirmed, until its refusal comes after all`() throws {

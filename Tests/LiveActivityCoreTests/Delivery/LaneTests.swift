@@ -23,7 +23,7 @@ struct LaneTests {
         lane.lap = Int64(dice.roll(3))
         lane.fence = Int64(dice.roll(100))
         var lower = LaneCounts()
-        for state in InstanceRecord.State.allCases {
+        for state in CardState.allCases {
             let (low, high) = (dice.roll(9), dice.roll(9))
             lane.counts.count(state, low + high)
             lower.count(state, low)

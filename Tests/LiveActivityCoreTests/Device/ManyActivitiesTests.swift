@@ -7,7 +7,7 @@ import Testing
 /// Devices with more activities than a call looks at.
 struct ManyActivitiesTests {
     /// A phone that shows a card of each of so many activities, and that its person never signed out of.
-    private static func scene(cards: Int, state: InstanceRecord.State = .live) throws -> Scene {
+    private static func scene(cards: Int, state: CardState = .live) throws -> Scene {
         var scene = Scene()
         let device = try scene.register(user: "ann", startToken: "p2s", key: 7)
         let app = scene.app.bundleID
@@ -16,13 +16,13 @@ struct ManyActivitiesTests {
             for _ in 0..<cards {
                 let number = Sample.addActivity(of: app, to: &draft)
                 draft.addMember(user, to: number)
-                var instance = InstanceRecord(activity: number, device: device, run: 1, at: Sample.now)
-                instance.state = state
-                instance.sentRevision = 1
+                var instance = CardMachine(activity: number, device: device, run: 1, at: Sample.now)
+                instance.columns.state = state
+                instance.columns.sentRevision = 1
                 if state == .live {
-                    instance.startedAt = Sample.now
-                    instance.localID = Sample.local("card-\(number)")
-                    instance.tokenGeneration = 1
+                    instance.columns.startedAt = Sample.now
+                    instance.columns.localID = Sample.local("card-\(number)")
+                    instance.columns.tokenGeneration = 1
                     draft.put(Sample.updateToken(number, device))
                 }
                 draft.put(instance)
@@ -105,7 +105,7 @@ struct ManyActivitiesTests {
         let before = try scene.instance(of: "a1")
         try scene.report(local: "again", .requesting, activity: "a1")
         let after = try scene.instance(of: "a1")
-        #expect(after.state == .requesting && after.stateBeforeRequest == .dismissed)
+        #expect(after.state == .requesting && after.columns.stateBefore == .dismissed)
         #expect(after.createdAt == before.createdAt && after.sentRevision == 1)
         #expect(scene.store.rows.instances.count == 400 && scene.store.rows.laneFaults.isEmpty)
     }
@@ -141,8 +141,8 @@ struct ManyActivitiesTests {
                 device.activitiesEnabled = true
                 draft.put(device)
                 for number in 1...100 as ClosedRange<ActivityNumber> {
-                    var instance = InstanceRecord(activity: number, device: key, run: 1, at: Sample.now)
-                    instance.mayStart = false
+                    var instance = CardMachine(activity: number, device: key, run: 1, at: Sample.now)
+                    instance.columns.mayStart = false
                     draft.put(instance)
                 }
             }
@@ -150,7 +150,7 @@ struct ManyActivitiesTests {
         return scene
     }
 
-    private static func signIn(_ scene: inout Scene) throws -> [InstanceRecord] {
+    private static func signIn(_ scene: inout Scene) throws -> [CardMachine] {
         _ = try scene.run(
             RegisterDevice(
                 app: scene.app, id: Sample.device("new"), body: .init(user: Sample.user("ann")), now: scene.now,

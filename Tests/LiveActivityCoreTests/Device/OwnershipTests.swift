@@ -109,7 +109,9 @@ struct OwnershipTests {
                 seat.phone.device.key == 10
                     ? .failure(PushFailure(.overloaded, "full")) : .success(PushAnswer(status: 200)))
         }
-        #expect(try scene.instance("d1").tries == 0 && scene.instance("d1").dueAt == scene.now + .milliseconds(250))
+        #expect(
+            try scene.instance("d1").columns.tries == 0
+                && scene.instance("d1").attempts.dueAt == scene.now + .milliseconds(250))
         scene.wait(.milliseconds(250))
         #expect(try scene.deliver().count == 1)
     }

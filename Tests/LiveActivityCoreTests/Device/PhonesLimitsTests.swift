@@ -60,9 +60,9 @@ struct PhonesLimitsTests {
         scene.store.edit { draft in
             for _ in 0..<count {
                 let number = Sample.addActivity(of: app, named: "newer-", to: &draft)
-                var instance = InstanceRecord(activity: number, device: 9, run: 1, at: Sample.now)
-                instance.state = .live
-                instance.localID = Sample.local("newer-\(number)")
+                var instance = CardMachine(activity: number, device: 9, run: 1, at: Sample.now)
+                instance.columns.state = .live
+                instance.columns.localID = Sample.local("newer-\(number)")
                 draft.put(instance)
             }
         }

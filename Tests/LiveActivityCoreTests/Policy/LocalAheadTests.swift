@@ -36,7 +36,7 @@ struct LocalAheadTests {
         #expect(sent.map(\.plan.kind) == [.update])
         #expect(sent.first?.plan.priority == .low)
         #expect(sent.first?.plan.reason.code == .localAheadOver)
-        #expect(try !scene.instance().isLocalAhead)
+        #expect(try scene.instance().lead == nil)
         scene.wait(.seconds(600))
         #expect(try scene.deliver().isEmpty)
     }
@@ -49,7 +49,7 @@ struct LocalAheadTests {
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.reason.code) == [.newState])
         #expect(sent.first.map { $0.timestamp > last } == true)
-        #expect(try !scene.instance().isLocalAhead)
+        #expect(try scene.instance().lead == nil)
     }
 
     @Test func `Its end is not sent again while the answer is awaited`() throws {
@@ -96,7 +96,7 @@ struct LocalAheadTests {
             report.basedOn = 1
             report.lastTimestamp = time
         }
-        #expect(try !scene.instance().isLocalAhead)
+        #expect(try scene.instance().lead == nil)
     }
 
     @Test func `Another change of the app's begins another minute`() throws {
@@ -138,7 +138,7 @@ struct LocalAheadTests {
     @Test func `A phone that shows the newest state again is not ahead any more`() throws {
         var scene = try scene()
         try scene.report(token: "u1") { $0.contentState = Sample.state(1) }
-        #expect(try !scene.instance().isLocalAhead)
+        #expect(try scene.instance().lead == nil)
         scene.wait(.seconds(120))
         #expect(try scene.deliver().isEmpty)
     }

@@ -222,27 +222,44 @@ struct RenewalTests {
     }
 
     @Test(arguments: [200, 410])
-    func `The dismissal of a second card without a token says nothing of a start that follows`(_ status: Int) throws {
-        var scene = try renewing(
-            Sample.type { policy in
-                policy.renewal = true
-                policy.restart = .always
-            })
-        try scene.report(local: "second")
-        scene.wait(.seconds(76 * 60))
-        // Its person leaves, the first card is over, and they come back.
+    func `Who comes back while the second card may be there gets no third one beside it`(_ status: Int) throws {
+        for isReported in [true, false] {
+            var scene = try renewing(
+                Sample.type { policy in
+                    policy.renewal = true
+                    policy.restart = .always
+                })
+            if isReported { try scene.report(local: "second") }
+            // Its person leaves, the first card is over, and they come back.
+            try scene.changeAudience(remove: ["ann"])
+            let answer = PushAnswer(status: status, reason: status == 410 ? .known(.expiredToken) : nil)
+            #expect(try scene.deliver(answer).map(\.plan.kind) == [.end])
+            scene.wait(.seconds(2))
+            try scene.changeAudience(add: ["ann"])
+            scene.wait(.seconds(3600))
+            #expect(try scene.deliver().isEmpty)
+            #expect(try scene.instance().hasOpenStart)
+            var swiped = scene
+            // With its token it is their card.
+            try scene.report(local: "second", token: "u2")
+            #expect(try scene.instance().state == .live)
+            #expect(try scene.deliver().map(\.plan.kind) == [.update])
+            // Without it, it is theirs to swipe away; then a third takes its place.
+            guard isReported else { continue }
+            try swiped.report(local: "second", .dismissed)
+            #expect(try swiped.instance().state == .dismissed)
+            #expect(try swiped.deliver().map(\.plan.kind) == [.start])
+        }
+    }
+
+    @Test func `Who comes back when the second start had its time gets a card`() throws {
+        var scene = try renewing()
         try scene.changeAudience(remove: ["ann"])
-        let answer = PushAnswer(status: status, reason: status == 410 ? .known(.expiredToken) : nil)
-        #expect(try scene.deliver(answer).map(\.plan.kind) == [.end])
-        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
         try scene.changeAudience(add: ["ann"])
-        try scene.deliver()
-        scene.wait(.seconds(1800))
-        try scene.deliver()
-        #expect(try scene.instance().hasOpenStart)
-        try scene.report(local: "second", .dismissed)
-        #expect(try scene.instance().hasOpenStart)
         #expect(try scene.deliver().isEmpty)
+        scene.wait(Reconciler.startFateHorizon + .seconds(600))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
     @Test func `An activity that ends in between has both cards ended`() throws {
@@ -269,7 +286,7 @@ struct RenewalTests {
             let until = scene.now + .seconds(20)
             try scene.settle(end) { _ in .awaited(until: until) }
             try scene.settle(end) { _ in .answered(.success(.refusal(.tooManyRequests))) }
-            scene.now = try #require(try scene.instance().dueAt)
+            scene.now = try #require(try scene.instance().predecessor.dueAt)
         }
         #expect(scene.now < began + Reconciler.activityLifetime - Reconciler.renewalAge)
         // The person swipes away the second one: a third is to take its place.

@@ -165,7 +165,7 @@ import Testing
         try scene.put(users: ["ann"])
         try scene.deliver()
         try scene.deliverNotifications(.refusal(.badDeviceToken))
-        #expect(try scene.instance().hasFallenBack == false)
+        #expect(try scene.instance().alerts.hasFallenBack == false)
         try scene.registerStart("phone", "p2s")
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }

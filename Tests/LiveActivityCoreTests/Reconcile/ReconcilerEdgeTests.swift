@@ -10,7 +10,7 @@ struct ReconcilerEdgeTests {
 
     @Test func `who joins an activity that has run for long has the start's grace all the same`() {
         let joined = Situation("joined just now") {
-            $0.phone.instance.createdAt = Sample.now - .seconds(5)
+            $0.phone.instance.columns.createdAt = Sample.now - .seconds(5)
             $0.phone.device.contactAt = Sample.now - .seconds(5)
         }
         #expect(joined.decision.reason.code == .startGrace)
@@ -40,7 +40,7 @@ struct ReconcilerEdgeTests {
         var renewed = Situation("set again") {
             $0.makeLive(sent: 3)
             $0.desired.type.policy.staleAfter = Self.hour
-            $0.phone.instance.timestamp = Sample.now.seconds - 7200
+            $0.phone.instance.columns.timestamp = Sample.now.seconds - 7200
             $0.desired.activity.acceptedAt = Sample.now - .seconds(1800)
             $0.desired.activity.refreshedSince = Sample.now - .seconds(1800)
         }
@@ -56,8 +56,8 @@ struct ReconcilerEdgeTests {
                 $0.alert()
                 $0.desired.activity.phase = .ended
                 $0.desired.activity.endedAt = Sample.now
-                $0.phone.instance.isEvicted = isEvicted
-                $0.phone.instance.isWanted = isWanted
+                $0.phone.instance.columns.isEvicted = isEvicted
+                $0.phone.instance.columns.isWanted = isWanted
             }
             guard case .send(let plan) = over.decision else {
                 Issue.record("\(over.name): \(over.decision)")
@@ -72,8 +72,8 @@ struct ReconcilerEdgeTests {
             let due = Situation("retry in \(wait)") {
                 $0.makeLive(sent: 3)
                 $0.desired.type.policy.renewal = true
-                $0.phone.instance.startedAt = Sample.now - Reconciler.renewalAge - .seconds(60)
-                $0.phone.instance.dueAt = Sample.now + wait
+                $0.phone.instance.columns.startedAt = Sample.now - Reconciler.renewalAge - .seconds(60)
+                $0.phone.instance.columns.dueAt = Sample.now + wait
             }
             #expect(due.decision.reason.code == code, "\(due.name)")
         }
@@ -84,7 +84,7 @@ struct ReconcilerEdgeTests {
             let old = Situation("iOS 16.4, may start \(mayStart)") {
                 $0.desired.type.policy.fallback = AlertTemplate(Sample.alert)
                 $0.phone.device.osVersion = OSVersion(16, 4)
-                $0.phone.instance.mayStart = mayStart
+                $0.phone.instance.columns.mayStart = mayStart
                 $0.phone.deviceToken = DeviceTokenRecord(
                     device: 7, kind: .device, type: "", generation: 1, environment: .production,
                     value: TokenValue(Sample.token("device", as: DeviceTokenKind.self)), firstSeenAt: Sample.now)

@@ -94,7 +94,7 @@ struct RefreshScene {
             .flatMap { try? JSONValue(parsing: $0.state.bytes) }
     }
 
-    func instance(on device: String = "phone") -> InstanceRecord? {
+    func instance(on device: String = "phone") -> CardMachine? {
         guard let activity = activity(on: device),
             let key = store.rows.deviceKeys[.init(app.bundleID, Sample.device(device))]
         else { return nil }

@@ -56,8 +56,8 @@ struct DraftTests {
                 token.generation = Int64(dice.roll(3))
                 draft.put(token)
             case 6..<9:
-                var instance = InstanceRecord(activity: activity, device: device, run: 1, at: Sample.now)
-                instance.state = dice.pick(InstanceRecord.State.allCases)
+                var instance = CardMachine(activity: activity, device: device, run: 1, at: Sample.now)
+                instance.columns.state = dice.pick(CardState.allCases)
                 instance.lookAt = dice.chance(50) ? now : nil
                 draft.put(instance)
             case 9:

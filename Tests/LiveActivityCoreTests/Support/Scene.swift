@@ -162,7 +162,7 @@ struct Scene {
         return store.rows.lanes[number]?.first ?? LaneRecord(activity: number)
     }
 
-    func instance(_ device: String = "phone", of id: String = "a") throws -> InstanceRecord {
+    func instance(_ device: String = "phone", of id: String = "a") throws -> CardMachine {
         let key = try found(store.rows.deviceKeys[.init(app.bundleID, Sample.device(device))])
         return try found(store.rows.instances[.init(try activity(id).number, key)])
     }

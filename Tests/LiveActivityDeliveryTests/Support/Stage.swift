@@ -126,7 +126,7 @@ final class Stage: Sendable {
 
     // MARK: - What is to be seen
 
-    func phones() async throws -> [InstanceRecord] {
+    func phones() async throws -> [CardMachine] {
         try await store.inner.phones(of: 1, after: 0, limit: 100).map(\.instance)
     }
 

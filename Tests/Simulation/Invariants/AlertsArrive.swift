@@ -135,12 +135,12 @@ final class AlertsArrive: Invariant {
     ) {
         let key = Snapshot.PhoneKey(activity.number, phone.key)
         guard let instance = world.store.rows.instances[key], instance.run == activity.run, instance.isWanted,
-            !instance.isEvicted, !instance.hasFallenBack,
+            !instance.isEvicted, !instance.alerts.hasFallenBack,
             let known = carriers[
                 Alert(place: Place(key.activity, key.device), run: activity.run, revision: alert.revision)],
             !known.isTaken, !known.isUnknown, known.open.isEmpty
         else { return }
-        if instance.alertedRevision >= alert.revision {
+        if instance.alerts.given >= alert.revision {
             world.violate(
                 .alertsOnce,
                 "the alert of r\(alert.revision) of \(activity.id) counts as given on \(phone.name), and every push "
@@ -158,7 +158,8 @@ final class AlertsArrive: Invariant {
     private func check(_ alert: AlertRecord, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {
         let key = Snapshot.PhoneKey(activity.number, phone.key)
         guard let instance = world.store.rows.instances[key], instance.run == activity.run, instance.state == .live,
-            instance.isWanted, !instance.isEvicted, !instance.hasFallenBack, instance.contradictions == 0,
+            instance.isWanted, !instance.isEvicted, !instance.alerts.hasFallenBack,
+            instance.revisions.contradictions == 0,
             instance.createdAt < activity.changedAt, let token = world.store.rows.updateTokens[key],
             token.deadAt == nil
         else { return }
@@ -173,7 +174,7 @@ final class AlertsArrive: Invariant {
         world.violate(
             .alertsOnce,
             "the alert of r\(alert.revision) of \(activity.id) was never taken, and does not come to \(phone.name): "
-                + "sent r\(instance.sentRevision) shown r\(instance.shownRevision) alerted r\(instance.alertedRevision)"
+                + "sent r\(instance.sentRevision) shown r\(instance.shownRevision) alerted r\(instance.alerts.given)"
         )
     }
 }

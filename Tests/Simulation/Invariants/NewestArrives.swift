@@ -214,7 +214,7 @@ final class NewestArrives: Invariant {
         let newest = world.step(of: subject)
         for card in open where card.step != newest {
             // A state that the person's phone keeps going back to is sent three times.
-            if instance.contradictions >= Reconciler.maximumContradictions { continue }
+            if instance.revisions.contradictions >= Reconciler.maximumContradictions { continue }
             // Of a type that is renewed, a card that another took the place of is ended once, and then by iOS.
             if world.scenery.type(of: subject).policy.renewal, card.local != instance.localID?.text { continue }
             world.violate(.newestArrives, "\(card.local) shows step \(card.step) instead of \(newest): \(words)")
@@ -224,7 +224,7 @@ final class NewestArrives: Invariant {
 
     /// No card is there: either it was there and is over, or something is in its way that the server names.
     private func missing(
-        _ subject: Scenery.Subject, _ instance: InstanceRecord, _ phone: Phone, _ words: String, _ world: World
+        _ subject: Scenery.Subject, _ instance: CardMachine, _ phone: Phone, _ words: String, _ world: World
     ) {
         // It has made room after the last inventory: that it is over is told by the next.
         if instance.isEvicted, instance.state == .ending, let last = instance.last,
@@ -267,11 +267,11 @@ final class NewestArrives: Invariant {
         .otherDeviceActive, .fellBack, .startNever, .appOnly, .evicted,
     ]
 
-    private static func words(_ instance: InstanceRecord) -> String {
+    private static func words(_ instance: CardMachine) -> String {
         "\(instance.state.name) run \(instance.run) sent r\(instance.sentRevision) shown r\(instance.shownRevision) "
             + "ts \(instance.timestamp) wanted \(instance.isWanted) "
             + "card \(instance.localID?.text ?? "-") last \(instance.last?.reason.code.rawValue ?? "-")"
-            + " lookAt \(instance.lookAt?.description ?? "-") dueAt \(instance.dueAt?.description ?? "-")"
+            + " lookAt \(instance.lookAt?.description ?? "-") dueAt \(instance.attempts.dueAt?.description ?? "-")"
     }
 }
 

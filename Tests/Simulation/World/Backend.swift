@@ -214,8 +214,7 @@ extension World {
         number(of: subject).flatMap { store.rows.activities[$0] }
     }
 
-    func instance(of subject: Scenery.Subject, on phone: Phone) -> (activity: ActivityRecord, instance: InstanceRecord)?
-    {
+    func instance(of subject: Scenery.Subject, on phone: Phone) -> (activity: ActivityRecord, instance: CardMachine)? {
         guard let activity = activity(subject),
             let instance = store.rows.instances[.init(activity.number, phone.key)]
         else { return nil }

@@ -142,10 +142,10 @@ struct RestoreTests {
     }
 
     @Test(
-        arguments: [(InstanceRecord.State.gone, 1), (.dismissed, 1), (.ended, 1), (.live, 0), (.requesting, 1)]
-            as [(InstanceRecord.State, Int)])
+        arguments: [(CardState.gone, 1), (.dismissed, 1), (.ended, 1), (.live, 0), (.requesting, 1)]
+            as [(CardState, Int)])
     func `a phone whose card may come back counts as started too`(
-        _ state: InstanceRecord.State, _ held: Int
+        _ state: CardState, _ held: Int
     ) async throws {
         for restart in [ActivityRecord.Restart.always, .never] {
             try await withDirectory { directory in

@@ -164,7 +164,7 @@ extension Flight {
 
 extension Flight.Seat {
     fileprivate func isSame(as other: Flight.Seat) -> Bool {
-        phone == other.phone && plan == other.plan && timestamp == other.timestamp && stateBefore == other.stateBefore
+        phone == other.phone && plan == other.plan && timestamp == other.timestamp
     }
 }
 

@@ -92,7 +92,7 @@ struct PackedFormatTests {
                 try sql.write([device])
                 try sql.write([lane])
             }
-            #expect(try await Self.bytes(store, "body)) FROM instance") == Self.body)
+            #expect(try await Self.bytes(store, "body)) FROM instance") == "838020" + Self.body.dropFirst(2))
             #expect(try await Self.bytes(store, "credentials)) FROM device") == "0001" + Self.credentials)
             #expect(try await Self.bytes(store, "flight_devices)) FROM lane") == "01" + Self.devices)
             #expect(try await Self.bytes(store, "substr(body, 1, 1))) FROM history") == "03")
@@ -101,12 +101,43 @@ struct PackedFormatTests {
         }
     }
 
+    @Test func `what format 0 said with one instant and one flag is told apart`() async throws {
+        try await withDirectory { directory in
+            let path = directory.appending(path: "islet.sqlite").path
+            try Self.makeOld(path)
+            let old = try DatabaseQueue(path: path)
+            try await old.write { db in
+                try db.execute(
+                    sql: """
+                        INSERT INTO instance VALUES (1, 6, 1, 1, 1, 5000, NULL, NULL, NULL, NULL, x'0306d00f020a');
+                        INSERT INTO instance VALUES (1, 7, 1, 4, 1, 6000, NULL, 'c', NULL, NULL, x'830806d00f020a');
+                        INSERT INTO instance VALUES
+                            (1, 8, 1, 4, 1, 7000, NULL, 'd', -25110000, NULL, x'831006d00f020a');
+                        """)
+            }
+            try old.close()
+            let store = try SQLiteStore(path: path)
+            defer { store.close() }
+            let rows = try await AllRows(store).rows.instances
+            // The app's word, and its own state, hold until then; a phone that renews its card waits until then.
+            let lease = UnixTime(milliseconds: 6000)
+            #expect(rows[.init(1, 6)]?.columns.leaseUntil == UnixTime(milliseconds: 5000))
+            #expect(rows[.init(1, 6)]?.attempts.dueAt == nil)
+            #expect(rows[.init(1, 7)]?.lead?.until == lease && rows[.init(1, 7)]?.attempts.dueAt == nil)
+            let renewing = try #require(rows[.init(1, 8)])
+            #expect(renewing.attempts.dueAt == UnixTime(milliseconds: 7000))
+            #expect(renewing.successor?.at == UnixTime(milliseconds: -25_110_000) + Reconciler.renewalAge)
+        }
+    }
+
     // MARK: - With everything that may be set
 
-    /// The flags, of which every one is set; what every row has, as above; then the instants, the number of the report
-    /// and the alert's timestamp; the rare numbers; the last delivery with its reason.
+    /// The flags, of which nearly every one is set; what every row has, as above; then the instants, the number of the
+    /// report and the alert's timestamp; how long the app's word holds, and the end of the card before; the second
+    /// start; the rare numbers; the last delivery with its reason.
     private static let fullBody =
-        "bffc1f" + "06d00f020a" + "14130e28e0d40313" + "0408d80402" + "03b406c80101" + "0c70686f6e652d626568696e64"
+        "bef8bff001" + "06d00f020a" + "14130e28e0d40313" + "d804900304" + "a006d8040c" + "0408d80402" + "03b406c80101"
+        + "0c70686f6e652d626568696e64"
     /// The format; two bytes, made at 1 ms, used at 5000 ms; one byte, made at 300 ms, never used.
     private static let fullCredentials = "0001" + "0201020201904e" + "01ff01d80400"
     /// The format, the seed, three entries; three texts; a push with an id of its own, the same to the next device with
@@ -115,8 +146,8 @@ struct PackedFormatTests {
         "03ac0203" + "03" + "096e65772d7374617465" + "086163636570746564" + "0178"
         + "070a80897a1506d00f0ac801010203" + "00000000000000010000000000000002" + "1e020a" + "00010101cf0f0000000000"
 
-    private static var fullInstance: InstanceRecord {
-        var row = InstanceRecord(activity: 1, device: 5, run: 2, at: UnixTime(milliseconds: 1_000_005))
+    private static var fullInstance: CardMachine {
+        var row = CardColumns(activity: 1, device: 5, run: 2, at: UnixTime(milliseconds: 1_000_005))
         row.state = .live
         row.sentRevision = 3
         row.timestamp = 1000
@@ -135,19 +166,26 @@ struct PackedFormatTests {
         row.mayStart = true
         row.hasFallenBack = true
         row.isLocalAhead = true
-        row.isRenewing = true
+        row.endsOther = true
+        row.successorAt = UnixTime(milliseconds: 1_000_400)
+        row.successorExpiresAt = UnixTime(milliseconds: 1_000_700)
+        row.successorSequence = 6
         row.isEvicted = true
-        row.stateBeforeRequest = .gone
+        row.predecessorTries = 2
+        row.predecessorDueAt = UnixTime(milliseconds: 1_000_200)
+        row.leaseUntil = UnixTime(milliseconds: 1_000_300)
+        row.localID = Sample.local("card")
         row.last = LastDelivery(
             kind: .end, at: UnixTime(milliseconds: 1_000_100), revision: 2, status: 410, reason: Reason(.phoneBehind))
-        return row
+        return CardMachine(row)
     }
 
     @Test func `an instance with all that it may have is packed into these bytes, and read as it was`() async throws {
         try await withStore { store in
             let row = Self.fullInstance
             _ = try await store.write { sql in try sql.write([row]) }
-            #expect(try await Self.bytes(store, "body)) FROM instance") == Self.fullBody)
+            let bytes = try await Self.bytes(store, "body)) FROM instance")
+            #expect(bytes == Self.fullBody)
             #expect(try await AllRows(store).rows.instances == [.init(1, 5): row])
         }
     }
@@ -230,7 +268,7 @@ struct PackedFormatTests {
     }
 
     @Test(arguments: [
-        ("UPDATE instance SET body = x'83802006d00f020a'", "body", 1),
+        ("UPDATE instance SET body = x'83804006d00f020a'", "body", 2),
         ("UPDATE history SET body = x'0400'", "body", 4),
         ("UPDATE device SET credentials = x'0002ff'", "credentials", 2),
         ("UPDATE lane SET flight_devices = x'020000'", "flight_devices", 2),

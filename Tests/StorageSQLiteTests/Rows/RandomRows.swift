@@ -143,9 +143,9 @@ struct RandomRows {
         return row
     }
 
-    mutating func instance(_ activity: ActivityNumber, _ device: DeviceKey) -> InstanceRecord {
-        var row = InstanceRecord(activity: activity, device: device, run: count(), at: time())
-        row.state = dice.pick(InstanceRecord.State.allCases)
+    mutating func instance(_ activity: ActivityNumber, _ device: DeviceKey) -> CardMachine {
+        var row = CardColumns(activity: activity, device: device, run: count(), at: time())
+        row.state = dice.pick(CardState.allCases)
         row.sentRevision = number()
         row.shownRevision = number()
         row.timestamp = number()
@@ -168,16 +168,25 @@ struct RandomRows {
         row.isWanted = dice.chance(50)
         row.mayStart = dice.chance(50)
         row.hasFallenBack = dice.chance(50)
-        row.stateBeforeRequest = dice.pick(InstanceRecord.State.allCases)
+        row.predecessorTries = count()
+        row.predecessorDueAt = maybe { $0.time() }
+        row.leaseUntil = maybe { $0.time() }
+        row.stateBefore = dice.pick(CardState.allCases)
         row.isLocalAhead = dice.chance(50)
-        row.isRenewing = dice.chance(50)
+        row.endsOther = dice.chance(50)
+        if dice.chance(50) {
+            row.successorAt = time()
+            row.successorExpiresAt = time()
+            row.successorSequence = number()
+        }
         row.isEvicted = dice.chance(50)
         row.last = maybe { rows in
             LastDelivery(
                 kind: rows.dice.pick(PushKind.allCases), at: rows.time(), revision: rows.number(),
                 status: rows.dice.pick([0, 200, 410]), reason: rows.reason())
         }
-        return row
+        // What the state does not have is not kept.
+        return CardMachine(row)
     }
 
     mutating func updateToken(_ activity: ActivityNumber, _ device: DeviceKey) -> UpdateTokenRecord {
@@ -211,7 +220,7 @@ struct RandomRows {
     mutating func tombstone(_ device: DeviceKey) -> TombstoneRecord {
         TombstoneRecord(
             device: device, localID: Sample.local(text()), activity: number(),
-            state: dice.pick(InstanceRecord.State.allCases), at: time())
+            state: dice.pick(CardState.allCases), at: time())
     }
 
     mutating func history(_ activity: ActivityNumber) -> HistoryRecord {

@@ -89,7 +89,7 @@ struct RoundTripTests {
         draft.put(rows.content(1))
         draft.put(LaneRecord(activity: 1))
         draft.put(Sample.deviceRecord())
-        draft.put(InstanceRecord(activity: 1, device: 7, run: 1, at: Sample.now))
+        draft.put(CardMachine(activity: 1, device: 7, run: 1, at: Sample.now))
         draft.put(Sample.updateToken())
         draft.put(Sample.startToken())
     }

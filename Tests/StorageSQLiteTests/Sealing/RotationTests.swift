@@ -47,6 +47,20 @@ struct RotationTests {
         Issue.record("phone \(phone) does not get through")
     }
 
+    /// Rotates and retires as an operator does who calls again when the server had the database all the time.
+    private static func turn(_ rotation: TokenRotation, _ turn: Int) async throws {
+        for _ in 0..<20 {
+            do throws(any Error) {
+                _ = try await rotation.rotate { _ in await Task.yield() }
+                if turn.isMultiple(of: 2) { _ = try await rotation.retire() }
+                return
+            } catch StorageError.failed(let words) where words.contains("locked") {
+                continue
+            }
+        }
+        Issue.record("turn \(turn) does not get through")
+    }
+
     private static func ring(_ path: String) throws -> TokenKeyRing {
         try #require(try TokenKeyFile.ring(at: path + ".keys"))
     }
@@ -220,8 +234,7 @@ struct RotationTests {
                     }
                 }
                 for turn in 1...6 {
-                    _ = try await rotation.rotate { _ in await Task.yield() }
-                    if turn.isMultiple(of: 2) { _ = try await rotation.retire() }
+                    try await Self.turn(rotation, turn)
                 }
                 told.end()
                 try await group.waitForAll()

@@ -73,7 +73,7 @@ struct AllRows: Sendable {
         for record in try all(DeviceTokenRow.self).map(\.record) {
             rows.deviceTokens[.init(record.device, record.kind, record.type)] = record
         }
-        for record in try all(InstanceRecord.self) { rows.instances[.init(record.activity, record.device)] = record }
+        for record in try all(CardMachine.self) { rows.instances[.init(record.activity, record.device)] = record }
         for record in try all(UpdateTokenRow.self).map(\.record) {
             rows.updateTokens[.init(record.activity, record.device)] = record
         }

@@ -211,10 +211,10 @@ extension SQLiteStore {
             for key in Int64(1)...Int64(phones) {
                 draft.put(Sample.deviceRecord(key, user: draft.user(Sample.bundleID, Sample.user("user-\(key)"))))
                 draft.addMember(key, to: 1)
-                var instance = InstanceRecord(activity: 1, device: key, run: 1, at: Sample.now)
-                instance.state = .live
-                instance.sentRevision = 1
-                instance.localID = Sample.local("card-\(key)")
+                var instance = CardMachine(activity: 1, device: key, run: 1, at: Sample.now)
+                instance.columns.state = .live
+                instance.columns.sentRevision = 1
+                instance.columns.localID = Sample.local("card-\(key)")
                 draft.put(instance)
                 draft.put(Sample.updateToken(1, key))
             }

@@ -25,9 +25,9 @@ struct DeviceBoundsTests {
                     activity.endedAt = Sample.now
                 }
                 draft.addMember(user, to: number)
-                var instance = InstanceRecord(activity: number, device: 7, run: 1, at: Sample.now)
-                instance.state = number % 5 == 0 ? .live : number % 5 == 1 ? .dismissed : .absent
-                instance.localID = number % 5 < 2 ? Sample.local("card-\(number)") : nil
+                var instance = CardMachine(activity: number, device: 7, run: 1, at: Sample.now)
+                instance.columns.state = number % 5 == 0 ? .live : number % 5 == 1 ? .dismissed : .absent
+                instance.columns.localID = number % 5 < 2 ? Sample.local("card-\(number)") : nil
                 draft.put(instance)
                 if instance.state == .live { draft.put(Sample.updateToken(number, 7)) }
             }
@@ -50,9 +50,9 @@ struct DeviceBoundsTests {
                 let number = Sample.addActivity(revision: 0, to: &draft) { $0.devices = .lastActive }
                 draft.addMember(user, to: number)
                 for key in 1...devices {
-                    var instance = InstanceRecord(activity: number, device: key, run: 1, at: Sample.now)
-                    instance.state = .live
-                    instance.localID = Sample.local("card-\(number)")
+                    var instance = CardMachine(activity: number, device: key, run: 1, at: Sample.now)
+                    instance.columns.state = .live
+                    instance.columns.localID = Sample.local("card-\(number)")
                     draft.put(instance)
                     draft.put(Sample.updateToken(number, key))
                 }

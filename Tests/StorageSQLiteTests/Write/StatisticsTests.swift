@@ -131,8 +131,8 @@ struct StatisticsTests {
                         var lane = LaneRecord(activity: number)
                         lane.nextAt = Sample.now + .seconds(number)
                         draft.put(lane)
-                        var instance = InstanceRecord(activity: number, device: 7, run: 1, at: Sample.now)
-                        instance.state = number == 3 ? .live : .unconfirmed
+                        var instance = CardMachine(activity: number, device: 7, run: 1, at: Sample.now)
+                        instance.columns.state = number == 3 ? .live : .unconfirmed
                         draft.put(instance)
                     }
                     for key in DeviceKey(7)...8 { draft.put(Sample.deviceRecord(key)) }

@@ -1,0 +1,186 @@
+package import APNSModel
+
+/// A card machine laid out flat, as storage keeps it.
+///
+/// What the machine's life does not have is not kept: the columns of a machine make that machine again.
+package struct CardColumns: Sendable, Hashable {
+    package var activity: ActivityNumber
+    package var device: DeviceKey
+    package var run: Int
+    package var createdAt: UnixTime
+    package var state = CardState.absent
+    package var isWanted = true
+    package var mayStart = true
+    package var awaitsUntil: UnixTime?
+    package var alertedRevision: Revision = 0
+    package var awaitedAlert: Int64?
+    package var hasFallenBack = false
+    package var sentRevision: Revision = 0
+    package var shownRevision: Revision = 0
+    package var parkedRevision: Revision = 0
+    package var contradictions = 0
+    package var timestamp: Int64 = 0
+    package var tokenGeneration: Int64 = 0
+    /// Of a card that is ending: the ends that APNs took.
+    package var tries = 0
+    package var dueAt: UnixTime?
+    package var predecessorTries = 0
+    package var predecessorDueAt: UnixTime?
+    package var awaitedUntil: UnixTime?
+    package var lookAt: UnixTime?
+    package var localID: LocalID?
+    package var startedAt: UnixTime?
+    package var startExpiresAt: UnixTime?
+    package var reportSequence: Int64 = 0
+    package var reportedAt: UnixTime?
+    package var endsOther = false
+    package var successorAt: UnixTime?
+    package var successorExpiresAt: UnixTime?
+    package var successorSequence: Int64 = 0
+    package var isLocalAhead = false
+    /// How long the app's word holds: of a request, or of a state that it set itself.
+    package var leaseUntil: UnixTime?
+    package var isEvicted = false
+    /// Of a request and an open start: `absent`, or how the card before it ended.
+    package var stateBefore = CardState.absent
+    package var last: LastDelivery?
+    package var lastHighAt: UnixTime?
+
+    package init(activity: ActivityNumber, device: DeviceKey, run: Int, at now: UnixTime) {
+        self.activity = activity
+        self.device = device
+        self.run = run
+        createdAt = now
+    }
+}
+
+extension CardColumns {
+    package init(_ card: CardMachine) {
+        self.init(activity: card.activity, device: card.device, run: card.run, at: card.createdAt)
+        state = card.state
+        isWanted = card.isWanted
+        mayStart = card.mayStart
+        awaitsUntil = card.awaitsUntil
+        alertedRevision = card.alerts.given
+        awaitedAlert = card.alerts.awaited
+        hasFallenBack = card.alerts.hasFallenBack
+        sentRevision = card.revisions.sent
+        shownRevision = card.revisions.shown
+        parkedRevision = card.revisions.parked
+        contradictions = card.revisions.contradictions
+        timestamp = card.timestamp
+        tokenGeneration = card.tokenGeneration
+        tries = card.attempts.tries
+        dueAt = card.attempts.dueAt
+        predecessorTries = card.predecessor.tries
+        predecessorDueAt = card.predecessor.dueAt
+        awaitedUntil = card.awaitedUntil
+        lookAt = card.lookAt
+        startedAt = card.startedAt
+        startExpiresAt = card.startExpiresAt
+        reportSequence = card.reportSequence
+        isEvicted = card.isEvicted
+        last = card.last
+        lastHighAt = card.lastHighAt
+        switch card.life {
+        case .absent: break
+        case .requesting(let request):
+            stateBefore = request.before.outcome?.state ?? .absent
+            if let before = request.before.card { keep(before) }
+            leaseUntil = request.until
+        case .starting(let start), .unconfirmed(let start): stateBefore = start.before?.state ?? .absent
+        case .live(let card): keep(card)
+        case .ending(let card, let ends):
+            keep(card)
+            tries = ends
+        case .over(let over): if let card = over.card { keep(card) }
+        }
+    }
+
+    private mutating func keep(_ card: CardLife.Card) {
+        localID = card.localID
+        reportSequence = card.reportSequence
+        reportedAt = card.reportedAt
+        endsOther = card.endsOther
+        successorAt = card.successor?.at
+        successorExpiresAt = card.successor?.expiresAt
+        successorSequence = card.successor?.reportSequence ?? 0
+        isLocalAhead = card.lead != nil
+        leaseUntil = card.lead?.until
+    }
+
+    /// The life that these columns say.
+    var life: CardLife {
+        switch state {
+        case .absent: .absent(lost: lostStart)
+        case .requesting:
+            .requesting(
+                CardLife.Request(
+                    until: leaseUntil ?? createdAt,
+                    before: outcome(of: stateBefore).map { .over(CardLife.Over(how: $0, card: knownCard).nameless()) }
+                        ?? .absent(lost: lostStart)))
+        case .starting: .starting(start)
+        case .unconfirmed: .unconfirmed(start)
+        case .live: .live(card)
+        case .ending: .ending(card, ends: tries)
+        case .ended: .over(CardLife.Over(how: .ended, card: knownCard))
+        case .dismissed: .over(CardLife.Over(how: .dismissed, card: knownCard))
+        case .gone: .over(CardLife.Over(how: .gone, card: knownCard))
+        }
+    }
+
+    private var start: CardLife.Start {
+        let at = startedAt ?? createdAt
+        return CardLife.Start(
+            at: at, expiresAt: startExpiresAt ?? at, reportSequence: reportSequence, before: outcome(of: stateBefore))
+    }
+
+    private var lostStart: CardLife.LostStart? {
+        startExpiresAt.map { CardLife.LostStart(at: startedAt ?? createdAt, expiresAt: $0) }
+    }
+
+    private var card: CardLife.Card {
+        CardLife.Card(
+            localID: localID, startedAt: startedAt, startExpiresAt: startExpiresAt, reportSequence: reportSequence,
+            reportedAt: reportedAt, successor: successor, endsOther: endsOther,
+            lead: isLocalAhead ? CardLife.Lead(until: leaseUntil) : nil)
+    }
+
+    private var successor: CardLife.Start? {
+        guard let successorAt, let successorExpiresAt else { return nil }
+        return CardLife.Start(at: successorAt, expiresAt: successorExpiresAt, reportSequence: successorSequence)
+    }
+
+    /// `nil` where nothing is known of it.
+    private var knownCard: CardLife.Card? { card == CardLife.Card() ? nil : card }
+
+    private func outcome(of state: CardState) -> CardLife.Outcome? {
+        switch state {
+        case .ended: .ended
+        case .dismissed: .dismissed
+        case .gone: .gone
+        case .absent, .requesting, .starting, .unconfirmed, .live, .ending: nil
+        }
+    }
+}
+
+extension CardMachine {
+    /// The machine that these columns say.
+    package init(_ columns: CardColumns) {
+        let membership: Membership =
+            columns.awaitsUntil.map { .waiting(until: $0) } ?? (columns.isWanted ? .member : .left)
+        self.init(
+            activity: columns.activity, device: columns.device, run: columns.run, createdAt: columns.createdAt,
+            life: columns.life, membership: membership, mayStart: columns.mayStart,
+            alerts: AlertLedger(
+                given: columns.alertedRevision, awaited: columns.awaitedAlert, hasFallenBack: columns.hasFallenBack),
+            revisions: CardRevisions(
+                sent: columns.sentRevision, shown: columns.shownRevision, parked: columns.parkedRevision,
+                contradictions: columns.contradictions),
+            attempts: Attempts(tries: columns.state == .ending ? 0 : columns.tries, dueAt: columns.dueAt),
+            predecessor: Attempts(tries: columns.predecessorTries, dueAt: columns.predecessorDueAt),
+            timestamp: columns.timestamp, tokenGeneration: columns.tokenGeneration,
+            awaitedUntil: columns.awaitedUntil, last: columns.last, lastHighAt: columns.lastHighAt,
+            isEvicted: columns.isEvicted, lookAt: columns.lookAt)
+    }
+}

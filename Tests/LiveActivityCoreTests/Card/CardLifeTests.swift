@@ -1,0 +1,176 @@
+import APNSModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LiveActivityCore
+
+/// The table *state × event → state* of `CardLife`, cell by cell: what the doc comment and the document say is what the
+/// machine does.
+struct CardLifeTests {
+    private static let now = Sample.now
+    private static let local = Sample.local("card")
+
+    private static let plan = PushPlan(
+        kind: .start, revision: 2, priority: .high, alertRevision: 0, expiresAt: now + .seconds(300),
+        reason: Reason(.firstState))
+
+    private typealias Call = @Sendable (inout CardMachine) -> Void
+
+    private static let other = Sample.local("other")
+
+    /// Each event, as one or more calls that all have to come to the same.
+    private static let events: [String: [Call]] = [
+        "a start is claimed": [{ $0.claimStart(plan, timestamp: 9, reportSequence: 4, at: now) }],
+        "a renewal is claimed": [{ $0.claimRenewal(plan, timestamp: 9, reportSequence: 4, at: now) }],
+        "a start is taken, or may be": [{ $0.acceptStart() }, { $0.doubtStart() }],
+        "a start is refused": [{ $0.refuseStart() }],
+        "an end is taken": [
+            { $0.acceptEnd(ofToken: true, isNews: true, beginsRun: false, at: now) },
+            { $0.acceptEnd(ofToken: true, isNews: false, beginsRun: false, at: now) },
+            { $0.acceptEnd(ofToken: true, isNews: true, beginsRun: true, at: now) },
+        ],
+        "a token is inactive": [
+            { $0.loseCard(toEnd: true, beginsRun: false, at: now) },
+            { $0.loseCard(toEnd: false, beginsRun: true, at: now) },
+        ],
+        "a flight is lost": [{ _ = $0.loseFlight(claimedAt: now) }],
+        "the app requests": [{ $0.request(until: now) }],
+        "a card is shown": [
+            { $0.show(CardSighting(localID: local), isUnwelcome: false, at: now) },
+            { $0.show(CardSighting(localID: other, startedAt: now, sequence: 4), isUnwelcome: false, at: now) },
+        ],
+        "an unwelcome card is shown": [{ $0.show(CardSighting(localID: other), isUnwelcome: true, at: now) }],
+        "a card is reported over": [
+            { $0.finish(local, .ended) }, { $0.finish(local, .dismissed) }, { $0.finish(local, .gone) },
+        ],
+        "an inventory lacks the card": [{ $0.lose() }],
+        "an inventory lacks the start's card": [{ $0.missStart() }],
+        "an earlier run's end is lost": [{ $0.endAgain() }],
+        "a run begins": [{ $0.beginRun(2, at: now) }],
+        "a person comes back": [{ $0.joinAfterEnd(in: 1, at: now) }, { $0.joinAfterEnd(in: 2, at: now) }],
+        "a person comes back to a renewal": [comeBackToRenewal],
+        "anything else": membership + answers + reports,
+    ]
+
+    private static func comeBackToRenewal(_ card: inout CardMachine) {
+        var columns = card.columns
+        columns.successorAt = now
+        columns.successorExpiresAt = now + .seconds(300)
+        card = CardMachine(columns)
+        card.joinAfterEnd(in: 1, at: now)
+    }
+
+    private static let membership: [Call] = [
+        { $0.admit(isSignedIn: true) }, { $0.admit(isSignedIn: false) }, { $0.waitForAudience(until: now) },
+        { $0.beNamed(mayStart: false, alerted: 3) }, { $0.join(alerted: 3) }, { $0.leave(at: now) },
+        { $0.evict(at: now) }, { $0.fallBack(3) }, { $0.takeFallBackBack() },
+    ]
+
+    private static let answers: [Call] = [
+        { $0.loseAlert(3, of: 9) }, { $0.stopAwaiting() }, { $0.hold(3) }, { $0.takeHigh(claimedAt: now, at: now) },
+        { $0.acceptUpdate(nextAt: now) }, { $0.acceptEnd(ofToken: false, isNews: true, beginsRun: false, at: now) },
+        { $0.retry(at: now, counts: true) }, { $0.refuseRenewal() }, { $0.park(3) }, { $0.wait(until: now) },
+        { $0.loseToken(9) }, { $0.use(9) }, { $0.retryPredecessor(at: now) }, { $0.forgetPredecessor() },
+        { $0.note(LastDelivery(kind: .update, at: now, revision: 2, status: 200, reason: Reason(.accepted))) },
+    ]
+
+    private static let reports: [Call] = [
+        { $0.findStray() }, { $0.giveWay() }, { $0.collapse() }, { $0.lookAfterPredecessor() }, { $0.takeToken() },
+        { $0.confirm(3) }, { $0.contradict() }, { $0.lead(from: 1, until: now, isCertain: false) },
+        { $0.confirmOver() }, { $0.confirmOver(.dismissed) }, { $0.repeatEnd(at: now) },
+    ]
+
+    /// The machines of a column. Where a refused start leads depends on what was before it.
+    private static func machines(_ column: String) -> [CardMachine] {
+        var columns = CardColumns(activity: 1, device: 7, run: 1, at: now - .seconds(60))
+        columns.timestamp = 5
+        if column != "absent" { columns.startedAt = now - .seconds(30) }
+        func made(_ state: CardState, _ change: (inout CardColumns) -> Void = { _ in }) -> CardMachine {
+            var columns = columns
+            columns.state = state
+            change(&columns)
+            return CardMachine(columns)
+        }
+        return switch column {
+        case "absent": [made(.absent), made(.absent) { $0.startExpiresAt = now }]
+        case "requesting": [made(.requesting), made(.requesting) { $0.stateBefore = .dismissed }]
+        case "starting": [made(.starting), made(.starting) { $0.stateBefore = .gone }]
+        case "unconfirmed": [made(.unconfirmed), made(.unconfirmed) { $0.stateBefore = .ended }]
+        case "live": [made(.live) { $0.localID = local }, made(.live)]
+        case "ending":
+            [
+                made(.ending) {
+                    $0.localID = local; $0.tries = 1
+                }, made(.ending) { $0.tries = 4 },
+            ]
+        case "over": [CardState.ended, .dismissed, .gone].map { made($0) { $0.localID = local } }
+        default: []
+        }
+    }
+
+    private static func column(_ card: CardMachine) -> String {
+        card.state.isTombstone ? "over" : card.state.name
+    }
+
+    /// The rows of the table that stands in a text, by their events.
+    private static func table(in text: String) -> [String: [String]] {
+        var rows: [String: [String]] = [:]
+        for line in text.split(separator: "\n") {
+            let cells = line.drop { $0 == "/" || $0 == " " }.split(separator: "|", omittingEmptySubsequences: false)
+                .dropFirst().dropLast().map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 8, let event = cells.first, event != "---" else { continue }
+            rows[event] = Array(cells.dropFirst())
+        }
+        return rows
+    }
+
+    private static let rows: [String: [String]] = {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        let source = root.appending(path: "Sources/LiveActivityCore/Card/CardLife.swift")
+        return table(in: (try? String(contentsOf: source, encoding: .utf8)) ?? "")
+    }()
+
+    @Test(arguments: events.keys.sorted()) func `Each cell of the table is what the machine does`(_ name: String) throws
+    {
+        let states = try #require(Self.rows["event"])
+        let cells = try #require(Self.rows[name], "the table has no line for this event")
+        let calls = try #require(Self.events[name])
+        for (state, cell) in zip(states, cells) {
+            var seen: Set<String> = []
+            for machine in Self.machines(state) {
+                for call in calls {
+                    var after = machine
+                    call(&after)
+                    seen.insert(Self.column(after))
+                    if cell == "never" { #expect(after.life == machine.life, "\(name) in \(state)") }
+                }
+            }
+            let isSame = cell == "stays" || cell == "never"
+            let expected = isSame ? [state] : Set(cell.split(separator: ", ").map(String.init))
+            #expect(seen == expected, "\(name) in \(state)")
+        }
+    }
+
+    @Test func `The document has the same table, and the table has no line without an event`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        let document = try String(contentsOf: root.appending(path: "docs/architecture.md"), encoding: .utf8)
+        let told = Self.table(in: document).filter { Self.rows[$0.key] != nil }
+        #expect(told == Self.rows)
+        #expect(Set(Self.rows.keys) == Set(Self.events.keys).union(["event"]))
+    }
+
+    @Test func `A machine laid out flat is the same machine again`() {
+        for state in ["absent", "requesting", "starting", "unconfirmed", "live", "ending", "over"] {
+            for machine in Self.machines(state) {
+                for (name, calls) in Self.events {
+                    for call in calls {
+                        var after = machine
+                        call(&after)
+                        #expect(CardMachine(CardColumns(after)) == after, "\(name) in \(state)")
+                    }
+                }
+            }
+        }
+    }
+}
