@@ -195,12 +195,12 @@ extension Flight.Seat {
     fileprivate func waitingSince(in flight: Flight) -> UnixTime? {
         let changedAt = flight.desired.activity.changedAt
         let tokenAt = plan.kind == .start ? phone.pushToStartToken?.firstSeenAt : phone.updateToken?.firstSeenAt
-        guard phone.instance.sentRevision < plan.revision, phone.instance.revisions.contradictions == 0,
-            phone.instance.createdAt <= changedAt, tokenAt.map({ $0 <= changedAt }) == true
+        guard phone.card.sentRevision < plan.revision, phone.card.revisions.contradictions == 0,
+            phone.card.createdAt <= changedAt, tokenAt.map({ $0 <= changedAt }) == true
         else { return nil }
         let mayLeaveAt = flight.desired.activity.mayLeaveAt(
             claimedAt: flight.record.claimedAt, window: flight.desired.type.policy.coalescingWindow)
-        guard plan.kind == .start, phone.instance.attempts.tries == 0, let putOffTo = phone.instance.lookAt else {
+        guard plan.kind == .start, phone.card.attempts.tries == 0, let putOffTo = phone.card.lookAt else {
             return mayLeaveAt
         }
         return max(mayLeaveAt, putOffTo)

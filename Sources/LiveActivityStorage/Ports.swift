@@ -54,7 +54,7 @@ package protocol ReadStore: Sendable {
     /// What a device should show, and what it is thought to hold; empty for an unknown device.
     func activities(
         on device: DeviceID, of app: BundleID
-    ) async throws(StorageError) -> [(state: ActivityState, instance: CardMachine)]
+    ) async throws(StorageError) -> [(state: ActivityState, card: CardMachine)]
     /// An app's activities in the order of their numbers, or the other way round. A page may be shorter than its limit,
     /// or empty, and still not be the last: how far one call looks is limited.
     func activities(of app: BundleID, _ filter: ActivityFilter) async throws(StorageError) -> ActivityPage

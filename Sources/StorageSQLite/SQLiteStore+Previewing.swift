@@ -16,8 +16,8 @@ extension SQLiteStore {
             }
             guard let record = draft.activity(app, activity), let state = draft.snapshot.state(of: record.number)
             else { return .failure(.unknownActivity(activity)) }
-            let joined = draft.changes.instances.filter {
-                $0.activity == record.number && before.instances[$0] == nil
+            let joined = draft.changes.cards.filter {
+                $0.activity == record.number && before.cards[$0] == nil
             }.map(\.device)
             return .success(
                 Preview(
@@ -48,7 +48,7 @@ extension SQLiteStore {
             situation.startBudget = others.snapshot.budgets[.init(key, .start)]
             situation.hasOtherOpenStart = others.snapshot.otherOpenStarts.contains(phone)
             // Nor a look at the phones, of one that has its card.
-            if !situation.instance.mayBeStarted(in: activity.run) {
+            if !situation.card.mayBeStarted(in: activity.run) {
                 situation.pushToStartToken = nil
                 situation.deviceToken = nil
             }

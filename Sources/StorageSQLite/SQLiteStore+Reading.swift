@@ -43,19 +43,19 @@ extension SQLiteStore: ReadStore {
 
     package func activities(
         on device: DeviceID, of app: BundleID
-    ) async throws(StorageError) -> [(state: ActivityState, instance: CardMachine)] {
+    ) async throws(StorageError) -> [(state: ActivityState, card: CardMachine)] {
         let found = try await query { sql in
             let snapshot = try SnapshotLoader.snapshot(of: [.device(app, device)], sql)
             guard let key = snapshot.deviceKeys[.init(app, device)] else { return [DeviceActivity]() }
             let isSignedOut = snapshot.devices[key]?.signedOutAt != nil
-            return snapshot.instances.values.filter { $0.device == key }.sorted { $0.activity < $1.activity }
-                .compactMap { instance in
-                    var instance = instance
-                    if isSignedOut { instance.leave(at: UnixTime(milliseconds: 0)) }
-                    return snapshot.state(of: instance.activity).map { DeviceActivity(state: $0, instance: instance) }
+            return snapshot.cards.values.filter { $0.device == key }.sorted { $0.activity < $1.activity }
+                .compactMap { card in
+                    var card = card
+                    if isSignedOut { card.leave(at: UnixTime(milliseconds: 0)) }
+                    return snapshot.state(of: card.activity).map { DeviceActivity(state: $0, card: card) }
                 }
         }
-        return found.map { ($0.state, $0.instance) }
+        return found.map { ($0.state, $0.card) }
     }
 
     package func latestHistory(of activity: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord] {
@@ -144,7 +144,7 @@ extension SQLiteStore: ReadStore {
 
     private struct DeviceActivity: Sendable {
         let state: ActivityState
-        let instance: CardMachine
+        let card: CardMachine
     }
 }
 

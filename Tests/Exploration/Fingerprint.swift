@@ -28,7 +28,7 @@ extension Situation {
             hasher.combine(held.inactiveSince)
             hasher.combine(held.seat.plan)
             hasher.combine(held.seat.timestamp)
-            var claimed = held.seat.phone.instance
+            var claimed = held.seat.phone.card
             claimed.columns.tokenGeneration -= instance?.tokenGeneration ?? 0
             hasher.combine(claimed)
             hasher.combine(held.seat.phone.updateToken?.value)
@@ -39,7 +39,7 @@ extension Situation {
         hasher.combine(rows.activities)
         hasher.combine(rows.lanes)
         hasher.combine(rows.devices)
-        hasher.combine(rows.instances)
+        hasher.combine(rows.cards)
         hasher.combine(rows.contents.mapValues(\.digest))
         hasher.combine(rows.updateTokens)
         hasher.combine(rows.members)
@@ -82,7 +82,7 @@ extension Situation {
             instance.columns.successorSequence = ranks[instance.columns.successorSequence] ?? 0
             plain.rows.updateTokens[key]?.generation -= instance.tokenGeneration
             instance.columns.tokenGeneration = 0
-            plain.rows.instances[key] = instance
+            plain.rows.cards[key] = instance
         }
         return plain
     }

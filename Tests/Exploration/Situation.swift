@@ -219,7 +219,7 @@ extension Situation {
     }
 
     var instanceKey: Snapshot.PhoneKey? { activity.map { .init($0.number, Self.deviceKey) } }
-    package var instance: CardMachine? { instanceKey.flatMap { rows.instances[$0] } }
+    package var instance: CardMachine? { instanceKey.flatMap { rows.cards[$0] } }
     var updateToken: UpdateTokenRecord? { instanceKey.flatMap { rows.updateTokens[$0] } }
     var lane: LaneRecord? { activity.flatMap { rows.lanes[$0.number]?.first } }
     var isInAudience: Bool { activity.map { rows.members[$0.number]?.isEmpty == false } ?? false }

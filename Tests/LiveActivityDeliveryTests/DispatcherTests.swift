@@ -148,7 +148,7 @@ struct DispatcherTests {
             let claims = sender.pushes.map { $0.sendBefore - sender.pushes[0].sendBefore }
             #expect(claims.prefix(3) == [.zero, .zero, .zero])
             #expect(claims.dropFirst(3).allSatisfy { $0 >= .milliseconds(1500) }, "\(claims)")
-            #expect(try await stage.store.inner.phones(of: 9, after: 0, limit: 9).map(\.instance.sentRevision) == [1])
+            #expect(try await stage.store.inner.phones(of: 9, after: 0, limit: 9).map(\.card.sentRevision) == [1])
         }
     }
 

@@ -220,7 +220,7 @@ private final class Trial: Sendable {
         return world.withLock { world in
             world.phones.indices.allSatisfy { index in
                 let phone = world.phones[index]
-                let state = rows.instances[.init(1, DeviceKey(index + 1))]?.state
+                let state = rows.cards[.init(1, DeviceKey(index + 1))]?.state
                 return phone.starts > 0 ? phone.step == newest && state == .live : state == .unconfirmed
             }
         }
@@ -232,13 +232,13 @@ private final class Trial: Sendable {
         var faults = rows.laneFaults
         if rows.lanes.values.joined().contains(where: { $0.flight != nil }) { faults.append("a flight stays open") }
         for (index, phone) in phones.enumerated() {
-            let instance = rows.instances[.init(1, DeviceKey(index + 1))]
+            let card = rows.cards[.init(1, DeviceKey(index + 1))]
             // A start whose fate is not known forbids another for hours.
-            if phone.starts == 0, instance?.state != .unconfirmed {
-                faults.append("phone \(index) was not started: \(instance.map { "\($0)" } ?? "no instance")")
+            if phone.starts == 0, card?.state != .unconfirmed {
+                faults.append("phone \(index) was not started: \(card.map { "\($0)" } ?? "no card")")
             }
             if phone.starts > 0, phone.step != newest {
-                faults.append("phone \(index) shows \(phone.step): \(instance.map { "\($0)" } ?? "no instance")")
+                faults.append("phone \(index) shows \(phone.step): \(card.map { "\($0)" } ?? "no card")")
             }
         }
         world.withLock { $0.faults += faults }

@@ -81,7 +81,7 @@ import Testing
             #expect(reply.status == 200)
             for number in [1, 155, 310] as [Int64] {
                 let phones = try await fixture.store.phones(of: number, after: -1, limit: 10)
-                #expect(phones.map(\.instance.isWanted) == [false])
+                #expect(phones.map(\.card.isWanted) == [false])
                 #expect(phones.map(\.device.userID.text) == ["bob"] && phones[0].device.signedOutAt == nil)
             }
         }

@@ -26,7 +26,7 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     ) async throws(StorageError) -> [(sequence: Int64, record: HistoryRecord)] { throw error }
     func activities(
         on: DeviceID, of: BundleID
-    ) async throws(StorageError) -> [(state: ActivityState, instance: CardMachine)] { throw error }
+    ) async throws(StorageError) -> [(state: ActivityState, card: CardMachine)] { throw error }
     func activities(
         of: BundleID, _: String, from: UnixTime, before: UnixTime, limit: Int
     ) async throws(StorageError) -> RecentActivities { throw error }

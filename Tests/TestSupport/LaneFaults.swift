@@ -16,9 +16,9 @@ extension Snapshot {
                     faults.append("\(lane.key) stands outside its range: \(lane.position), \(lane.stop)")
                 }
                 var counts = LaneCounts()
-                for (key, instance) in instances
+                for (key, card) in cards
                 where key.activity == number && (lane.fromDevice..<lane.toDevice).contains(key.device) {
-                    counts.count(instance.state, 1)
+                    counts.count(card.state, 1)
                 }
                 if counts != lane.counts { faults.append("\(lane.key) counts \(lane.counts), not \(counts)") }
             }

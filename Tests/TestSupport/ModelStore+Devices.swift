@@ -20,13 +20,13 @@ extension ModelStore {
         let all = newest(on: device)
         guard all.count > DeviceRows.newest else { return Set(all) }
         part.devicesWithMore.insert(device)
-        func instance(_ activity: ActivityNumber) -> CardMachine? { rows.instances[.init(activity, device)] }
+        func card(_ activity: ActivityNumber) -> CardMachine? { rows.cards[.init(activity, device)] }
         let open = all.filter { number in
-            instance(number).map { $0.state == .requesting || $0.state.mayHaveCard } ?? false
+            card(number).map { $0.state == .requesting || $0.state.mayHaveCard } ?? false
         }
         let app = rows.devices[device]?.app
         let named = all.filter { number in
-            instance(number)?.localID.map(its.cards.contains) ?? false
+            card(number)?.localID.map(its.cards.contains) ?? false
                 || rows.activities[number].map { $0.app == app && its.activities.contains($0.id) } ?? false
                 || its.cards.contains { rows.tombstones[.init(device, $0)]?.activity == number }
         }
@@ -48,7 +48,7 @@ extension ModelStore {
     }
 
     private func newest(on device: DeviceKey) -> [ActivityNumber] {
-        rows.instances.keys.filter { $0.device == device }.map(\.activity).sorted(by: >)
+        rows.cards.keys.filter { $0.device == device }.map(\.activity).sorted(by: >)
     }
 
     /// Without its tokens.
@@ -68,7 +68,7 @@ extension ModelStore {
         let others = recentDevices(of: user)
         for device in others { loadDeviceAlone(device, &part) }
         let candidates = activities(of: user, joinable).map { number in
-            let row = own.flatMap { rows.instances[.init(number, $0)] }
+            let row = own.flatMap { rows.cards[.init(number, $0)] }
             let looks = rows.activities[number].map { Audience.looksAtOthers($0.devices, row) } ?? false
             return JoinableActivities.Candidate(number, looksAtOthers: looks)
         }
@@ -85,7 +85,7 @@ extension ModelStore {
         for number in pick.withOthers {
             for device in others {
                 let key = Snapshot.PhoneKey(number, device)
-                if part.instances[key] == nil { part.instances[key] = rows.instances[key] }
+                if part.cards[key] == nil { part.cards[key] = rows.cards[key] }
             }
         }
     }

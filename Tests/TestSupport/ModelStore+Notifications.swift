@@ -44,6 +44,6 @@ extension ModelStore {
     private func loadInstance(of notification: NotificationRecord, on device: DeviceKey, _ part: inout Snapshot) {
         guard let fallback = notification.fallback else { return }
         let phone = Snapshot.PhoneKey(fallback.activity, device)
-        part.instances[phone] = rows.instances[phone]
+        part.cards[phone] = rows.cards[phone]
     }
 }

@@ -58,7 +58,7 @@ package struct ModelStore: Sendable {
             if let device = from.devices[key] { rows.deviceKeys[.init(device.app, device.id)] = key }
         }
         for key in changes.deviceTokens { rows.deviceTokens[key] = from.deviceTokens[key] }
-        for key in changes.instances { rows.instances[key] = from.instances[key] }
+        for key in changes.cards { rows.cards[key] = from.cards[key] }
         for key in changes.removedUpdateTokens { rows.updateTokens[key] = nil }
         for key in changes.updateTokens { rows.updateTokens[key] = from.updateTokens[key] }
         for key in changes.removedMembers {
@@ -108,11 +108,11 @@ extension ModelStore {
         switch key {
         case .activity(let app, let id):
             if let number = rows.activityNumbers[.init(app, id)] { loadActivity(number, &part) }
-        case .instances(let number, let devices):
+        case .cards(let number, let devices):
             loadActivity(number, &part)
             for device in devices {
                 let key = Snapshot.PhoneKey(number, device)
-                if part.instances[key] == nil { part.instances[key] = rows.instances[key] }
+                if part.cards[key] == nil { part.cards[key] = rows.cards[key] }
             }
         case .phones(let number, let devices):
             loadActivity(number, &part)
@@ -218,7 +218,7 @@ extension ModelStore {
     func loadPhone(_ activity: ActivityNumber, _ device: DeviceKey, _ part: inout Snapshot) {
         let key = Snapshot.PhoneKey(activity, device)
         loadDevice(device, &part)
-        part.instances[key] = rows.instances[key]
+        part.cards[key] = rows.cards[key]
         part.updateTokens[key] = rows.updateTokens[key]
     }
 
@@ -226,11 +226,11 @@ extension ModelStore {
     private func loadSituation(_ activity: ActivityNumber, _ device: DeviceKey, _ part: inout Snapshot) {
         let key = Snapshot.PhoneKey(activity, device)
         part.facts[device] = rows.devices[device]?.facts
-        part.instances[key] = rows.instances[key]
+        part.cards[key] = rows.cards[key]
         part.updateTokens[key] = rows.updateTokens[key]
         part.budgets[.init(device, .high)] = rows.budgets[.init(device, .high)]
-        if let instance = rows.instances[key], instance.state == .live, instance.run == rows.activities[activity]?.run,
-            !instance.mayBeRenewed
+        if let card = rows.cards[key], card.state == .live, card.run == rows.activities[activity]?.run,
+            !card.mayBeRenewed
         {
             return
         }
@@ -239,8 +239,8 @@ extension ModelStore {
             part.deviceTokens[token] = record
         }
         let type = rows.activities[activity]?.type
-        let hasOther = rows.instances.contains { other, instance in
-            other.device == device && other.activity != activity && instance.hasOpenStart
+        let hasOther = rows.cards.contains { other, card in
+            other.device == device && other.activity != activity && card.hasOpenStart
                 && rows.activities[other.activity]?.type == type
                 && rows.contents[other.activity]?.attributesDigest == rows.contents[activity]?.attributesDigest
         }
@@ -249,21 +249,21 @@ extension ModelStore {
 
     /// Where a card may be started: what the device shows already.
     package func loadCards(on device: DeviceKey, for activity: ActivityRecord, _ part: inout Snapshot) {
-        if let own = rows.instances[.init(activity.number, device)], own.state == .live, own.run == activity.run,
+        if let own = rows.cards[.init(activity.number, device)], own.state == .live, own.run == activity.run,
             !own.mayBeRenewed
         {
             return
         }
-        let shown = rows.instances.filter { key, instance in
-            key.device == device && [.starting, .unconfirmed, .live].contains(instance.state)
+        let shown = rows.cards.filter { key, card in
+            key.device == device && [.starting, .unconfirmed, .live].contains(card.state)
         }.sorted { $0.key < $1.key }
         guard !shown.isEmpty else { return }
-        part.cards[device] = shown.map { key, instance in
+        part.deviceCards[device] = shown.map { key, card in
             let token = rows.updateTokens[key]
             return DeviceCard(
                 activity: key.activity, relevance: rows.activities[key.activity]?.relevance ?? 0,
-                startedAt: instance.startedAt ?? rows.activities[key.activity]?.runStartedAt ?? instance.createdAt,
-                canBeEnded: instance.state == .live && token != nil && token?.deadAt == nil)
+                startedAt: card.startedAt ?? rows.activities[key.activity]?.runStartedAt ?? card.createdAt,
+                canBeEnded: card.state == .live && token != nil && token?.deadAt == nil)
         }
     }
 
@@ -286,7 +286,7 @@ extension ModelStore {
         var roomOf: [ActivityNumber: Int] = [:]
         for key in part.due {
             guard let lane = rows.lane(key), let activity = rows.activities[key.activity] else { continue }
-            let devices = rows.instances.keys.filter { $0.activity == key.activity }.map(\.device).sorted()
+            let devices = rows.cards.keys.filter { $0.activity == key.activity }.map(\.device).sorted()
             var page: Snapshot.Page?
             if let flight = lane.flight {
                 guard lane.isAbandoned(now: due.at, node: due.node) else { continue }
@@ -346,8 +346,8 @@ extension ModelStore {
 
     private func counts(_ activity: ActivityNumber, _ range: Range<DeviceKey>) -> LaneCounts {
         var counts = LaneCounts()
-        for (key, instance) in rows.instances where key.activity == activity && range.contains(key.device) {
-            counts.count(instance.state, 1)
+        for (key, card) in rows.cards where key.activity == activity && range.contains(key.device) {
+            counts.count(card.state, 1)
         }
         return counts
     }
@@ -362,7 +362,7 @@ extension ModelStore {
         case .due:
             let own = devices.filter { (lane.fromDevice..<lane.toDevice).contains($0) }
             let looks = own.compactMap { device in
-                rows.instances[.init(lane.activity, device)]?.lookAt.map { (device: device, at: $0) }
+                rows.cards[.init(lane.activity, device)]?.lookAt.map { (device: device, at: $0) }
             }
             let all = looks.filter { $0.at <= time }.map(\.device)
             return .init(

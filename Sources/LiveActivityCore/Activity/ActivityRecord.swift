@@ -106,9 +106,9 @@ package struct ActivityRecord: Sendable, Hashable {
     }
 
     /// This phone's stale date was set before the state was accepted for the last time.
-    package func isToRefresh(_ instance: CardMachine) -> Bool {
+    package func isToRefresh(_ card: CardMachine) -> Bool {
         guard let refreshedSince else { return false }
-        return instance.timestamp < refreshedSince.seconds
+        return card.timestamp < refreshedSince.seconds
     }
 
     /// Where the clock was set back, no push of now is as late as `refreshedSince`: phones would be told for ever. Who

@@ -1,8 +1,8 @@
 package import APNSModel
 package import JSONText
 
-/// Sets what an activity should show. Touches one activity and its content, whoever watches; instances are made only
-/// for people who join.
+/// Sets what an activity should show. Touches one activity and its content, whoever watches; phones get rows only when
+/// their people join.
 package struct SetDesiredState: Command {
     package struct Body: Sendable, Equatable {
         package var state: JSONObject

@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// Who should see an activity, and the instances that follow from it: made when somebody joins, never at claim.
+/// Who should see an activity, and the rows that follow from it: made when somebody joins, never at claim.
 package struct Audience: Sendable {
     package let activity: ActivityRecord
     package let now: UnixTime
@@ -35,12 +35,12 @@ package struct Audience: Sendable {
         }
     }
 
-    /// Makes the instances of these people's devices, or takes them back in.
+    /// Makes the rows of these people's devices, or takes them back in.
     package func joinAll(_ users: Set<UserNumber>, _ draft: inout Draft) {
         for user in users.sorted() { join(draft.devices(of: user).filter { $0.signedOutAt == nil }, &draft) }
     }
 
-    /// Makes the instances of one person's devices, or takes them back in.
+    /// Makes the rows of one person's devices, or takes them back in.
     package func join(_ devices: [DeviceRecord], _ draft: inout Draft) {
         // Phones that took the start token for this type come first: a start can reach no other.
         let lastActive = devices.max { left, right in
@@ -82,44 +82,44 @@ package struct Audience: Sendable {
     private func hasOther(than device: DeviceRecord, _ draft: inout Draft) -> Bool {
         draft.devices(of: device.user).contains { other in
             guard other.key != device.key, other.signedOutAt == nil else { return false }
-            guard let instance = draft.snapshot.instances[.init(activity.number, other.key)], instance.isWanted else {
+            guard let card = draft.snapshot.cards[.init(activity.number, other.key)], card.isWanted else {
                 return false
             }
             // A device that no push can start a card on does not keep one from this one.
-            return instance.state.mayHaveCard || (instance.mayStart && canStart(other, draft))
+            return card.state.mayHaveCard || (card.mayStart && canStart(other, draft))
         }
     }
 
     private func join(_ device: DeviceRecord, mayStart: Bool, _ draft: inout Draft) {
         if case .one(let id) = activity.devices, device.id != id { return }
         let key = Snapshot.PhoneKey(activity.number, device.key)
-        if var instance = draft.snapshot.instances[key] {
-            guard !instance.isWanted else { return }
-            if instance.state == .ended || instance.state == .ending {
+        if var card = draft.snapshot.cards[key] {
+            guard !card.isWanted else { return }
+            if card.state == .ended || card.state == .ending {
                 // Its card was ended because the person left; the tombstone keeps late news of it away from the next.
                 // An end that met a dead token ended nothing that anybody knows of.
-                draft.bury(instance, as: instance.last?.reason.code == .tokenInactive ? .gone : .ended, at: now)
-                instance.joinAfterEnd(in: activity.run, at: now)
+                draft.bury(card, as: card.last?.reason.code == .tokenInactive ? .gone : .ended, at: now)
+                card.joinAfterEnd(in: activity.run, at: now)
                 draft.removeUpdateToken(key, at: now)
             }
-            if let until = instance.awaitsUntil {
+            if let until = card.awaitsUntil {
                 // What the phone had reported before counts from now on, unless it is too old to be true.
                 if until < now {
-                    instance.beginRun(activity.run, at: now)
+                    card.beginRun(activity.run, at: now)
                     draft.removeUpdateToken(key, at: now)
                 }
-                instance.beNamed(mayStart: mayStart, alerted: alertedOnJoining)
-                CardEvents(activity: activity, now: now).reported(nil, instance, .reported, &draft)
+                card.beNamed(mayStart: mayStart, alerted: alertedOnJoining)
+                CardEvents(activity: activity, now: now).reported(nil, card, .reported, &draft)
             }
-            instance.join(alerted: alertedOnJoining)
-            instance.lookAt = lookAt
-            draft.put(instance)
+            card.join(alerted: alertedOnJoining)
+            card.lookAt = lookAt
+            draft.put(card)
         } else {
-            var instance = CardMachine(
+            var card = CardMachine(
                 activity: activity.number, device: device.key, run: activity.run, at: now, mayStart: mayStart,
                 alerted: alertedOnJoining)
-            instance.lookAt = lookAt
-            draft.put(instance)
+            card.lookAt = lookAt
+            draft.put(card)
         }
     }
 
@@ -135,10 +135,10 @@ package struct Audience: Sendable {
     /// Ends the card of a device whose person left.
     package func leave(_ device: DeviceRecord, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
-        guard var instance = draft.snapshot.instances[key], instance.isWanted else { return }
-        instance.leave(at: now)
-        instance.lookAt = instance.state.mayHaveCard || instance.run != activity.run ? now : nil
-        draft.put(instance)
+        guard var card = draft.snapshot.cards[key], card.isWanted else { return }
+        card.leave(at: now)
+        card.lookAt = card.state.mayHaveCard || card.run != activity.run ? now : nil
+        draft.put(card)
         draft.record(
             HistoryRecord(
                 activity: activity.number, at: now, revision: activity.revision,

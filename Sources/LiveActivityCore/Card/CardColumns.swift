@@ -122,7 +122,7 @@ extension CardColumns {
         case .starting: .starting(start)
         case .unconfirmed: .unconfirmed(start)
         case .live: .live(card)
-        case .ending: .ending(card, ends: tries)
+        case .ending: .ending(card, ends: max(0, tries))
         case .ended: .over(CardLife.Over(how: .ended, card: knownCard))
         case .dismissed: .over(CardLife.Over(how: .dismissed, card: knownCard))
         case .gone: .over(CardLife.Over(how: .gone, card: knownCard))

@@ -8,17 +8,17 @@ extension CardIntake {
     /// A phone's own word lets its person in on an activity only where they belong. What it says otherwise is kept for
     /// a day, in case they are named, and nothing is done with it until then.
     func admit(
-        _ instance: inout CardMachine, to activity: ActivityRecord, _ draft: inout Draft
+        _ card: inout CardMachine, to activity: ActivityRecord, _ draft: inout Draft
     ) throws(Refusal) {
-        let isKnown = draft.snapshot.instances[.init(activity.number, device.key)] != nil
-        guard !isKnown || instance.awaitsUntil != nil else { return }
+        let isKnown = draft.snapshot.cards[.init(activity.number, device.key)] != nil
+        guard !isKnown || card.awaitsUntil != nil else { return }
         if belongs(to: activity, draft) {
             if !isKnown { try checkRoom(for: activity, &draft) }
-            if instance.awaitsUntil != nil { instance.admit(isSignedIn: device.signedOutAt == nil) }
+            if card.awaitsUntil != nil { card.admit(isSignedIn: device.signedOutAt == nil) }
             return
         }
         if !isKnown { try draft.countNewCard(of: device.key, waits: true, at: now) }
-        instance.waitForAudience(until: now + Self.awaiting)
+        card.waitForAudience(until: now + Self.awaiting)
     }
 
     /// Who names activities that anybody may join makes rows of each.
@@ -32,12 +32,12 @@ extension CardIntake {
     /// A card of another type than the activity that it names, which the phone may not know of: counted as one that
     /// waits, so that nobody learns by counting that the activity is there. Nothing of the report is kept.
     private func hold(_ activity: ActivityRecord, _ draft: inout Draft) throws(Refusal) {
-        var instance =
-            draft.snapshot.instances[.init(activity.number, device.key)]
+        var card =
+            draft.snapshot.cards[.init(activity.number, device.key)]
             ?? CardMachine(
                 activity: activity.number, device: device.key, run: activity.run, at: now, alerted: activity.revision)
-        try admit(&instance, to: activity, &draft)
-        draft.put(instance)
+        try admit(&card, to: activity, &draft)
+        draft.put(card)
     }
 
     private func belongs(to activity: ActivityRecord, _ draft: Draft) -> Bool {
@@ -55,7 +55,7 @@ extension CardIntake {
     /// it.
     func knownActivity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord? {
         let phones = draft.phones(on: device.key)
-        if let known = phones.first(where: { draft.snapshot.instances[$0]?.localID == report.localID }),
+        if let known = phones.first(where: { draft.snapshot.cards[$0]?.localID == report.localID }),
             let activity = draft.snapshot.activities[known.activity]
         {
             return activity
@@ -83,7 +83,7 @@ extension CardIntake {
             let comparison = ReportComparison(report.type, build: device.build)
             let digest = comparison.digest(ofAttributes: attributes)
             let open = phones.filter { key in
-                draft.snapshot.instances[key].map { $0.hasOpenStart || $0.isRenewing } == true
+                draft.snapshot.cards[key].map { $0.hasOpenStart || $0.isRenewing } == true
                     && draft.snapshot.activities[key.activity]?.type == report.type.name
                     && draft.snapshot.contents[key.activity].map(comparison.attributesDigest) == digest
             }

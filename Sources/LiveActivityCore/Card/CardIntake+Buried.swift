@@ -9,13 +9,13 @@ extension CardIntake {
     /// replaced the one, and the app had not come to say so.
     func isAliveAfterAll(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         if isTakenBack(report, tombstone, draft) { return true }
-        guard let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)],
-            instance.localID == report.localID
+        guard let card = draft.snapshot.cards[.init(tombstone.activity, device.key)],
+            card.localID == report.localID
         else { return isFoundAgain(report, tombstone, draft) }
         // It was found alive before.
-        if instance.state.mayHaveCard { return true }
-        guard report.state.isRunning, tombstone.state != .dismissed, instance.state == tombstone.state,
-            instance.last?.reason.code == .tokenInactive, let token = report.token
+        if card.state.mayHaveCard { return true }
+        guard report.state.isRunning, tombstone.state != .dismissed, card.state == tombstone.state,
+            card.last?.reason.code == .tokenInactive, let token = report.token
         else { return false }
         return draft.snapshot.owners[.init(device.app, TokenValue(token))]?.deadAt == nil
     }
@@ -27,11 +27,11 @@ extension CardIntake {
     func isTakenBack(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         let key = Snapshot.PhoneKey(tombstone.activity, device.key)
         guard isInventory, report.state.isRunning, tombstone.state != .dismissed, let token = report.token,
-            let instance = draft.snapshot.instances[key],
+            let card = draft.snapshot.cards[key],
             let activity = draft.snapshot.activities[tombstone.activity], activity.phase == .active,
-            instance.run == activity.run, instance.isWanted, device.signedOutAt == nil, !instance.isEvicted,
-            !instance.isRenewing,
-            instance.awaitsUntil == nil
+            card.run == activity.run, card.isWanted, device.signedOutAt == nil, !card.isEvicted,
+            !card.isRenewing,
+            card.awaitsUntil == nil
         else { return false }
         // A card of an earlier run shows what is not true any more.
         let isOfThisRun = activity.run == 1 || report.startedAt.map { $0 >= activity.runStartedAt } == true
@@ -41,12 +41,12 @@ extension CardIntake {
             return false
         }
         let isPast = tombstone.at + ReportInventory.travel <= now
-        switch instance.state {
+        switch card.state {
         // An earlier inventory lacked it: this one is newer.
-        case .gone: return instance.localID == report.localID
+        case .gone: return card.localID == report.localID
         case .absent: return isPast
         case .starting, .unconfirmed:
-            return isPast && instance.startExpiresAt.map { $0 + ReportInventory.travel < now } ?? false
+            return isPast && card.startExpiresAt.map { $0 + ReportInventory.travel < now } ?? false
         case .requesting, .live, .ending, .ended, .dismissed: return false
         }
     }
@@ -58,9 +58,9 @@ extension CardIntake {
         let owner = draft.snapshot.owners[.init(device.app, TokenValue(token))]
         let isNew = owner.map { $0.firstSeenAt > tombstone.at } ?? true
         guard owner?.deadAt == nil, tombstone.state == .gone || isNew,
-            let instance = draft.snapshot.instances[.init(tombstone.activity, device.key)]
+            let card = draft.snapshot.cards[.init(tombstone.activity, device.key)]
         else { return false }
-        return instance.state == .absent && instance.localID == nil && instance.isWanted
+        return card.state == .absent && card.localID == nil && card.isWanted
     }
 
     /// The phone shows a card that counts as over: its end got lost, or went to a token that iOS had replaced. It is
@@ -74,9 +74,9 @@ extension CardIntake {
         // Beyond a day's new tokens nobody ends the card: iOS does.
         guard report.state.isRunning, let token = report.token, var owner = remember(token, of: number, &draft),
             isInventory, state != .dismissed,
-            var instance = draft.snapshot.instances[key], instance.awaitsUntil == nil,
+            var card = draft.snapshot.cards[key], card.awaitsUntil == nil,
             // While a renewal goes on, or an end, its card has the row to itself.
-            !instance.isRenewing, instance.state != .ending,
+            !card.isRenewing, card.state != .ending,
             owner.deadAt == nil, (owner.activity, owner.device) == (number, device.key)
         else { return }
         let value = owner.value
@@ -87,27 +87,27 @@ extension CardIntake {
             draft.put(record)
         } else {
             let environment = device.environment ?? start?.environment ?? app.defaultEnvironment
-            draft.put(.placeholder(for: value, of: instance, environment, at: now))
+            draft.put(.placeholder(for: value, of: card, environment, at: now))
         }
         owner.releasedAt = nil
         draft.put(owner)
-        instance.findStray()
-        draft.put(instance)
+        card.findStray()
+        draft.put(card)
         Lanes.review(key, app.types[report.type.name], now: now, &draft)
     }
 
     /// A card of this run takes the row of an earlier run's card. That card is over for the server. Where nobody has
     /// ended it, its end comes before anything else.
-    func leaveBehind(_ instance: CardMachine, for report: CardReport, _ draft: inout Draft) {
-        let key = Snapshot.PhoneKey(instance.activity, instance.device)
-        guard let card = instance.localID, card != report.localID else { return }
-        draft.bury(instance, as: instance.state.isTombstone ? instance.state : .ended, at: now)
+    func leaveBehind(_ card: CardMachine, for report: CardReport, _ draft: inout Draft) {
+        let key = Snapshot.PhoneKey(card.activity, card.device)
+        guard let local = card.localID, local != report.localID else { return }
+        draft.bury(card, as: card.state.isTombstone ? card.state : .ended, at: now)
         let token = draft.snapshot.updateTokens[key]
-        draft.dropUpdateToken(of: instance, at: now)
-        guard instance.state == .live, let token, token.deadAt == nil, draft.snapshot.updateTokens[key] == nil else {
+        draft.dropUpdateToken(of: card, at: now)
+        guard card.state == .live, let token, token.deadAt == nil, draft.snapshot.updateTokens[key] == nil else {
             return
         }
-        draft.put(.placeholder(for: token.value, of: instance, token.environment, at: now))
+        draft.put(.placeholder(for: token.value, of: card, token.environment, at: now))
     }
 
     /// The server knows a token since the phone first named it, even where the report changes nothing else: APNs's
@@ -140,34 +140,34 @@ extension CardIntake {
 
     /// The end of an earlier run's card was accepted, and the phone shows the card all the same: it is ended again. No
     /// repeat of the end would come to it any more, since the row is the next run's by now.
-    func isEndLost(_ report: CardReport, _ instance: CardMachine) -> Bool {
-        isInventory && report.state.isRunning && instance.state == .ending && instance.localID == report.localID
+    func isEndLost(_ report: CardReport, _ card: CardMachine) -> Bool {
+        isInventory && report.state.isRunning && card.state == .ending && card.localID == report.localID
     }
 
     /// A while after APNs took its end the phone shows the card all the same: the next repeat of the end is due now.
     /// After the last one another follows, for each inventory that comes when the time of a first repeat has passed.
-    func repeatUnheededEnd(_ report: CardReport, _ instance: inout CardMachine) {
-        guard isInventory, report.state.isRunning, instance.localID == report.localID,
-            case .ending(_, let ends) = instance.life, ends > 0, let last = instance.last, last.kind == .end,
+    func repeatUnheededEnd(_ report: CardReport, _ card: inout CardMachine) {
+        guard isInventory, report.state.isRunning, card.localID == report.localID,
+            case .ending(_, let ends) = card.life, ends > 0, let last = card.last, last.kind == .end,
             last.reason.code == .accepted
         else { return }
         let repeats = Reconciler.endRepeats
         let pause = ends > repeats.count ? repeats.first ?? Self.endTravel : Self.endTravel
         guard now >= last.at + pause else { return }
-        instance.repeatEnd(at: now)
+        card.repeatEnd(at: now)
     }
 
     /// The phone says itself what APNs's word about a token had made likely.
     func confirmGone(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(tombstone.activity, device.key)
-        guard var instance = draft.snapshot.instances[key], instance.isGoneByTokenAlone,
-            instance.localID == report.localID
+        guard var card = draft.snapshot.cards[key], card.isGoneByTokenAlone,
+            card.localID == report.localID
         else { return }
-        let old = instance
-        instance.confirmOver(report.state == .dismissed ? .dismissed : nil)
-        draft.put(instance)
+        let old = card
+        card.confirmOver(report.state == .dismissed ? .dismissed : nil)
+        draft.put(card)
         if let activity = draft.snapshot.activities[key.activity] {
-            CardEvents(activity: activity, now: now).reported(old, instance, .reported, &draft)
+            CardEvents(activity: activity, now: now).reported(old, card, .reported, &draft)
         }
         Lanes.review(key, app.types[report.type.name], now: now, &draft)
     }
@@ -175,11 +175,11 @@ extension CardIntake {
 
 extension Draft {
     /// The card is over, and its token with it; one that it took the place of is still to be ended.
-    mutating func dropUpdateToken(of instance: CardMachine, at now: UnixTime) {
-        let key = Snapshot.PhoneKey(instance.activity, instance.device)
+    mutating func dropUpdateToken(of card: CardMachine, at now: UnixTime) {
+        let key = Snapshot.PhoneKey(card.activity, card.device)
         guard let old = snapshot.updateTokens[key] else { return }
         removeUpdateToken(key, at: now)
         guard let predecessor = old.predecessor else { return }
-        put(.placeholder(for: predecessor, of: instance, old.environment, at: now))
+        put(.placeholder(for: predecessor, of: card, old.environment, at: now))
     }
 }

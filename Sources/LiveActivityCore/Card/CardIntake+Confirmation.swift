@@ -4,52 +4,52 @@ import APNSModel
 extension CardIntake {
     /// Maps the content the phone holds to a revision, and marks the phone behind when it contradicts what was sent.
     func confirm(
-        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout CardMachine, isNewToken: Bool,
+        _ report: CardReport, _ activity: ActivityRecord, _ card: inout CardMachine, isNewToken: Bool,
         isNewer: Bool?, _ draft: inout Draft
     ) {
-        guard activity.phase != .announced, instance.run == activity.run,
+        guard activity.phase != .announced, card.run == activity.run,
             let desired = draft.snapshot.contents[activity.number]
         else { return }
         let comparison = ReportComparison(app.types[activity.type], build: device.build)
         if let content = report.contentState, comparison.digest(ofState: content) == comparison.stateDigest(desired) {
             draft.count(.confirmation(activity.app, .held))
-            instance.confirm(activity.revision)
+            card.confirm(activity.revision)
         } else if let based = report.basedOn {
             draft.count(.confirmation(activity.app, .local))
-            goAhead(from: based, activity, &instance, isNewer: isNewer)
+            goAhead(from: based, activity, &card, isNewer: isNewer)
         } else if report.contentState != nil, !isNewToken {
             // One that was not sent the newest state yet contradicts nothing.
-            if instance.heldRevision >= activity.revision, instance.lead == nil {
+            if card.heldRevision >= activity.revision, card.lead == nil {
                 draft.count(.confirmation(activity.app, .contradicted))
             }
-            contradict(activity, &instance)
+            contradict(activity, &card)
         }
     }
 
     /// The phone shows something else than it was sent: that comes again.
-    private func contradict(_ activity: ActivityRecord, _ instance: inout CardMachine) {
-        guard instance.heldRevision >= activity.revision, instance.lead == nil,
-            instance.revisions.contradictions < Reconciler.maximumContradictions
+    private func contradict(_ activity: ActivityRecord, _ card: inout CardMachine) {
+        guard card.heldRevision >= activity.revision, card.lead == nil,
+            card.revisions.contradictions < Reconciler.maximumContradictions
         else { return }
-        instance.contradict()
+        card.contradict()
     }
 
     /// The app changed the card itself: what it was based on need not come again, and what is newer has to.
     ///
     /// - Parameter isNewer: The app's update is newer than anything that was sent; `nil`: it does not say.
     private func goAhead(
-        from based: Revision, _ activity: ActivityRecord, _ instance: inout CardMachine, isNewer: Bool?
+        from based: Revision, _ activity: ActivityRecord, _ card: inout CardMachine, isNewer: Bool?
     ) {
         if let isNewer {
             // The same update reported again, or one that a push has overtaken.
-            guard isNewer else { return contradict(activity, &instance) }
+            guard isNewer else { return contradict(activity, &card) }
         } else {
-            guard instance.lead == nil, instance.revisions.contradictions < Reconciler.maximumContradictions else {
+            guard card.lead == nil, card.revisions.contradictions < Reconciler.maximumContradictions else {
                 return
             }
         }
         let authority = app.types[activity.type]?.policy.authority ?? .server
-        instance.lead(
+        card.lead(
             from: min(max(based, 0), activity.revision),
             until: authority == .server ? now + Reconciler.localAheadLease : nil, isCertain: isNewer != nil)
     }

@@ -14,22 +14,22 @@ extension CardIntake {
         let isOver = draft.snapshot.tombstones[.init(device.key, report.localID)]?.isOver == true
         if isOver, sequence < device.reportSequence { return true }
         for key in draft.phones(on: device.key) {
-            guard let instance = draft.snapshot.instances[key], instance.localID == report.localID else { continue }
-            return isOlder(report, than: instance)
+            guard let card = draft.snapshot.cards[key], card.localID == report.localID else { continue }
+            return isOlder(report, than: card)
         }
         return false
     }
 
     /// The phone sent it before the newest report of this row's card, or before the start whose card is awaited.
-    func isOlder(_ report: CardReport, than instance: CardMachine) -> Bool {
+    func isOlder(_ report: CardReport, than card: CardMachine) -> Bool {
         // A phone that was handed over may count from the beginning.
-        guard let sequence = report.sequence, instance.reportSequence <= device.reportSequence else { return false }
-        return sequence < instance.reportSequence || instance.hasOpenStart && sequence == instance.reportSequence
+        guard let sequence = report.sequence, card.reportSequence <= device.reportSequence else { return false }
+        return sequence < card.reportSequence || card.hasOpenStart && sequence == card.reportSequence
     }
 
     /// The report's card began before the row's: a second is the precision of a phone's dates.
-    func began(_ report: CardReport, before instance: CardMachine) -> Bool {
-        guard let its = report.startedAt, let mine = instance.startedAt else { return false }
+    func began(_ report: CardReport, before card: CardMachine) -> Bool {
+        guard let its = report.startedAt, let mine = card.startedAt else { return false }
         return its + .seconds(1) < mine
     }
 }

@@ -15,16 +15,16 @@ extension CardIntake {
     }
 
     /// - Returns: `nil`: the report is not of another card than the row's.
-    func succession(of report: CardReport, to instance: CardMachine, _ draft: Draft) -> Succession? {
-        guard report.state.isRunning, let card = instance.localID, card != report.localID else { return nil }
-        guard instance.state == .live else { return .replaced }
-        let mine = draft.snapshot.updateTokens[.init(instance.activity, device.key)]
+    func succession(of report: CardReport, to card: CardMachine, _ draft: Draft) -> Succession? {
+        guard report.state.isRunning, let local = card.localID, local != report.localID else { return nil }
+        guard card.state == .live else { return .replaced }
+        let mine = draft.snapshot.updateTokens[.init(card.activity, device.key)]
         let its = report.token.map { TokenValue($0) }
         let isDead = its.map { draft.snapshot.owners[.init(device.app, $0)]?.deadAt != nil } ?? false
         // The second card of a renewal takes over with its token, which may come late or never.
-        if instance.successor != nil { return its == nil || isDead ? .undecided : .ended }
-        if isInventory, !running.contains(card) { return .replaced }
-        if let began = instance.startedAt, let its = report.startedAt {
+        if card.successor != nil { return its == nil || isDead ? .undecided : .ended }
+        if isInventory, !running.contains(local) { return .replaced }
+        if let began = card.startedAt, let its = report.startedAt {
             if its < began { return .stays }
             // Where both are there, the older is one too many; else the app may be ending it as it speaks.
             return isInventory ? .ended : .replaced
@@ -38,18 +38,18 @@ extension CardIntake {
         }
         // Without a number and without a token, nothing tells an old report from news.
         let isVague = its == nil && report.sequence == nil
-        return isDead || isVague || isOlder(report, than: instance) ? .undecided : .ended
+        return isDead || isVague || isOlder(report, than: card) ? .undecided : .ended
     }
 
     /// Remembers the second card of a renewal, which the row does not go on with as long as it has no token: whatever
     /// is started later is another card.
-    func rememberSecond(_ report: CardReport, _ instance: CardMachine, _ draft: inout Draft) {
-        guard instance.successor != nil, draft.snapshot.tombstones[.init(device.key, report.localID)] == nil else {
+    func rememberSecond(_ report: CardReport, _ card: CardMachine, _ draft: inout Draft) {
+        guard card.successor != nil, draft.snapshot.tombstones[.init(device.key, report.localID)] == nil else {
             return
         }
         draft.put(
             TombstoneRecord(
-                device: device.key, localID: report.localID, activity: instance.activity, state: .live, at: now))
+                device: device.key, localID: report.localID, activity: card.activity, state: .live, at: now))
     }
 
     /// The phone had told of the second card of a renewal after this start was claimed: it is this start's.
@@ -61,10 +61,10 @@ extension CardIntake {
     /// - Parameter second: What the report had said of that card before.
     /// - Returns: Nothing more is to be done with it.
     func passOver(
-        _ report: CardReport, _ second: TombstoneRecord, _ instance: CardMachine, of activity: ActivityRecord,
+        _ report: CardReport, _ second: TombstoneRecord, _ card: CardMachine, of activity: ActivityRecord,
         _ draft: inout Draft
     ) -> Bool {
-        guard let start = instance.life.openStart, !isCard(second, of: start) else { return false }
+        guard let start = card.life.openStart, !isCard(second, of: start) else { return false }
         switch report.state {
         case .ended, .duplicate: bury(report.localID, activity.number, .ended, &draft)
         case .dismissed: bury(report.localID, activity.number, .dismissed, &draft)

@@ -51,7 +51,7 @@ package struct CardMachine: Sendable, Hashable {
         self = fresh
     }
 
-    /// Its person belongs to the audience.
+    /// Its person belongs to the audience, and is signed in on the phone or not.
     mutating func admit(isSignedIn: Bool) { membership = isSignedIn ? .member : .left }
 
     /// Its person is not in the audience.
@@ -160,7 +160,7 @@ package struct CardMachine: Sendable, Hashable {
 
     // MARK: - Answers
 
-    /// The answer is awaited: nothing else is sent before that instant.
+    /// The answer to this push is awaited: nothing else of its kind is sent before that instant.
     mutating func awaitAnswer(to seat: Flight.Seat, until time: UnixTime) {
         awaitedUntil = time
         let plan = seat.plan
@@ -175,7 +175,7 @@ package struct CardMachine: Sendable, Hashable {
 
     /// The phone has the push, or may have it.
     ///
-    /// - Parameter alert: What becomes of its alert; `nil`: it is given again.
+    /// - Parameter givesAlert: Its alert counts as given. Else it is given again.
     mutating func mayHave(_ seat: Flight.Seat, givesAlert: Bool) {
         use(seat.timestamp)
         if seat.plan.carriesAlert, givesAlert { alerts.arrives(seat.plan.alertRevision) }
@@ -188,7 +188,7 @@ package struct CardMachine: Sendable, Hashable {
 
     /// APNs definitely has not taken the push: its alert is still to come.
     mutating func giveAlertBack(_ seat: Flight.Seat) {
-        alerts.giveBack(seat.plan.alertRevision, of: seat.timestamp, to: seat.phone.instance.alerts.given)
+        alerts.giveBack(seat.plan.alertRevision, of: seat.timestamp, to: seat.phone.card.alerts.given)
     }
 
     /// What the phone's newest push met.

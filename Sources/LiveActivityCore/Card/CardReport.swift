@@ -39,7 +39,7 @@ package struct CardReport: Sendable, Equatable {
     }
 }
 
-/// Works a report into the instance it is about.
+/// Works a report into the card it is about.
 struct CardIntake {
     let app: AppSettings
     let device: DeviceRecord
@@ -76,76 +76,76 @@ struct CardIntake {
         if report.state == .duplicate { return try collapse(report, &draft) }
         guard let activity = try activity(of: report, &draft) else { return }
         let key = Snapshot.PhoneKey(activity.number, device.key)
-        var instance =
-            draft.snapshot.instances[key]
+        var card =
+            draft.snapshot.cards[key]
             ?? CardMachine(
                 activity: activity.number, device: device.key, run: activity.run, at: now,
                 membership: device.signedOutAt == nil ? .member : .left, alerted: activity.revision)
-        try admit(&instance, to: activity, &draft)
-        if let tombstone, !tombstone.isOver, passOver(report, tombstone, instance, of: activity, &draft) { return }
+        try admit(&card, to: activity, &draft)
+        if let tombstone, !tombstone.isOver, passOver(report, tombstone, card, of: activity, &draft) { return }
         // A card of an earlier run that is not over yet is still to be ended: its token matters.
-        let isOld = isOfOldRun(report, instance, activity)
-        if isOld, isEndLost(report, instance) { instance.endAgain() }
-        let isStillThere = isOld && instance.run < activity.run && instance.awaitsItsEnd(report.localID)
+        let isOld = isOfOldRun(report, card, activity)
+        if isOld, isEndLost(report, card) { card.endAgain() }
+        let isStillThere = isOld && card.run < activity.run && card.awaitsItsEnd(report.localID)
         if isOld, !isStillThere {
             bury(report.localID, activity.number, .ended, &draft)
             return endStray(report, activity.number, .ended, &draft)
         }
-        if instance.run != activity.run, !isStillThere {
-            leaveBehind(instance, for: report, &draft)
-            instance.beginRun(activity.run, at: now)
+        if card.run != activity.run, !isStillThere {
+            leaveBehind(card, for: report, &draft)
+            card.beginRun(activity.run, at: now)
         }
-        if succession(of: report, to: instance, draft) == .stays {
-            draft.put(instance)
+        if succession(of: report, to: card, draft) == .stays {
+            draft.put(card)
             Lanes.review(key, app.types[activity.type], now: now, &draft)
             bury(report.localID, activity.number, .gone, &draft)
             return endStray(report, activity.number, .gone, &draft)
         }
         switch report.state {
-        case .requesting: instance.request(until: now + Self.requestingLease)
-        case .pending, .active, .stale: try adopt(report, activity, &instance, &draft)
-        case .ended: finish(report, .ended, &instance, &draft)
-        case .dismissed: finish(report, .dismissed, &instance, &draft)
-        case .gone: finish(report, .gone, &instance, &draft)
+        case .requesting: card.request(until: now + Self.requestingLease)
+        case .pending, .active, .stale: try adopt(report, activity, &card, &draft)
+        case .ended: finish(report, .ended, &card, &draft)
+        case .dismissed: finish(report, .dismissed, &card, &draft)
+        case .gone: finish(report, .gone, &card, &draft)
         case .duplicate: return
         }
-        repeatUnheededEnd(report, &instance)
-        store(instance, of: activity, as: report, &draft)
+        repeatUnheededEnd(report, &card)
+        store(card, of: activity, as: report, &draft)
     }
 
     /// Stores what the report made of the row, with what follows from the change.
     private func store(
-        _ instance: CardMachine, of activity: ActivityRecord, as report: CardReport, _ draft: inout Draft
+        _ card: CardMachine, of activity: ActivityRecord, as report: CardReport, _ draft: inout Draft
     ) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
-        let old = draft.snapshot.instances[key]
-        if let old, old.hasOpenStart, instance.state == .live {
+        let old = draft.snapshot.cards[key]
+        if let old, old.hasOpenStart, card.state == .live {
             trustStartToken(of: activity, &draft)
             if let startedAt = old.startedAt {
                 let waited = max(now - startedAt, .zero) / .seconds(1)
                 draft.observe(.startConfirmed(activity.app, type: activity.type), waited)
             }
         }
-        draft.put(instance)
-        if old?.hasOpenStart == true, !instance.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
-        if old?.state != instance.state {
+        draft.put(card)
+        if old?.hasOpenStart == true, !card.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
+        if old?.state != card.state {
             draft.record(
                 HistoryRecord(
                     activity: activity.number, at: now, revision: activity.revision,
                     entries: [
                         HistoryEntry(
-                            .reported, device: device.key, at: now, revision: instance.heldRevision,
+                            .reported, device: device.key, at: now, revision: card.heldRevision,
                             detail: report.state.rawValue)
                     ]))
         }
-        CardEvents(activity: activity, now: now).reported(old, instance, .reported, &draft)
+        CardEvents(activity: activity, now: now).reported(old, card, .reported, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 
     /// One card too many is away: only that. The activity goes on with the card that stays, which the phone tells of.
     private func collapse(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
         guard let activity = try knownActivity(of: report, &draft),
-            draft.snapshot.instances[.init(activity.number, device.key)] != nil
+            draft.snapshot.cards[.init(activity.number, device.key)] != nil
         else { return }
         bury(report.localID, activity.number, .ended, &draft)
         let key = Snapshot.PhoneKey(activity.number, device.key)
@@ -155,14 +155,14 @@ struct CardIntake {
                 entries: [
                     HistoryEntry(
                         .reported, device: device.key, at: now,
-                        revision: draft.snapshot.instances[key]?.heldRevision ?? 0, detail: report.state.rawValue)
+                        revision: draft.snapshot.cards[key]?.heldRevision ?? 0, detail: report.state.rawValue)
                 ]))
-        guard var instance = draft.snapshot.instances[key], instance.localID == report.localID,
-            instance.state == .live || instance.state == .ending
+        guard var card = draft.snapshot.cards[key], card.localID == report.localID,
+            card.state == .live || card.state == .ending
         else { return }
-        instance.collapse()
+        card.collapse()
         draft.removeUpdateToken(key, at: now)
-        draft.put(instance)
+        draft.put(card)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 
@@ -186,22 +186,22 @@ struct CardIntake {
     }
 
     /// The report is about a card that began before the run there is now.
-    private func isOfOldRun(_ report: CardReport, _ instance: CardMachine, _ activity: ActivityRecord) -> Bool {
-        if instance.run < activity.run, instance.localID == report.localID { return true }
+    private func isOfOldRun(_ report: CardReport, _ card: CardMachine, _ activity: ActivityRecord) -> Bool {
+        if card.run < activity.run, card.localID == report.localID { return true }
         // A card that began before this run did is of an earlier one.
         guard activity.run > 1, let startedAt = report.startedAt else { return false }
-        return startedAt + .seconds(1) < activity.runStartedAt && instance.localID != report.localID
+        return startedAt + .seconds(1) < activity.runStartedAt && card.localID != report.localID
     }
 
     private func adopt(
-        _ report: CardReport, _ activity: ActivityRecord, _ instance: inout CardMachine, _ draft: inout Draft
+        _ report: CardReport, _ activity: ActivityRecord, _ card: inout CardMachine, _ draft: inout Draft
     ) throws(Refusal) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         var predecessor: TokenValue?
         // The second card of a renewal that comes after the person swiped the first away: that was said of it as well.
-        let isUnwelcome = instance.successor != nil && instance.state == .dismissed && activity.restart != .always
-        if let other = instance.localID, let succession = succession(of: report, to: instance, draft) {
-            if succession == .undecided { return rememberSecond(report, instance, &draft) }
+        let isUnwelcome = card.successor != nil && card.state == .dismissed && activity.restart != .always
+        if let other = card.localID, let succession = succession(of: report, to: card, draft) {
+            if succession == .undecided { return rememberSecond(report, card, &draft) }
             let known = draft.snapshot.updateTokens[key]
             if succession == .ended {
                 predecessor = known.flatMap { $0.deadAt == nil ? $0.value : nil }
@@ -211,20 +211,20 @@ struct CardIntake {
             bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft)
             draft.removeUpdateToken(key, at: now)
             if let predecessor, let known {
-                draft.put(.placeholder(for: predecessor, of: instance, known.environment, at: now))
+                draft.put(.placeholder(for: predecessor, of: card, known.environment, at: now))
             }
-            instance.giveWay()
+            card.giveWay()
         }
         let sighting = CardSighting(
             localID: report.localID, startedAt: report.startedAt, sequence: report.sequence)
-        instance.show(sighting, isUnwelcome: isUnwelcome, at: now)
-        let isNewer = report.lastTimestamp.map { $0 > instance.timestamp }
+        card.show(sighting, isUnwelcome: isUnwelcome, at: now)
+        let isNewer = report.lastTimestamp.map { $0 > card.timestamp }
         // What is further ahead no push reaches, and it binds none.
-        if let last = report.lastTimestamp, last < Flight.latestTimestamp(now) { instance.use(last) }
-        let isNewToken = try takeToken(report, activity, predecessor, &instance, &draft)
-        if draft.snapshot.updateTokens[key]?.predecessor != nil { instance.lookAfterPredecessor() }
+        if let last = report.lastTimestamp, last < Flight.latestTimestamp(now) { card.use(last) }
+        let isNewToken = try takeToken(report, activity, predecessor, &card, &draft)
+        if draft.snapshot.updateTokens[key]?.predecessor != nil { card.lookAfterPredecessor() }
         if activity.id == providedID(report.type) { compare(report, activity, &draft) }
-        confirm(report, activity, &instance, isNewToken: isNewToken, isNewer: isNewer, &draft)
+        confirm(report, activity, &card, isNewToken: isNewToken, isNewer: isNewer, &draft)
     }
 
     /// A card that the app started itself, or that shows something else than was computed: it is computed anew, and
@@ -245,7 +245,7 @@ struct CardIntake {
 
     private func takeToken(
         _ report: CardReport, _ activity: ActivityRecord, _ predecessor: TokenValue?,
-        _ instance: inout CardMachine, _ draft: inout Draft
+        _ card: inout CardMachine, _ draft: inout Draft
     ) throws(Refusal) -> Bool {
         guard let token = report.token else { return false }
         let key = Snapshot.PhoneKey(activity.number, device.key)
@@ -285,9 +285,9 @@ struct CardIntake {
             replaced.deadAt = now
             draft.put(replaced)
         }
-        instance.takeToken()
+        card.takeToken()
         var record = UpdateTokenRecord(
-            activity: activity.number, device: device.key, generation: instance.tokenGeneration,
+            activity: activity.number, device: device.key, generation: card.tokenGeneration,
             environment: device.environment ?? app.defaultEnvironment, value: value,
             firstSeenAt: owner.firstSeenAt)
         record.predecessor = predecessor ?? draft.snapshot.updateTokens[key]?.predecessor
@@ -297,34 +297,34 @@ struct CardIntake {
                 activity: activity.number, at: now, revision: activity.revision,
                 entries: [
                     HistoryEntry(
-                        .tokenReported, device: device.key, at: now, revision: instance.shownRevision,
+                        .tokenReported, device: device.key, at: now, revision: card.shownRevision,
                         detail: value.description)
                 ]))
         return true
     }
 
     private func finish(
-        _ report: CardReport, _ how: CardLife.Outcome, _ instance: inout CardMachine, _ draft: inout Draft
+        _ report: CardReport, _ how: CardLife.Outcome, _ card: inout CardMachine, _ draft: inout Draft
     ) {
         let known = draft.snapshot.tombstones[.init(device.key, report.localID)]
-        bury(report.localID, instance.activity, how.state, &draft)
+        bury(report.localID, card.activity, how.state, &draft)
         // News of another card does not end this one.
-        if let mine = instance.localID, mine != report.localID { return }
-        if let start = instance.life.openStart, known.map({ isCard($0, of: start) }) != true {
+        if let mine = card.localID, mine != report.localID { return }
+        if let start = card.life.openStart, known.map({ isCard($0, of: start) }) != true {
             // Said before the start, or of a card that is older: it is about a card that nobody had reported.
-            if isOlder(report, than: instance) || began(report, before: instance) { return }
+            if isOlder(report, than: card) || began(report, before: card) { return }
             // It may be an older card that nobody had reported: that does not tell what became of this start.
-            if report.startedAt == nil, mayHaveOlder(than: report, instance, draft) { return }
+            if report.startedAt == nil, mayHaveOlder(than: report, card, draft) { return }
         }
-        instance.finish(report.localID, how)
-        draft.dropUpdateToken(of: instance, at: now)
+        card.finish(report.localID, how)
+        draft.dropUpdateToken(of: card, at: now)
     }
 
     /// A card may be there that is older than the start whose card is awaited, and of which nobody had told: one of an
     /// earlier run, or the second one of a renewal, whose token never came.
-    private func mayHaveOlder(than report: CardReport, _ instance: CardMachine, _ draft: Draft) -> Bool {
-        guard instance.run == 1 else { return true }
-        guard let activity = draft.snapshot.activities[instance.activity], activity.restart != .never,
+    private func mayHaveOlder(than report: CardReport, _ card: CardMachine, _ draft: Draft) -> Bool {
+        guard card.run == 1 else { return true }
+        guard let activity = draft.snapshot.activities[card.activity], activity.restart != .never,
             app.types[activity.type]?.policy.renewal == true
         else { return false }
         return draft.snapshot.tombstones.values.contains {

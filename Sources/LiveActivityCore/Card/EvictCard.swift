@@ -21,11 +21,11 @@ package struct EvictCard: Command {
     /// - Returns: Whether there was a card to end that was not to be ended already.
     package func decide(_ draft: inout Draft) throws(Refusal) -> Bool {
         let key = Snapshot.PhoneKey(activity, device)
-        guard var instance = draft.snapshot.instances[key], let record = draft.snapshot.activities[activity],
-            instance.state == .live, !instance.isEvicted
+        guard var card = draft.snapshot.cards[key], let record = draft.snapshot.activities[activity],
+            card.state == .live, !card.isEvicted
         else { return false }
-        instance.evict(at: now)
-        draft.put(instance)
+        card.evict(at: now)
+        draft.put(card)
         Lanes.review(key, app.types[record.type], now: now, &draft)
         return true
     }
@@ -36,8 +36,8 @@ extension ClaimWork.Room {
     func count(into phone: inout PhoneSituation) {
         guard let number = startsOn[phone.device.key] else { return }
         let cards = (0..<number).map { _ in
-            DeviceCard(activity: 0, relevance: 0, startedAt: phone.instance.createdAt, canBeEnded: false)
+            DeviceCard(activity: 0, relevance: 0, startedAt: phone.card.createdAt, canBeEnded: false)
         }
-        phone.cards = (phone.cards ?? []) + cards
+        phone.deviceCards = (phone.deviceCards ?? []) + cards
     }
 }

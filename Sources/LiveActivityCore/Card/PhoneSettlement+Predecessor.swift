@@ -8,28 +8,28 @@ extension PhoneSettlement {
     /// - Parameter awaitsAnother: The answer to a later push is awaited: when the end is tried again is that one's
     ///   matter.
     mutating func settlePredecessor(
-        _ consequence: Consequence, awaitsAnother: Bool, _ instance: inout CardMachine, _ draft: inout Draft
+        _ consequence: Consequence, awaitsAnother: Bool, _ card: inout CardMachine, _ draft: inout Draft
     ) {
-        instance.use(seat.timestamp)
+        card.use(seat.timestamp)
         guard isKnown(draft), !awaitsAnother || isLastWord(consequence) else { return }
         switch consequence {
         case .retry(let at, _), .unknownFate(let at, _):
             result = .refused(isSlowDown: false)
-            instance.retryPredecessor(at: at)
-            guard isGivenUp(instance) else { return }
+            card.retryPredecessor(at: at)
+            guard isGivenUp(card) else { return }
         case .laneFault(let fault):
             result = .fault(fault)
             return
         case .otherEnvironment(let environment, _):
             result = .refused(isSlowDown: false)
-            instance.retryPredecessor(at: now)
+            card.retryPredecessor(at: now)
             switchEnvironment(to: environment, &draft)
             // The two environments follow one another without a pause, so the number of tries bounds them.
-            guard instance.predecessor.tries >= Self.predecessorTries else { return }
+            guard card.predecessor.tries >= Self.predecessorTries else { return }
         case .accepted: result = .accepted
         case .tokenDead, .parked: result = .refused(isSlowDown: false)
         }
-        instance.forgetPredecessor()
+        card.forgetPredecessor()
         dropPredecessor(&draft)
     }
 
@@ -37,9 +37,9 @@ extension PhoneSettlement {
     /// ended once more.
     func forgetPredecessor(_ consequence: Consequence, _ old: CardMachine, _ draft: inout Draft) {
         guard plan.part == .predecessor, isLastWord(consequence), dropPredecessor(&draft) else { return }
-        var instance = old
-        instance.forgetPredecessor()
-        draft.put(instance)
+        var card = old
+        card.forgetPredecessor()
+        draft.put(card)
     }
 
     /// The card is not ended once more.
@@ -78,9 +78,9 @@ extension PhoneSettlement {
 
     /// A card may be started here once the person has swiped this one away, and the other may be there still: its end
     /// is tried until iOS has ended that card itself.
-    private func isGivenUp(_ instance: CardMachine) -> Bool {
-        let endsBy = instance.beganAt + Reconciler.activityLifetime - Reconciler.renewalAge
-        return instance.predecessor.tries >= Self.predecessorTries && endsBy <= now
+    private func isGivenUp(_ card: CardMachine) -> Bool {
+        let endsBy = card.beganAt + Reconciler.activityLifetime - Reconciler.renewalAge
+        return card.predecessor.tries >= Self.predecessorTries && endsBy <= now
     }
 
     private static let predecessorTries = 5

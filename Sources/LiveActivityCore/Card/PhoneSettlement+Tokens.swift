@@ -42,7 +42,7 @@ extension PhoneSettlement {
             var event = EventRecord.dead(
                 isStart ? .pushToStartToken : .updateToken, of: device, in: activity.app, reason.code, at: now)
             event.activity = activity.number
-            event.run = seat.phone.instance.run
+            event.run = seat.phone.card.run
             event.revision = plan.revision
             draft.tell(event)
         }

@@ -45,25 +45,25 @@ struct PhoneSettlement {
     /// - Parameter isBehind: The lane goes around once more anyway.
     mutating func apply(to old: CardMachine, isBehind: Bool, _ draft: inout Draft) {
         let consequence = write(old, &draft)
-        guard var instance = draft.snapshot.instances[.init(old.activity, old.device)] else { return }
+        guard var card = draft.snapshot.cards[.init(old.activity, old.device)] else { return }
         if case .fault = result {
             // A fault of the lane's leaves the phone as it was found: the lane comes back to it. Where it was picked by
             // its own time, news of it may have put that off while the push was on its way.
-            guard flight.devices != nil, instance.lookAt.map({ $0 > now }) ?? true else { return }
-            instance.lookAt = now
-            draft.put(instance)
+            guard flight.devices != nil, card.lookAt.map({ $0 > now }) ?? true else { return }
+            card.lookAt = now
+            draft.put(card)
             return
         }
         // Where nothing but the phone's own row is loaded, the claim decides: whether others of the group loaded more
         // must make no difference.
         let type = entry.isSimple ? nil : app.types[activity.type]
-        instance.lookAt =
+        card.lookAt =
             isBehind
-            ? instance.attempts.dueAt
-            : Lanes.lookAt(instance, activity, type, renews: renews, knowsStart: false, now: now, draft)
-        draft.put(instance)
+            ? card.attempts.dueAt
+            : Lanes.lookAt(card, activity, type, renews: renews, knowsStart: false, now: now, draft)
+        draft.put(card)
         guard !entry.isSimple, let consequence else { return }
-        CardEvents(activity: activity, now: now).settled(old, instance, plan, consequence, &draft)
+        CardEvents(activity: activity, now: now).settled(old, card, plan, consequence, &draft)
     }
 
     /// - Returns: What the answer means; `nil` while it is awaited.
@@ -76,30 +76,30 @@ struct PhoneSettlement {
         record(consequence)
         let hasDroppedPredecessor = markDeadToken(consequence, &draft)
         // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
-        guard old.run == seat.phone.instance.run else {
+        guard old.run == seat.phone.card.run else {
             forgetPredecessor(consequence, old, &draft)
             return consequence
         }
-        var instance = old
-        if hasDroppedPredecessor { instance.forgetPredecessor() }
-        if !isOvertaken(old) { instance.stopAwaiting() }
-        if !consequence.mayHaveArrived { instance.giveAlertBack(seat) }
+        var card = old
+        if hasDroppedPredecessor { card.forgetPredecessor() }
+        if !isOvertaken(old) { card.stopAwaiting() }
+        if !consequence.mayHaveArrived { card.giveAlertBack(seat) }
         if plan.part == .predecessor {
-            settlePredecessor(consequence, awaitsAnother: awaitsAnother(old), &instance, &draft)
-            draft.put(instance)
+            settlePredecessor(consequence, awaitsAnother: awaitsAnother(old), &card, &draft)
+            draft.put(card)
             return consequence
         }
         // A settlement whose commit was unknown comes twice: the card it killed may be followed by a start by then.
         let isNews = isStart ? !isTold(consequence, old) : !old.state.isTombstone && !old.hasOpenStart
         guard !isOvertaken(old), isNews else {
             // Or the card is over by now. What it used up is used up all the same.
-            overtake(consequence, &instance)
-            draft.put(instance)
+            overtake(consequence, &card)
+            draft.put(card)
             return consequence
         }
-        settle(consequence, &instance, &draft)
-        if consequence.isPhones { instance.note(delivery(consequence.reason)) }
-        draft.put(instance)
+        settle(consequence, &card, &draft)
+        if consequence.isPhones { card.note(delivery(consequence.reason)) }
+        draft.put(card)
         return consequence
     }
 
@@ -117,7 +117,7 @@ struct PhoneSettlement {
     }
 
     /// The row's timestamp with this push, if nothing newer came since the claim.
-    private var timestampSinceClaim: Int64 { max(seat.timestamp, seat.phone.instance.timestamp) }
+    private var timestampSinceClaim: Int64 { max(seat.timestamp, seat.phone.card.timestamp) }
 
     private func awaitsAnother(_ old: CardMachine) -> Bool {
         guard let mine = entry.awaitedUntil, let until = old.awaitedUntil else { return false }
@@ -191,57 +191,57 @@ struct PhoneSettlement {
 
     // MARK: - What follows
 
-    private mutating func settle(_ consequence: Consequence, _ instance: inout CardMachine, _ draft: inout Draft) {
+    private mutating func settle(_ consequence: Consequence, _ card: inout CardMachine, _ draft: inout Draft) {
         if consequence.isTriedAgain(isStart: isStart) {
             draft.count(.retry(activity.app, consequence.reason.code))
         }
         switch consequence {
         case .accepted:
             result = .accepted
-            accept(&instance)
+            accept(&card)
             return
         case .unknownFate(let retryAt, _):
             result = .refused(isSlowDown: false)
-            instance.mayHave(seat, givesAlert: !keepsAlert)
+            card.mayHave(seat, givesAlert: !keepsAlert)
             if isStart {
-                instance.doubtStart()
-            } else if isAboutToken(of: instance) {
-                instance.retry(at: retryAt, counts: true)
+                card.doubtStart()
+            } else if isAboutToken(of: card) {
+                card.retry(at: retryAt, counts: true)
             }
             return
         case .retry(_, let reason): result = .refused(isSlowDown: reason.code == .slowDown)
         case .laneFault(let fault): result = .fault(fault)
         case .tokenDead, .parked, .otherEnvironment: result = .refused(isSlowDown: false)
         }
-        refuseStart(&instance)
+        refuseStart(&card)
         switch consequence {
         case .accepted, .unknownFate: break
-        case .tokenDead(let reason): loseToken(isInactive: reason.code == .tokenInactive, &instance, &draft)
-        case .laneFault: if instance.timestamp == timestampSinceClaim { instance.wait(until: nil) }
+        case .tokenDead(let reason): loseToken(isInactive: reason.code == .tokenInactive, &card, &draft)
+        case .laneFault: if card.timestamp == timestampSinceClaim { card.wait(until: nil) }
         case .retry(let at, _):
-            if isAboutToken(of: instance) { instance.retry(at: at, counts: !entry.outcome.isNotSent) }
-        case .parked: if isAboutToken(of: instance) { instance.park(plan.revision) }
+            if isAboutToken(of: card) { card.retry(at: at, counts: !entry.outcome.isNotSent) }
+        case .parked: if isAboutToken(of: card) { card.park(plan.revision) }
         case .otherEnvironment(let environment, _):
-            guard isAboutToken(of: instance) else { return }
-            instance.wait(until: now)
+            guard isAboutToken(of: card) else { return }
+            card.wait(until: now)
             switchEnvironment(to: environment, &draft)
         }
     }
 
-    private func accept(_ instance: inout CardMachine) {
-        instance.mayHave(seat, givesAlert: true)
-        let isSameToken = instance.tokenGeneration == seat.phone.instance.tokenGeneration
-        let isNewRevision = instance.sentRevision < plan.revision
-        if isSameToken { instance.hold(plan.revision) }
+    private func accept(_ card: inout CardMachine) {
+        card.mayHave(seat, givesAlert: true)
+        let isSameToken = card.tokenGeneration == seat.phone.card.tokenGeneration
+        let isNewRevision = card.sentRevision < plan.revision
+        if isSameToken { card.hold(plan.revision) }
         // A start has a budget of its own on the device: it does not use up the minute's one high update.
-        if plan.priority == .high, !isStart { instance.takeHigh(claimedAt: flight.claimedAt, at: now) }
+        if plan.priority == .high, !isStart { card.takeHigh(claimedAt: flight.claimedAt, at: now) }
         switch plan.kind {
-        case .start: instance.acceptStart()
-        case .update: instance.acceptUpdate(nextAt: windowEnd)
+        case .start: card.acceptStart()
+        case .update: card.acceptUpdate(nextAt: windowEnd)
         case .end:
-            instance.acceptEnd(
+            card.acceptEnd(
                 ofToken: isSameToken, isNews: isNewRevision && activity.phase == .ended,
-                beginsRun: instance.run != activity.run, at: now)
+                beginsRun: card.run != activity.run, at: now)
         }
     }
 
@@ -253,13 +253,13 @@ struct PhoneSettlement {
     }
 
     /// The phone may have it, and shows something newer: an alert is not given again, nor the state sent again.
-    private func overtake(_ consequence: Consequence, _ instance: inout CardMachine) {
+    private func overtake(_ consequence: Consequence, _ card: inout CardMachine) {
         switch consequence {
         case .accepted:
-            instance.mayHave(seat, givesAlert: true)
+            card.mayHave(seat, givesAlert: true)
             // What the app based on an older state lies over this one, which is to come again.
-            if isAboutToken(of: instance), instance.lead == nil { instance.hold(plan.revision) }
-        case .unknownFate: instance.mayHave(seat, givesAlert: !keepsAlert)
+            if isAboutToken(of: card), card.lead == nil { card.hold(plan.revision) }
+        case .unknownFate: card.mayHave(seat, givesAlert: !keepsAlert)
         case .tokenDead, .retry, .laneFault, .parked, .otherEnvironment: break
         }
     }
@@ -268,38 +268,38 @@ struct PhoneSettlement {
     private var keepsAlert: Bool { activity.alert?.onUnknown == .repeat }
 
     /// News of a replaced update token does not hold up the one that replaced it.
-    private func isAboutToken(of instance: CardMachine) -> Bool {
-        isStart || instance.tokenGeneration == seat.phone.instance.tokenGeneration
+    private func isAboutToken(of card: CardMachine) -> Bool {
+        isStart || card.tokenGeneration == seat.phone.card.tokenGeneration
     }
 
     /// A definite refusal of a start frees the way for another, even if a rescuer had to give the start up meanwhile.
-    private func refuseStart(_ instance: inout CardMachine) {
-        if plan.part == .successor { return instance.refuseRenewal() }
-        let isRescued = instance.state == .unconfirmed && instance.timestamp == timestampSinceClaim
-        if isStart, instance.state == .starting || isRescued { instance.refuseStart() }
+    private func refuseStart(_ card: inout CardMachine) {
+        if plan.part == .successor { return card.refuseRenewal() }
+        let isRescued = card.state == .unconfirmed && card.timestamp == timestampSinceClaim
+        if isStart, card.state == .starting || isRescued { card.refuseStart() }
     }
 
-    private func loseToken(isInactive: Bool, _ instance: inout CardMachine, _ draft: inout Draft) {
-        instance.loseToken(seat.timestamp)
-        guard !isStart, isInactive, isAboutToken(of: instance) else { return }
-        instance.loseCard(toEnd: plan.kind == .end, beginsRun: instance.run != activity.run, at: now)
-        if instance.state.isTombstone { draft.bury(instance, as: instance.state, at: now) }
+    private func loseToken(isInactive: Bool, _ card: inout CardMachine, _ draft: inout Draft) {
+        card.loseToken(seat.timestamp)
+        guard !isStart, isInactive, isAboutToken(of: card) else { return }
+        card.loseCard(toEnd: plan.kind == .end, beginsRun: card.run != activity.run, at: now)
+        if card.state.isTombstone { draft.bury(card, as: card.state, at: now) }
     }
 
     private mutating func hold(_ old: CardMachine, _ until: UnixTime, _ draft: inout Draft) {
         result = .awaited
-        guard old.run == seat.phone.instance.run else { return }
-        var instance = old
-        instance.mayHave(seat, givesAlert: false)
+        guard old.run == seat.phone.card.run else { return }
+        var card = old
+        card.mayHave(seat, givesAlert: false)
         // Who came back since the claim is not to get it, whatever becomes of this push.
-        if !keepsAlert { instance.mayAlert(seat) }
+        if !keepsAlert { card.mayAlert(seat) }
         // A newer push or an update of the app's own has overtaken it: its alert may have come all the same.
-        guard !isOvertaken(old) else { return draft.put(instance) }
-        instance.awaitAnswer(to: seat, until: until)
-        if let last = instance.last, isOldNews(last) {
-            instance.note(delivery(isStart ? Reason(.awaited) : Reason(.awaited, until.description)))
+        guard !isOvertaken(old) else { return draft.put(card) }
+        card.awaitAnswer(to: seat, until: until)
+        if let last = card.last, isOldNews(last) {
+            card.note(delivery(isStart ? Reason(.awaited) : Reason(.awaited, until.description)))
         }
-        draft.put(instance)
+        draft.put(card)
     }
 
     /// What the push before met says which waits a newer state may cut short. This one's answer is none of those.

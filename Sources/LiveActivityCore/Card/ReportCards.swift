@@ -94,30 +94,30 @@ package struct ReportInventory: Command {
     ///
     /// Where reports have no numbers, time has to tell, if another card would be started in this one's place. Else the
     /// next inventory that shows the card takes it back.
-    private func isNewer(than instance: CardMachine, of activity: ActivityRecord) -> Bool {
-        if instance.reportSequence > 0 { return sequence > instance.reportSequence }
-        guard activity.restart != .never, let reportedAt = instance.life.card?.reportedAt else { return true }
+    private func isNewer(than card: CardMachine, of activity: ActivityRecord) -> Bool {
+        if card.reportSequence > 0 { return sequence > card.reportSequence }
+        guard activity.restart != .never, let reportedAt = card.life.card?.reportedAt else { return true }
         return reportedAt + Self.travel <= now
     }
 
     private func settleAbsence(_ key: Snapshot.PhoneKey, _ listed: Set<LocalID>, _ draft: inout Draft) {
-        guard let old = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
+        guard let old = draft.snapshot.cards[key], let activity = draft.snapshot.activities[key.activity]
         else { return }
-        var instance = old
-        switch instance.state {
+        var card = old
+        switch card.state {
         case .live, .ending:
-            instance.lose()
+            card.lose()
             // Without a local id it is the card that stayed in place of a duplicate, and that nobody has told of.
-            if let localID = instance.localID {
-                guard !listed.contains(localID), isNewer(than: instance, of: activity) else { return }
+            if let localID = card.localID {
+                guard !listed.contains(localID), isNewer(than: card, of: activity) else { return }
             }
-            draft.bury(instance, as: instance.state, at: now)
-            draft.dropUpdateToken(of: instance, at: now)
+            draft.bury(card, as: card.state, at: now)
+            draft.dropUpdateToken(of: card, at: now)
         case .starting, .unconfirmed:
             // Only an inventory sent after the start's expiration tells that the start has failed; what is known here
             // is when it arrived.
-            guard let start = instance.life.openStart, start.expiresAt + Self.travel < now else { return }
-            instance.missStart()
+            guard let start = card.life.openStart, start.expiresAt + Self.travel < now else { return }
+            card.missStart()
             draft.count(.startAbsent(activity.app, type: activity.type))
             if var token = draft.snapshot.deviceTokens[.init(key.device, .pushToStart, activity.type)] {
                 token.missedStarts += 1
@@ -129,31 +129,31 @@ package struct ReportInventory: Command {
             }
         case .gone:
             // What APNs's word about a token had made likely is so.
-            guard instance.isGoneByTokenAlone, let localID = instance.localID, !listed.contains(localID),
-                isNewer(than: instance, of: activity)
+            guard card.isGoneByTokenAlone, let localID = card.localID, !listed.contains(localID),
+                isNewer(than: card, of: activity)
             else { return }
-            instance.confirmOver()
+            card.confirmOver()
         // The app is about to start the card: its word holds for its lease, whether the inventory lists it yet or not.
         case .requesting, .absent, .dismissed: return
         case .ended:
             // The same of a card that was being ended: no later report of it brings it back.
-            guard let localID = instance.localID, !listed.contains(localID),
-                instance.last?.reason.code == .tokenInactive, isNewer(than: instance, of: activity)
+            guard let localID = card.localID, !listed.contains(localID),
+                card.last?.reason.code == .tokenInactive, isNewer(than: card, of: activity)
             else { return }
-            instance.confirmOver()
-            draft.put(instance)
+            card.confirmOver()
+            draft.put(card)
             return
         }
-        draft.put(instance)
+        draft.put(card)
         draft.record(
             HistoryRecord(
                 activity: key.activity, at: now, revision: activity.revision,
                 entries: [
                     HistoryEntry(
-                        .reported, device: key.device, at: now, revision: instance.heldRevision,
+                        .reported, device: key.device, at: now, revision: card.heldRevision,
                         detail: "not in the inventory")
                 ]))
-        CardEvents(activity: activity, now: now).reported(old, instance, .notListed, &draft)
+        CardEvents(activity: activity, now: now).reported(old, card, .notListed, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 }

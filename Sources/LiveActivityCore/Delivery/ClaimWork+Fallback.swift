@@ -11,11 +11,11 @@ extension ClaimWork {
         let activity = desired.activity
         var entries: [HistoryEntry] = []
         for (phone, reason) in phones {
-            var instance = phone.instance
-            if instance.run != activity.run { beginRun(of: activity, &instance, &draft) }
-            instance.fallBack(activity.revision)
-            instance.lookAt = nil
-            draft.put(instance)
+            var card = phone.card
+            if card.run != activity.run { beginRun(of: activity, &card, &draft) }
+            card.fallBack(activity.revision)
+            card.lookAt = nil
+            draft.put(card)
             entries.append(
                 HistoryEntry(
                     .fallback, device: phone.device.key, at: now, revision: activity.revision, carriesAlert: true,
@@ -48,9 +48,9 @@ extension ClaimWork {
     }
 
     /// The phone at the beginning of this run; the card of the one before is over.
-    func beginRun(of activity: ActivityRecord, _ instance: inout CardMachine, _ draft: inout Draft) {
-        draft.bury(instance, as: .ended, at: now)
-        draft.removeUpdateToken(.init(activity.number, instance.device), at: now)
-        instance.beginRun(activity.run, at: now)
+    func beginRun(of activity: ActivityRecord, _ card: inout CardMachine, _ draft: inout Draft) {
+        draft.bury(card, as: .ended, at: now)
+        draft.removeUpdateToken(.init(activity.number, card.device), at: now)
+        card.beginRun(activity.run, at: now)
     }
 }

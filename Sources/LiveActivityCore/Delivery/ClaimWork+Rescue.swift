@@ -19,24 +19,24 @@ extension ClaimWork {
         var entries: [HistoryEntry] = []
         for device in draft.snapshot.pages[old.key]?.devices ?? [] {
             let key = Snapshot.PhoneKey(activity.number, device)
-            guard let phone = draft.phone(key, type: activity.type), var instance = draft.snapshot.instances[key] else {
+            guard let phone = draft.phone(key, type: activity.type), var card = draft.snapshot.cards[key] else {
                 continue
             }
             // Reports may have changed the phone since the claim, so that deciding again does not tell who was in the
             // flight. Whoever may have been loses what must not come twice: a timestamp, and an alert. That holds for
             // a phone of an earlier run as well: the activity may have been reopened since, and it keeps its timestamp.
-            guard instance.state.mayHaveCard || instance.state.isTombstone else { continue }
+            guard card.state.mayHaveCard || card.state.isTombstone else { continue }
             let isLost =
-                instance.state == .starting
-                || instance.run == activity.run && wasBehind(phone, activity, flight, draft)
-            let timestamp = instance.loseFlight(claimedAt: flight.claimedAt)
+                card.state == .starting
+                || card.run == activity.run && wasBehind(phone, activity, flight, draft)
+            let timestamp = card.loseFlight(claimedAt: flight.claimedAt)
             // No push of this run's alert goes to a phone that stands in an earlier one.
             if let alert = activity.alert, alert.onUnknown == .drop, alert.revision <= flight.revision,
-                instance.run == activity.run, instance.alerts.given < alert.revision
+                card.run == activity.run, card.alerts.given < alert.revision
             {
-                instance.loseAlert(alert.revision, of: timestamp)
+                card.loseAlert(alert.revision, of: timestamp)
             }
-            draft.put(instance)
+            draft.put(card)
             guard isLost else { continue }
             entries.append(
                 HistoryEntry(

@@ -263,10 +263,10 @@ package struct ClaimWork: Command {
         guard !found.held.isEmpty, found.held.count <= Self.fewHeld, found.held.count < lane.counts.total else {
             return
         }
-        for (instance, closure) in found.held {
+        for (card, closure) in found.held {
             found.waitsUntil = min(found.waitsUntil ?? closure.until, closure.until)
-            guard instance.lookAt != closure.until else { continue }
-            var waiting = instance
+            guard card.lookAt != closure.until else { continue }
+            var waiting = card
             waiting.lookAt = closure.until
             draft.put(waiting)
         }
@@ -308,7 +308,7 @@ package struct ClaimWork: Command {
             case .send(let plan):
                 let route = PushRoute(activity.app, phone.environment(of: plan.kind))
                 if case .hold(let closure) = room.gate.admit(plan, to: route) {
-                    found.held.append((phone.instance, closure))
+                    found.held.append((phone.card, closure))
                     continue
                 }
                 spend(plan, phone, desired, &draft)
@@ -324,7 +324,7 @@ package struct ClaimWork: Command {
             case .wait(let until, let reason):
                 lookAt = until
                 // Each time that it is put off, not each time that it is looked at.
-                if reason.code == .startBudget, phone.instance.lookAt != until {
+                if reason.code == .startBudget, phone.card.lookAt != until {
                     draft.count(.startPutOff(activity.app, type: activity.type))
                 }
                 if reason.code == .evicting, let card = Reconciler.cardToEvict(desired, phone),
@@ -335,9 +335,9 @@ package struct ClaimWork: Command {
                 found.waitsUntil = min(found.waitsUntil ?? until, until)
             case .nothing: break
             }
-            guard phone.instance.lookAt != lookAt else { continue }
-            phone.instance.lookAt = lookAt
-            draft.put(phone.instance)
+            guard phone.card.lookAt != lookAt else { continue }
+            phone.card.lookAt = lookAt
+            draft.put(phone.card)
         }
         return found
     }
@@ -352,19 +352,19 @@ package struct ClaimWork: Command {
         _ plan: PushPlan, _ phone: PhoneSituation, _ activity: ActivityRecord, _ draft: inout Draft
     ) -> Flight.Seat {
         var phone = phone
-        if plan.kind == .start, plan.part == .card, phone.instance.run != activity.run {
+        if plan.kind == .start, plan.part == .card, phone.card.run != activity.run {
             phone.updateToken = nil
-            beginRun(of: activity, &phone.instance, &draft)
+            beginRun(of: activity, &phone.card, &draft)
         }
-        let timestamp = Flight.timestamp(after: phone.instance.timestamp, now: now)
+        let timestamp = Flight.timestamp(after: phone.card.timestamp, now: now)
         if plan.part == .successor {
-            phone.instance.claimRenewal(
+            phone.card.claimRenewal(
                 plan, timestamp: timestamp, reportSequence: phone.device.reportSequence, at: now)
-            draft.put(phone.instance)
+            draft.put(phone.card)
         } else if plan.kind == .start {
-            phone.instance.claimStart(
+            phone.card.claimStart(
                 plan, timestamp: timestamp, reportSequence: phone.device.reportSequence, at: now)
-            draft.put(phone.instance)
+            draft.put(phone.card)
         }
         return Flight.Seat(phone: phone, plan: plan, timestamp: timestamp)
     }

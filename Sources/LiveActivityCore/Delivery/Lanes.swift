@@ -6,11 +6,11 @@ package enum Lanes {
     package static func review(
         _ key: Snapshot.PhoneKey, _ type: ActivityType?, now: UnixTime, _ draft: inout Draft
     ) {
-        guard var instance = draft.snapshot.instances[key], let activity = draft.snapshot.activities[key.activity]
+        guard var card = draft.snapshot.cards[key], let activity = draft.snapshot.activities[key.activity]
         else { return }
-        instance.lookAt = lookAt(
-            instance, activity, type, renews: type?.policy.renewal ?? false, now: now, draft)
-        draft.put(instance)
+        card.lookAt = lookAt(
+            card, activity, type, renews: type?.policy.renewal ?? false, now: now, draft)
+        draft.put(card)
     }
 
     /// When to look at a phone that stands like this: now if something is to be sent, later if it waits.
@@ -20,28 +20,28 @@ package enum Lanes {
     ///   - knowsStart: The command has loaded the device's start tokens. A settlement has not, of a phone with a card:
     ///     there the claim sees whether another one may be started.
     static func lookAt(
-        _ instance: CardMachine, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool,
+        _ card: CardMachine, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool,
         knowsStart: Bool = true, now: UnixTime, _ draft: Draft
     ) -> UnixTime? {
         guard activity.phase != .announced else { return nil }
         // By far the most frequent case, and the cheapest to tell.
-        if instance.state == .live, activity.phase == .active, instance.isWanted, instance.run == activity.run,
-            instance.heldRevision >= activity.revision, instance.isPlain, !activity.isToRefresh(instance),
-            !Reconciler.owesAlert(activity, to: instance, now)
+        if card.state == .live, activity.phase == .active, card.isWanted, card.run == activity.run,
+            card.heldRevision >= activity.revision, card.isPlain, !activity.isToRefresh(card),
+            !Reconciler.owesAlert(activity, to: card, now)
         {
-            return renews ? instance.renewalDue(at: now) : nil
+            return renews ? card.renewalDue(at: now) : nil
         }
-        let key = Snapshot.PhoneKey(instance.activity, instance.device)
+        let key = Snapshot.PhoneKey(card.activity, card.device)
         guard let type, let content = draft.snapshot.contents[activity.number],
             var phone = draft.phone(key, type: activity.type)
         else { return now }
-        phone.instance = instance
+        phone.card = card
         // What else the device was sent is for the claim to see: not every command loads it, and whether another one
         // of its group did must make no difference.
         phone.hasOtherOpenStart = false
         phone.highBudget = nil
         phone.startBudget = nil
-        phone.cards = nil
+        phone.deviceCards = nil
         if !knowsStart { phone.pushToStartToken = nil }
         switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
         case .send(let plan): return activity.holds(plan, at: now) ? activity.holdUntil : now

@@ -67,7 +67,7 @@ package struct SettleFlight: Command {
         let simple = entries.filter(\.isSimple).map(\.seat.phone.device.key)
         let others = entries.filter { !$0.isSimple }.map(\.seat.phone.device.key)
         var keys: [SnapshotKey] = []
-        if !simple.isEmpty { keys.append(.instances(activity, devices: simple)) }
+        if !simple.isEmpty { keys.append(.cards(activity, devices: simple)) }
         if !others.isEmpty || simple.isEmpty { keys.append(.phones(activity, devices: others)) }
         // A token that dies may belong to somebody else by now.
         let refused = entries.filter(\.mayKillToken).compactMap(\.token)
@@ -104,11 +104,11 @@ package struct SettleFlight: Command {
         var lookAt: UnixTime?
         for entry in entries {
             let key = Snapshot.PhoneKey(activity, entry.seat.phone.device.key)
-            guard let instance = draft.snapshot.instances[key] else { continue }
+            guard let card = draft.snapshot.cards[key] else { continue }
             var settlement = PhoneSettlement(
                 entry: entry, activity: record, flight: flight, app: app, laneTries: claimed?.tries ?? 0,
                 faultsAreTheLanes: forLane, renews: renews, now: now)
-            settlement.apply(to: instance, isBehind: isOurs && claimed?.lap != record.lap, &draft)
+            settlement.apply(to: card, isBehind: isOurs && claimed?.lap != record.lap, &draft)
             switch settlement.result {
             case .accepted: reply.accepted += 1
             case .awaited: reply.awaited += 1
@@ -121,7 +121,7 @@ package struct SettleFlight: Command {
                 if reply.fault.map({ $0.kind < fault.kind }) ?? true { reply.fault = fault }
                 faulted = min(faulted ?? key.device, key.device)
             }
-            if let time = draft.snapshot.instances[key]?.lookAt { lookAt = min(lookAt ?? time, time) }
+            if let time = draft.snapshot.cards[key]?.lookAt { lookAt = min(lookAt ?? time, time) }
             if let entry = settlement.history { history.append(entry) }
         }
         if isOurs { close(record, reply, faulted: faulted, slowDowns: slowDowns, lookAt: lookAt, &draft) }

@@ -227,10 +227,10 @@ package struct UpdateTokenRecord: Sendable, Hashable {
 extension UpdateTokenRecord {
     /// For a card that is to be ended beside one that has no token, or beside none.
     static func placeholder(
-        for value: TokenValue, of instance: CardMachine, _ environment: APNSEnvironment, at now: UnixTime
+        for value: TokenValue, of card: CardMachine, _ environment: APNSEnvironment, at now: UnixTime
     ) -> Self {
         var record = Self(
-            activity: instance.activity, device: instance.device, generation: instance.tokenGeneration,
+            activity: card.activity, device: card.device, generation: card.tokenGeneration,
             environment: environment, value: value, firstSeenAt: now)
         record.deadAt = now
         record.predecessor = value

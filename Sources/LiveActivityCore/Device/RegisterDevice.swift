@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// Takes what a phone says of itself; what it leaves out stays as it is. The person's activities get an instance here.
+/// Takes what a phone says of itself; what it leaves out stays as it is. The person's activities get a row here.
 package struct RegisterDevice: Command {
     package struct Body: Sendable, Equatable {
         package var user: UserID
@@ -248,10 +248,10 @@ package enum DeviceOwnership {
             guard let activity = draft.snapshot.activities[key.activity] else { continue }
             Audience(activity: activity, now: now).leave(device, &draft)
             // What this person's phone reported of others' activities is nothing to whom it belongs next.
-            guard var instance = draft.snapshot.instances[key], instance.awaitsUntil != nil else { continue }
-            instance.waitForAudience(until: UnixTime(milliseconds: 0))
+            guard var card = draft.snapshot.cards[key], card.awaitsUntil != nil else { continue }
+            card.waitForAudience(until: UnixTime(milliseconds: 0))
             draft.removeUpdateToken(key, at: now)
-            draft.put(instance)
+            draft.put(card)
         }
         for key in draft.tokens(of: device.key) {
             guard let token = draft.snapshot.deviceTokens[key], token.deadAt == nil else { continue }

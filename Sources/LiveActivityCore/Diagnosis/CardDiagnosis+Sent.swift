@@ -4,10 +4,10 @@ import JSONText
 extension CardDiagnosis {
     /// What was sent last, what APNs answered, and what the phone said of it.
     func sent(_ phone: PhoneSituation) -> [DiagnosisFinding] {
-        let last = phone.instance.last
+        let last = phone.card.last
         let push = card.history.first { PushKind.allCases.map(HistoryEntry.Kind.init).contains($0.kind) }
         guard last != nil || push != nil else {
-            return phone.instance.sentRevision > 0
+            return phone.card.sentRevision > 0
                 ? confirmation(phone)
                 : [DiagnosisFinding(.nothingSent, .note, "no push of this activity has left for this phone yet")]
                     + confirmation(phone)
@@ -51,13 +51,13 @@ extension CardDiagnosis {
     }
 
     private func confirmation(_ phone: PhoneSituation) -> [DiagnosisFinding] {
-        let instance = phone.instance
+        let card = phone.card
         let evidence: JSONObject = [
-            "sent": .number(JSONNumber(Int(instance.sentRevision))),
-            "shown": .number(JSONNumber(Int(instance.shownRevision))),
-            "contradictions": .number(JSONNumber(instance.revisions.contradictions)),
+            "sent": .number(JSONNumber(Int(card.sentRevision))),
+            "shown": .number(JSONNumber(Int(card.shownRevision))),
+            "contradictions": .number(JSONNumber(card.revisions.contradictions)),
         ]
-        let contradictions = instance.revisions.contradictions
+        let contradictions = card.revisions.contradictions
         if contradictions > 0 {
             let isLast = contradictions >= Reconciler.maximumContradictions
             return [
@@ -69,18 +69,18 @@ extension CardDiagnosis {
                         + "2001-01-01)", evidence: evidence)
             ]
         }
-        if instance.shownRevision > 0, instance.shownRevision >= instance.sentRevision {
+        if card.shownRevision > 0, card.shownRevision >= card.sentRevision {
             return [
                 DiagnosisFinding(
-                    .confirmationHeld, .note, "the phone reported that it holds revision \(instance.shownRevision)",
+                    .confirmationHeld, .note, "the phone reported that it holds revision \(card.shownRevision)",
                     evidence: evidence)
             ]
         }
-        if instance.sentRevision > 0 {
+        if card.sentRevision > 0 {
             return [
                 DiagnosisFinding(
                     .confirmationAccepted, .note,
-                    "APNs accepted revision \(instance.sentRevision), which does not mean that it is shown; the phone "
+                    "APNs accepted revision \(card.sentRevision), which does not mean that it is shown; the phone "
                         + "has not reported since", evidence: evidence)
             ]
         }

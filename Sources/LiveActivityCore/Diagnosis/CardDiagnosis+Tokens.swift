@@ -4,7 +4,7 @@ import JSONText
 extension CardDiagnosis {
     /// The token that the next push needs: whether it is there, of which shape, and whether APNs still takes it.
     func tokens(_ phone: PhoneSituation) -> [DiagnosisFinding] {
-        switch phone.instance.state {
+        switch phone.card.state {
         case .live, .ending: updateToken(phone)
         case .absent, .requesting: startToken(phone)
         case .starting, .unconfirmed: startToken(phone) + updateToken(phone)
@@ -14,13 +14,13 @@ extension CardDiagnosis {
 
     private func updateToken(_ phone: PhoneSituation) -> [DiagnosisFinding] {
         guard let token = phone.updateToken else {
-            guard phone.instance.state.mayHaveCard else { return [] }
+            guard phone.card.state.mayHaveCard else { return [] }
             return [
                 DiagnosisFinding(
                     .updateTokenMissing, .waiting, "the card has no update token: nothing can be sent to it",
                     fix: "the app observes `pushTokenUpdates` of every activity from launch on and reports each token; "
                         + "of a card that a push started iOS may hold it back until the person taps Allow",
-                    evidence: ["state": .string(phone.instance.state.name)])
+                    evidence: ["state": .string(phone.card.state.name)])
             ]
         }
         if let at = token.deadAt {
@@ -42,7 +42,7 @@ extension CardDiagnosis {
         let token = facts.deviceTokens.first { $0.kind == .pushToStart && $0.type == activity.type }
         let mayStart = activity.start == .ifPossible && activity.phase == .active
         guard let token else {
-            guard mayStart, phone.instance.state == .absent else { return [] }
+            guard mayStart, phone.card.state == .absent else { return [] }
             return [
                 DiagnosisFinding(
                     .startTokenMissing, .blocked, "the phone reported no push-to-start token for `\(activity.type)`",
@@ -90,7 +90,7 @@ extension CardDiagnosis {
             "environment": .string(environment.rawValue), "firstSeenAt": .string(seen.description),
         ]
         evidence["deadAt"] = deadAt.map { .string($0.description) }
-        if deadAt != nil, let last = phone?.instance.last {
+        if deadAt != nil, let last = phone?.card.last {
             evidence["code"] = .string(last.reason.code.rawValue)
             evidence["status"] = .number(JSONNumber(last.status))
         }
@@ -129,13 +129,13 @@ extension CardDiagnosis {
         }
         let starts = policy.budgets.start
         let nextStart = starts.opens(phone.startBudget, for: .ordinary, now: now)
-        if nextStart > now, !phone.instance.state.mayHaveCard {
+        if nextStart > now, !phone.card.state.mayHaveCard {
             findings.append(
                 DiagnosisFinding(
                     .startBudget, .waiting, "our estimate of the starts this phone lets through is used up",
                     evidence: budget(starts, phone.startBudget, nextStart)))
         }
-        if let last = phone.instance.lastHighAt, last + policy.highPriorityInterval > now {
+        if let last = phone.card.lastHighAt, last + policy.highPriorityInterval > now {
             findings.append(
                 DiagnosisFinding(
                     .highMinute, .note,

@@ -140,10 +140,10 @@ struct CardDiagnosis {
         let decision = Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now)
         let reason = decision.reason
         var evidence: JSONObject = [
-            "state": .string(phone.instance.state.name),
+            "state": .string(phone.card.state.name),
             "wanted": .number(JSONNumber(Int(activity.revision))),
-            "sent": .number(JSONNumber(Int(phone.instance.sentRevision))),
-            "shown": .number(JSONNumber(Int(phone.instance.shownRevision))),
+            "sent": .number(JSONNumber(Int(phone.card.sentRevision))),
+            "shown": .number(JSONNumber(Int(phone.card.shownRevision))),
         ]
         let severity: DiagnosisFinding.Severity
         switch decision {
@@ -169,16 +169,16 @@ struct CardDiagnosis {
     }
 
     private func parked(_ phone: PhoneSituation) -> [DiagnosisFinding] {
-        let instance = phone.instance
-        guard instance.revisions.parked > 0, instance.revisions.parked >= activity.revision else { return [] }
-        let last = instance.last
+        let card = phone.card
+        guard card.revisions.parked > 0, card.revisions.parked >= activity.revision else { return [] }
+        let last = card.last
         return [
             DiagnosisFinding(
                 .parked, .blocked,
                 "this revision is parked: \(last?.reason.text ?? "APNs refused our request")",
                 fix: "set another state; a refusal that comes again is a fault of the server or of its configuration",
                 evidence: [
-                    "revision": .number(JSONNumber(Int(instance.revisions.parked))),
+                    "revision": .number(JSONNumber(Int(card.revisions.parked))),
                     "status": .number(JSONNumber(last?.status ?? 0)),
                     "code": .string(last?.reason.code.rawValue ?? "parked"),
                     "detail": .string(last?.reason.arguments.joined(separator: " ") ?? ""),

@@ -76,9 +76,9 @@ package struct DiagnosisFacts: Sendable {
         of device: DeviceRecord, _ activity: ActivityID?, _ snapshot: Snapshot
     ) -> [ActivityNumber] {
         if let activity { return snapshot.activityNumbers[.init(device.app, activity)].map { [$0] } ?? [] }
-        let all = snapshot.instances.values.filter { $0.device == device.key }
-        func rank(_ instance: CardMachine) -> Int {
-            instance.state.mayHaveCard ? 2 : snapshot.activities[instance.activity]?.phase == .active ? 1 : 0
+        let all = snapshot.cards.values.filter { $0.device == device.key }
+        func rank(_ card: CardMachine) -> Int {
+            card.state.mayHaveCard ? 2 : snapshot.activities[card.activity]?.phase == .active ? 1 : 0
         }
         return all.sorted { (rank($0), $0.activity) > (rank($1), $1.activity) }.prefix(maximumActivities)
             .map(\.activity)

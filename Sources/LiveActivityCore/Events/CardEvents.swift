@@ -58,18 +58,18 @@ struct CardEvents {
     }
 
     /// The phone said that it shows the newest state.
-    private func holdsNewest(_ instance: CardMachine) -> Bool {
-        instance.state == .live && instance.lead == nil && instance.shownRevision == activity.revision
-            && activity.phase != .announced && instance.run == activity.run
+    private func holdsNewest(_ card: CardMachine) -> Bool {
+        card.state == .live && card.lead == nil && card.shownRevision == activity.revision
+            && activity.phase != .announced && card.run == activity.run
     }
 
     private func tell(
-        _ kind: EventRecord.Kind, _ instance: CardMachine, _ revision: Revision, _ reason: Reason.Code,
+        _ kind: EventRecord.Kind, _ card: CardMachine, _ revision: Revision, _ reason: Reason.Code,
         _ draft: inout Draft
     ) {
         draft.tell(
             EventRecord(
-                kind, activity, run: instance.run, on: instance.device, revision: revision, reason, at: now))
+                kind, activity, run: card.run, on: card.device, revision: revision, reason, at: now))
     }
 }
 

@@ -104,7 +104,7 @@ package struct RecordedActivity: Sendable {
         for phone in phones where phone.device.signedOutAt == nil {
             let key = phone.device.key
             var card = RecordedCard(ofPhones[key] ?? [], from: from)
-            if record.run == 1, phone.instance.createdAt >= from { card.joinsAt = phone.instance.createdAt }
+            if record.run == 1, phone.card.createdAt >= from { card.joinsAt = phone.card.createdAt }
             cards[key] = card
         }
     }

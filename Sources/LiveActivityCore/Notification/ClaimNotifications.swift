@@ -181,11 +181,11 @@ extension Draft {
     /// would follow again and again.
     mutating func takeBack(_ fallback: NotificationRecord.Fallback, on device: DeviceKey, _ reason: Reason) {
         guard reason.code.isOfDeviceToken,
-            var instance = snapshot.instances[.init(fallback.activity, device)], instance.run == fallback.run,
-            instance.alerts.hasFallenBack, instance.alerts.given == fallback.revision
+            var card = snapshot.cards[.init(fallback.activity, device)], card.run == fallback.run,
+            card.alerts.hasFallenBack, card.alerts.given == fallback.revision
         else { return }
-        instance.takeFallBackBack()
-        put(instance)
+        card.takeFallBackBack()
+        put(card)
     }
 }
 

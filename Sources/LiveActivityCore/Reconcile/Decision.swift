@@ -57,7 +57,7 @@ package struct PushPlan: Sendable, Hashable {
 
 /// Everything known about one phone of an activity.
 package struct PhoneSituation: Sendable, Equatable {
-    package var instance: CardMachine
+    package var card: CardMachine
     package var device: DeviceFacts
     package var updateToken: UpdateTokenRecord?
     package var pushToStartToken: DeviceTokenRecord?
@@ -69,18 +69,18 @@ package struct PhoneSituation: Sendable, Equatable {
     package var highBudget: BudgetRecord?
     package var startBudget: BudgetRecord?
     /// The cards of the app on the device, where they are counted; `nil`: they are not.
-    package var cards: [DeviceCard]?
+    package var deviceCards: [DeviceCard]?
 
     /// The device belongs to the audience, and its person is signed in on it.
-    package var isWanted: Bool { instance.isWanted && device.signedOutAt == nil }
+    package var isWanted: Bool { card.isWanted && device.signedOutAt == nil }
 
     package init(
-        instance: CardMachine, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
+        card: CardMachine, device: DeviceFacts, updateToken: UpdateTokenRecord? = nil,
         pushToStartToken: DeviceTokenRecord? = nil, deviceToken: DeviceTokenRecord? = nil,
         hasOtherOpenStart: Bool = false,
         highBudget: BudgetRecord? = nil, startBudget: BudgetRecord? = nil
     ) {
-        self.instance = instance
+        self.card = card
         self.device = device
         self.updateToken = updateToken
         self.pushToStartToken = pushToStartToken

@@ -37,8 +37,8 @@ package enum Fallback {
 
     /// The phone was told this state by a notification.
     static func hasTold(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Bool {
-        phone.instance.run == desired.activity.run && phone.instance.alerts.hasFallenBack
-            && desired.activity.revision <= phone.instance.alerts.given
+        phone.card.run == desired.activity.run && phone.card.alerts.hasFallenBack
+            && desired.activity.revision <= phone.card.alerts.given
     }
 
     /// Something is to be said that a card would have said: the first state of a run, or an alert.
@@ -47,10 +47,10 @@ package enum Fallback {
             NotificationRecord.Kind.alert.obstacle(phone.device, phone.deviceToken) == nil
         else { return false }
         // On a person's other devices a card would not be started either.
-        let instance = phone.instance
-        guard instance.mayStart else { return false }
-        let hadNone = !instance.state.mayHaveCard && instance.life.before == nil
-        let isFirst = instance.run != desired.activity.run || hadNone && !instance.alerts.hasFallenBack
+        let card = phone.card
+        guard card.mayStart else { return false }
+        let hadNone = !card.state.mayHaveCard && card.life.before == nil
+        let isFirst = card.run != desired.activity.run || hadNone && !card.alerts.hasFallenBack
         return isFirst || Reconciler.dueAlert(desired, phone, now) > 0
     }
 
@@ -59,7 +59,7 @@ package enum Fallback {
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime, until: UnixTime, _ reason: Reason
     ) -> Decision {
         guard isDue(desired, phone, now) else { return .wait(until: until, reason) }
-        let late = max(desired.activity.changedAt, phone.instance.createdAt) + desired.type.policy.startWindow
+        let late = max(desired.activity.changedAt, phone.card.createdAt) + desired.type.policy.startWindow
         return now < late ? .wait(until: min(until, late), reason) : .fallBack(reason)
     }
 }

@@ -42,8 +42,8 @@ package enum PushBuilder {
             // Who left the audience is not told the newest state, and a card of an earlier run, one that was renewed or
             // one that makes room has nothing to do with it: the card goes as it stands.
             let isWanted =
-                phone.isWanted && phone.instance.run == activity.run && plan.part == .card
-                && !phone.instance.isEvicted
+                phone.isWanted && phone.card.run == activity.run && plan.part == .card
+                && !phone.card.isEvicted
             // A last state that its app cannot decode would keep the card from ending.
             let isFit = !desired.unfit.hasState(phone.device.build)
             let payload = try EndPayload(

@@ -37,7 +37,7 @@ extension Reconciler {
         }
         if desired.unfit.hasStart(phone.device.build) { return Reason(.incompatibleBuild, phone.device.build ?? "") }
         // A card that is there is on the right device.
-        if !phone.instance.mayStart, phone.instance.state != .live { return Reason(.otherDeviceActive) }
+        if !phone.card.mayStart, phone.card.state != .live { return Reason(.otherDeviceActive) }
         guard let token = phone.pushToStartToken else { return Reason(.noPushToStartToken) }
         if token.deadAt != nil { return Reason(.pushToStartTokenDead) }
         if desired.type.policy.startAlert == nil && desired.activity.alert == nil { return Reason(.noStartAlert) }
@@ -48,14 +48,14 @@ extension Reconciler {
     private static func waitBeforeStart(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ alert: Revision, _ now: UnixTime
     ) -> Decision? {
-        let instance = phone.instance
-        if instance.run == desired.activity.run, instance.state == .absent || instance.state.isTombstone,
-            let due = instance.waitsUntil(at: now)
+        let card = phone.card
+        if card.run == desired.activity.run, card.state == .absent || card.state.isTombstone,
+            let due = card.waitsUntil(at: now)
         {
             return .wait(until: due, Reason(.retryLater, due.description))
         }
         if let wait = waitForPerson(desired, phone, alert, now) { return wait }
-        if let token = phone.pushToStartToken, token.isSuspect, let last = instance.startExpiresAt,
+        if let token = phone.pushToStartToken, token.isSuspect, let last = card.startExpiresAt,
             last + suspectPause > now
         {
             let next = last + suspectPause
@@ -73,7 +73,7 @@ extension Reconciler {
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ alert: Revision, _ now: UnixTime
     ) -> Decision? {
         // The grace counts from the moment both sides could know, and only where the phone has just been heard of.
-        let since = max(desired.activity.runStartedAt, phone.instance.createdAt)
+        let since = max(desired.activity.runStartedAt, phone.card.createdAt)
         let until = since + desired.type.policy.startGrace
         if phone.device.contactAt + recentContact > now, now < until {
             return .wait(until: until, Reason(.startGrace, until.description))
@@ -96,7 +96,9 @@ extension Reconciler {
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision? {
         let policy = desired.type.policy
-        guard policy.atCeiling != .ignore, let cards = phone.cards, cards.count >= policy.ceiling else { return nil }
+        guard policy.atCeiling != .ignore, let cards = phone.deviceCards, cards.count >= policy.ceiling else {
+            return nil
+        }
         let (until, count) = (now + ceilingRecheck, String(cards.count))
         guard cardToEvict(desired, phone) == nil else { return .wait(until: until, Reason(.evicting, count)) }
         return Fallback.held(desired, phone, now, until: until, Reason(.atCeiling, count))
@@ -104,7 +106,7 @@ extension Reconciler {
 
     /// The card that makes room for this start, of those that can be ended; one of more relevance never does.
     package static func cardToEvict(_ desired: DesiredSituation, _ phone: PhoneSituation) -> DeviceCard? {
-        let cards = (phone.cards ?? []).filter(\.canBeEnded)
+        let cards = (phone.deviceCards ?? []).filter(\.canBeEnded)
         switch desired.type.policy.atCeiling {
         case .ignore, .wait: return nil
         case .endOldest: return cards.min { ($0.startedAt, $0.activity) < ($1.startedAt, $1.activity) }
@@ -122,7 +124,7 @@ extension Reconciler {
         guard desired.activity.phase == .active, phone.isWanted else {
             return .nothing(Reason(.waitingForUpdateToken))
         }
-        let isUnknown = phone.instance.last.map { $0.status == 0 } ?? true
+        let isUnknown = phone.card.last.map { $0.status == 0 } ?? true
         return waitForCard(of: last, now, isUnknown ? .startFateUnknown : .startUnconfirmed)
             ?? start(desired, phone, now)
     }
@@ -139,18 +141,18 @@ extension Reconciler {
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime, _ reason: Reason
     ) -> Decision {
         guard desired.activity.phase == .active else { return .nothing(reason) }
-        if phone.instance.isEvicted { return .nothing(Reason(.evicted)) }
+        if phone.card.isEvicted { return .nothing(Reason(.evicted)) }
         // A dead token alone starts no card anew: the phone may have the one with another token, and come to say so.
-        if phone.instance.isGoneByTokenAlone {
+        if phone.card.isGoneByTokenAlone {
             // iOS counts from the moment when the card appeared, which was before its start expired.
-            let began = phone.instance.beganAt
-            let until = max(began, phone.instance.startExpiresAt ?? began) + activityLifetime
+            let began = phone.card.beganAt
+            let until = max(began, phone.card.startExpiresAt ?? began) + activityLifetime
             if now < until {
                 return desired.activity.restart == .never ? .nothing(reason) : .wait(until: until, reason)
             }
         }
         // The second start of a renewal may be a card yet.
-        if let wait = waitForCard(of: phone.instance.successor, now) { return wait }
+        if let wait = waitForCard(of: phone.card.successor, now) { return wait }
         switch desired.activity.restart {
         case .never: return .nothing(reason)
         case .onAlert:

@@ -32,17 +32,17 @@ package enum Reconciler {
     package static func decide(_ desired: DesiredSituation, _ phone: PhoneSituation, now: UnixTime) -> Decision {
         guard desired.activity.phase != .announced else { return .nothing(Reason(.notAnnounced)) }
         // Neither told anything nor ended: to its phone the activity looks like one that nobody spoke of.
-        guard phone.instance.awaitsUntil == nil else { return .nothing(Reason(.awaitingAudience)) }
+        guard phone.card.awaitsUntil == nil else { return .nothing(Reason(.awaitingAudience)) }
         // A card that is too many comes before anything else.
         if let end = endOfPredecessor(desired, phone, now) { return end }
-        guard phone.device.signedOutAt == nil || phone.instance.state.mayHaveCard else {
+        guard phone.device.signedOutAt == nil || phone.card.state.mayHaveCard else {
             return .nothing(Reason(.signedOut))
         }
-        let isOver = desired.activity.phase == .ended || !phone.isWanted || phone.instance.isEvicted
-        if phone.instance.run != desired.activity.run {
-            return inItsOwnSecond(afterEarlierRun(desired, phone, now), phone.instance, now)
+        let isOver = desired.activity.phase == .ended || !phone.isWanted || phone.card.isEvicted
+        if phone.card.run != desired.activity.run {
+            return inItsOwnSecond(afterEarlierRun(desired, phone, now), phone.card, now)
         }
-        switch phone.instance.life {
+        switch phone.card.life {
         case .absent: return withoutCard(desired, phone, after: nil, now)
         case .requesting(let request):
             if now < request.until {
@@ -52,12 +52,12 @@ package enum Reconciler {
             return withoutCard(desired, phone, after: request.before.outcome, now)
         case .starting(let start):
             // Its answer is awaited; one that never came leaves the start's fate unknown.
-            guard let due = phone.instance.attempts.dueAt else { return .nothing(Reason(.starting)) }
+            guard let due = phone.card.attempts.dueAt else { return .nothing(Reason(.starting)) }
             return now < due ? .wait(until: due, Reason(.starting)) : unconfirmed(start, desired, phone, now)
         case .unconfirmed(let start): return unconfirmed(start, desired, phone, now)
         case .live:
-            return inItsOwnSecond(isOver ? end(desired, phone, now) : update(desired, phone, now), phone.instance, now)
-        case .ending: return inItsOwnSecond(end(desired, phone, now), phone.instance, now)
+            return inItsOwnSecond(isOver ? end(desired, phone, now) : update(desired, phone, now), phone.card, now)
+        case .ending: return inItsOwnSecond(end(desired, phone, now), phone.card, now)
         case .over(let over): return withoutCard(desired, phone, after: over.how, now)
         }
     }
@@ -77,14 +77,14 @@ package enum Reconciler {
     private static func afterEarlierRun(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision {
-        let instance = phone.instance
-        switch instance.life {
+        let card = phone.card
+        switch card.life {
         case .live:
             // iOS ends a card after 8 hours and takes it away after 12: then it is over without us.
-            let goneAt = instance.beganAt + startFateHorizon
+            let goneAt = card.beganAt + startFateHorizon
             if goneAt <= now { return start(desired, phone, now) }
             if let obstacle = obstacleToken(desired, phone) { return .wait(until: goneAt, obstacle) }
-            if let due = retryDue(instance, desired.activity, now) {
+            if let due = retryDue(card, desired.activity, now) {
                 return .wait(until: due, Reason(.retryLater, due.description))
             }
             return .send(
@@ -107,12 +107,12 @@ package enum Reconciler {
 
     /// Two pushes of one second would carry the same timestamp where the clock was set back by more than an hour: no
     /// timestamp is greater than the card's then. iOS would ignore the second push, so it waits for the next second.
-    private static func inItsOwnSecond(_ decision: Decision, _ instance: CardMachine, _ now: UnixTime) -> Decision {
+    private static func inItsOwnSecond(_ decision: Decision, _ card: CardMachine, _ now: UnixTime) -> Decision {
         guard case .send = decision else { return decision }
         let latest = Flight.latestTimestamp(now)
         // A card at that timestamp may have got it in this second, by a process that could not say so any more.
         let isUsed =
-            instance.timestamp > latest ? instance.last?.at.seconds == now.seconds : instance.timestamp == latest
+            card.timestamp > latest ? card.last?.at.seconds == now.seconds : card.timestamp == latest
         guard isUsed else { return decision }
         let next = UnixTime(seconds: now.seconds + 1)
         return .wait(until: next, Reason(.retryLater, next.description))
@@ -122,9 +122,9 @@ package enum Reconciler {
     ///
     /// Apple's 15 minutes after a 5xx are for what is sent again. A state that is newer than what met the 5xx is no
     /// repetition: it waits a minute at most, as what is held back by a lane or a circuit does.
-    static func retryDue(_ instance: CardMachine, _ activity: ActivityRecord, _ now: UnixTime) -> UnixTime? {
-        guard let due = instance.waitsUntil(at: now) else { return nil }
-        guard let last = instance.last, last.reason.code == .serviceTrouble, last.revision < activity.revision else {
+    static func retryDue(_ card: CardMachine, _ activity: ActivityRecord, _ now: UnixTime) -> UnixTime? {
+        guard let due = card.waitsUntil(at: now) else { return nil }
+        guard let last = card.last, last.reason.code == .serviceTrouble, last.revision < activity.revision else {
             return due
         }
         let sooner = min(due, last.at + Backoff.halted)
@@ -135,14 +135,14 @@ package enum Reconciler {
     /// who joined after it was given.
     static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
         guard let alert = desired.activity.alert, now < alert.expiresAt else { return 0 }
-        return alert.revision > phone.instance.alerts.given ? alert.revision : 0
+        return alert.revision > phone.card.alerts.given ? alert.revision : 0
     }
 
     /// APNs took the state for this phone without its alert: the push that carried both was refused, and that was known
     /// late.
-    static func owesAlert(_ activity: ActivityRecord, to instance: CardMachine, _ now: UnixTime) -> Bool {
-        guard let alert = activity.alert, now < alert.expiresAt, instance.run == activity.run else { return false }
-        return instance.sentRevision >= alert.revision && alert.revision > instance.alerts.given
+    static func owesAlert(_ activity: ActivityRecord, to card: CardMachine, _ now: UnixTime) -> Bool {
+        guard let alert = activity.alert, now < alert.expiresAt, card.run == activity.run else { return false }
+        return card.sentRevision >= alert.revision && alert.revision > card.alerts.given
     }
 
     static func obstacleToken(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason? {
@@ -160,15 +160,15 @@ package enum Reconciler {
         _ now: UnixTime
     ) -> Bool {
         let policy = desired.type.policy
-        if alert == 0, let last = phone.instance.lastHighAt, last + policy.highPriorityInterval > now { return false }
+        if alert == 0, let last = phone.card.lastHighAt, last + policy.highPriorityInterval > now { return false }
         return policy.budgets.high(phone.device).opens(phone.highBudget, for: use, now: now) <= now
     }
 
     static func isParked(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Bool {
-        phone.instance.revisions.parked >= desired.activity.revision
+        phone.card.revisions.parked >= desired.activity.revision
     }
 
     static func parkedReason(_ phone: PhoneSituation) -> Reason {
-        phone.instance.last?.reason ?? Reason(.parked)
+        phone.card.last?.reason ?? Reason(.parked)
     }
 }

@@ -194,9 +194,9 @@ package struct FinishRefresh: Command {
 
     /// App and server show the same: there is nothing to send.
     private func adopt(_ phone: Snapshot.PhoneKey, _ revision: Revision, _ draft: inout Draft) {
-        guard var instance = draft.snapshot.instances[phone], instance.state == .live else { return }
-        instance.confirm(revision)
-        draft.put(instance)
+        guard var card = draft.snapshot.cards[phone], card.state == .live else { return }
+        card.confirm(revision)
+        draft.put(card)
         Lanes.review(phone, type, now: now, &draft)
     }
 
@@ -228,7 +228,7 @@ package struct FinishRefresh: Command {
     private func closeIfOver(_ device: DeviceRecord, _ draft: inout Draft) {
         let id = id(device)
         guard let activity = draft.activity(run.app, id), activity.phase == .active,
-            let instance = draft.snapshot.instances[.init(activity.number, device.key)], instance.state.isTombstone
+            let card = draft.snapshot.cards[.init(activity.number, device.key)], card.state.isTombstone
         else { return }
         _ = draft.step(EndActivity(app: settings, id: id, state: nil, alert: nil, dismissal: .immediate, now: now))
     }

@@ -36,33 +36,33 @@ package enum CommandRank: Int, Sendable, Comparable, CaseIterable {
 package enum SnapshotKey: Sendable, Equatable {
     /// An activity with content and lanes; nothing of its phones.
     case activity(BundleID, ActivityID)
-    /// The same by its number, with the instances of these devices and nothing else of them.
-    case instances(ActivityNumber, devices: [DeviceKey])
+    /// The same by its number, with the cards of these devices and nothing else of them.
+    case cards(ActivityNumber, devices: [DeviceKey])
     /// The same, with their tokens and the devices themselves.
     case phones(ActivityNumber, devices: [DeviceKey])
-    /// An activity's audience: the people, their devices and tokens, and those devices' instances of this activity. Of
+    /// An activity's audience: the people, their devices and tokens, and those devices' cards of this activity. Of
     /// one with more members than a call may name nothing but the audience's own row. `wholeAudiences` tells which.
     case members(BundleID, ActivityID)
-    /// People with their devices and tokens, and those devices' instances of the activity, if one is named.
+    /// People with their devices and tokens, and those devices' cards of the activity, if one is named.
     case users(BundleID, [UserID], ActivityID?)
-    /// A device with its tokens, its tombstones and the instances that `DeviceRows` says, with their activities,
+    /// A device with its tokens, its tombstones and the cards that `DeviceRows` says, with their activities,
     /// contents, lanes and update tokens.
     case device(BundleID, DeviceID, DeviceRows = DeviceRows())
-    /// The next page of a device's instances, the newest activities first, as `device` gives them. See `DevicePage`.
+    /// The next page of a device's cards, the newest activities first, as `device` gives them. See `DevicePage`.
     case devicePage(BundleID, DeviceID, below: ActivityNumber)
     /// The activities a person is in the audience of and that `JoinableActivities` says, with content, lanes and the
-    /// instances and update tokens of the device that signs in, which is to be asked for by `device` too. Of the
-    /// person's devices those that `RecentDevices` says, and where they decide their instances and start tokens.
+    /// cards and update tokens of the device that signs in, which is to be asked for by `device` too. Of the
+    /// person's devices those that `RecentDevices` says, and where they decide their cards and start tokens.
     case activitiesOf(BundleID, UserID, JoinableActivities)
     /// Who owns these token values, and the rows that hold them: an update token, or the owner's device tokens.
     case owners(BundleID, [TokenValue])
     /// The devices that own these values as start or device tokens, as `device` gives them by default.
     case holders(BundleID, [TokenValue])
     /// The audience's own row, and of these people: whether they belong to it, their devices and tokens, and those
-    /// devices' instances of the activity.
+    /// devices' cards of the activity.
     case audience(BundleID, ActivityID, [UserID])
     /// At most `limit` members in the order of their numbers, from the one after `after`: those that the replacement
-    /// `besides` did not name, with devices, tokens and instances; with the audience's own row.
+    /// `besides` did not name, with devices, tokens and cards; with the audience's own row.
     case audiencePage(BundleID, ActivityID, after: UserNumber, limit: Int, besides: Int64?)
     /// What was answered to the call with this key, by its hash.
     case idempotency(BundleID, hash: [UInt8])
@@ -70,9 +70,9 @@ package enum SnapshotKey: Sendable, Equatable {
     /// phones each. See `DueLanes`.
     case due(DueLanes)
     /// Ordinary notifications that have something to do, the longest waiting first, with the devices that are due:
-    /// rows, devices, device tokens, and of fallbacks the instances. See `DueNotifications`.
+    /// rows, devices, device tokens, and of fallbacks the cards. See `DueNotifications`.
     case dueNotifications(DueNotifications)
-    /// These rows with their notifications, and of fallbacks the instances.
+    /// These rows with their notifications, and of fallbacks the cards.
     case addressees([AddresseeKey])
     /// What stands of these people's computations of these types.
     case refreshes(BundleID, [UserID], [String])

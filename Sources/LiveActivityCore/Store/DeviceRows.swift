@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// Which of a device's instances a call looks at: so many and no more, whatever the phone or its person has left.
+/// Which of a device's rows a call looks at: so many and no more, whatever the phone or its person has left.
 ///
 /// Those of the newest activities, whatever their state. Of a device that has more: those that may have a card, those
 /// of the cards and activities that the call names, and those whose activity runs.
@@ -100,7 +100,7 @@ package enum RecentDevices {
     }
 }
 
-/// A stretch of a device's instances.
+/// A stretch of a device's rows.
 package struct DevicePage: Sendable, Equatable {
     package static let limit = 200
 
@@ -116,7 +116,7 @@ package struct DevicePage: Sendable, Equatable {
 
     /// The oldest activity of the stretch; `nil`: there is none.
     package var last: ActivityNumber?
-    /// The device has no instance of an older one.
+    /// The device has no row of an older one.
     package var isComplete: Bool
 
     package init(last: ActivityNumber?, isComplete: Bool) {

@@ -12,9 +12,9 @@ extension Draft {
         package var users: Set<Snapshot.AppID<UserID>> = []
         package var devices: Set<DeviceKey> = []
         package var deviceTokens: Set<Snapshot.DeviceTokenKey> = []
-        package var instances: Set<Snapshot.PhoneKey> = []
+        package var cards: Set<Snapshot.PhoneKey> = []
         /// Of these those whose state or card is another, which a device's cards are found by, and new ones.
-        package var movedInstances: Set<Snapshot.PhoneKey> = []
+        package var movedCards: Set<Snapshot.PhoneKey> = []
         package var updateTokens: Set<Snapshot.PhoneKey> = []
         package var removedUpdateTokens: Set<Snapshot.PhoneKey> = []
         package var addedMembers: Set<Snapshot.MemberKey> = []
@@ -46,7 +46,7 @@ extension Draft {
 
         package var isEmpty: Bool {
             activities.isEmpty && contents.isEmpty && lanes.isEmpty && users.isEmpty && devices.isEmpty
-                && deviceTokens.isEmpty && instances.isEmpty && updateTokens.isEmpty && removedUpdateTokens.isEmpty
+                && deviceTokens.isEmpty && cards.isEmpty && updateTokens.isEmpty && removedUpdateTokens.isEmpty
                 && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
                 && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
                 && idempotency.isEmpty && notifications.isEmpty && removedNotifications.isEmpty && addressees.isEmpty

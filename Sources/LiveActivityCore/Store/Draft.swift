@@ -79,7 +79,7 @@ package struct Draft: Sendable {
         snapshot.audiences[activity] ?? AudienceRecord(activity: activity)
     }
 
-    /// The instances that were loaded of a device, in order.
+    /// The cards that were loaded of a device, in order.
     package mutating func phones(on device: DeviceKey) -> [Snapshot.PhoneKey] {
         indexed().activities[device, default: []].sorted().map { Snapshot.PhoneKey($0, device) }
     }
@@ -113,18 +113,18 @@ package struct Draft: Sendable {
 
     /// What is known about a phone of an activity; `nil` when its device or instance was not loaded.
     package func phone(_ key: Snapshot.PhoneKey, type: String) -> PhoneSituation? {
-        guard let instance = snapshot.instances[key],
+        guard let card = snapshot.cards[key],
             let device = snapshot.devices[key.device]?.facts ?? snapshot.facts[key.device]
         else { return nil }
         var phone = PhoneSituation(
-            instance: instance, device: device, updateToken: snapshot.updateTokens[key],
+            card: card, device: device, updateToken: snapshot.updateTokens[key],
             pushToStartToken: snapshot.deviceTokens[.init(key.device, .pushToStart, type)],
             deviceToken: snapshot.deviceTokens[.init(key.device, .device, "")],
             hasOtherOpenStart: snapshot.otherOpenStarts.contains(key),
             highBudget: snapshot.budgets[.init(key.device, .high)],
             startBudget: snapshot.budgets[.init(key.device, .start)])
-        if !snapshot.cards.isEmpty {
-            phone.cards = snapshot.cards[key.device]?.filter { $0.activity != key.activity }
+        if !snapshot.deviceCards.isEmpty {
+            phone.deviceCards = snapshot.deviceCards[key.device]?.filter { $0.activity != key.activity }
         }
         return phone
     }
@@ -237,21 +237,21 @@ package struct Draft: Sendable {
     }
 
     /// Its lane counts it, and looks at it when it wants to be looked at.
-    package mutating func put(_ instance: CardMachine) {
-        let key = Snapshot.PhoneKey(instance.activity, instance.device)
-        let old = snapshot.instances[key]
-        guard old != instance else { return }
-        write(instance, at: key, \.instances, \.instances)
+    package mutating func put(_ card: CardMachine) {
+        let key = Snapshot.PhoneKey(card.activity, card.device)
+        let old = snapshot.cards[key]
+        guard old != card else { return }
+        write(card, at: key, \.cards, \.cards)
         if old == nil {
             index?.add(key)
             onRefusal { draft in draft.index?.remove(key) }
         }
-        if old?.state != instance.state || old?.localID != instance.localID { mark(key, \.movedInstances) }
-        if old?.state != instance.state || (instance.lookAt != nil && old?.lookAt != instance.lookAt) {
+        if old?.state != card.state || old?.localID != card.localID { mark(key, \.movedCards) }
+        if old?.state != card.state || (card.lookAt != nil && old?.lookAt != card.lookAt) {
             var lane = snapshot.lane(of: key.device, in: key.activity) ?? LaneRecord(activity: key.activity)
             if let old { lane.counts.count(old.state, -1) }
-            lane.counts.count(instance.state, 1)
-            if let time = instance.lookAt, old?.lookAt != time { lane.look(at: time) }
+            lane.counts.count(card.state, 1)
+            if let time = card.lookAt, old?.lookAt != time { lane.look(at: time) }
             put(lane)
         }
     }

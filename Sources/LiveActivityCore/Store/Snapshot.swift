@@ -121,8 +121,8 @@ package struct Snapshot: Sendable, Equatable {
     package var facts: [DeviceKey: DeviceFacts] = [:]
     package var deviceKeys: [AppID<DeviceID>: DeviceKey] = [:]
     package var deviceTokens: [DeviceTokenKey: DeviceTokenRecord] = [:]
-    package var instances: [PhoneKey: CardMachine] = [:]
-    /// Devices that have more instances than `SnapshotKey.device` gives.
+    package var cards: [PhoneKey: CardMachine] = [:]
+    /// Devices that have more cards than `SnapshotKey.device` gives.
     package var devicesWithMore: Set<DeviceKey> = []
     /// What `SnapshotKey.devicePage` found.
     package var devicePages: [DevicePage.Key: DevicePage] = [:]
@@ -155,7 +155,7 @@ package struct Snapshot: Sendable, Equatable {
     /// Phones whose device has an open start of another activity that its card could not be told apart from.
     package var otherOpenStarts: Set<PhoneKey> = []
     /// What devices show of their app, where `DueLanes.counting` asks for it; in the order of the activities.
-    package var cards: [DeviceKey: [DeviceCard]] = [:]
+    package var deviceCards: [DeviceKey: [DeviceCard]] = [:]
     /// What a claim had to pass over, since it could not be read.
     package var unreadable: [String] = []
     package var refreshes: [RefreshKey: RefreshRecord] = [:]
@@ -212,7 +212,7 @@ package struct DeviceIndex: Sendable {
     package private(set) var tombstones: [DeviceKey: Set<LocalID>] = [:]
 
     init(_ snapshot: Snapshot) {
-        for key in snapshot.instances.keys { add(key) }
+        for key in snapshot.cards.keys { add(key) }
         for key in snapshot.deviceTokens.keys { add(key) }
         for device in snapshot.devices.values { add(device) }
         for key in snapshot.tombstones.keys { add(key) }

@@ -50,7 +50,7 @@ extension ActivityView {
     ) {
         let record = state.record
         let listed = page.prefix(limit)
-        let counts = Dictionary(counted.map { ($0.instance.state.name, 1) }, uniquingKeysWith: +)
+        let counts = Dictionary(counted.map { ($0.card.state.name, 1) }, uniquingKeysWith: +)
         self.init(
             activity: record.id.text, type: record.type, phase: record.phase.rawValue, run: record.run,
             revision: Int(record.revision), state: state.content?.state.object ?? [:],
@@ -67,25 +67,25 @@ extension ActivityView {
 
 extension DeviceView {
     init(_ phone: PhoneSituation, outlook: Outlook) {
-        let instance = phone.instance
+        let card = phone.card
         self.init(
-            device: phone.device.id.text, user: phone.device.userID.text, localID: instance.localID?.text,
-            state: instance.state.name, revision: Int(instance.heldRevision),
-            shownRevision: instance.shownRevision > 0 ? Int(instance.shownRevision) : nil,
-            confirmation: Confirmation(instance), lastDelivery: instance.last.map(DeliveryView.init),
+            device: phone.device.id.text, user: phone.device.userID.text, localID: card.localID?.text,
+            state: card.state.name, revision: Int(card.heldRevision),
+            shownRevision: card.shownRevision > 0 ? Int(card.shownRevision) : nil,
+            confirmation: Confirmation(card), lastDelivery: card.last.map(DeliveryView.init),
             reason: outlook.verdict(on: phone).reason)
     }
 }
 
 extension DeviceView.Confirmation {
-    init(_ instance: CardMachine) {
-        if instance.shownRevision > 0, instance.shownRevision >= instance.sentRevision {
+    init(_ card: CardMachine) {
+        if card.shownRevision > 0, card.shownRevision >= card.sentRevision {
             self = .held
-        } else if instance.sentRevision > 0 {
+        } else if card.sentRevision > 0 {
             self = .accepted
         } else {
             // A contradiction takes back what was thought to be held, until it is sent again.
-            self = instance.revisions.contradictions > 0 ? .contradicted : .unknown
+            self = card.revisions.contradictions > 0 ? .contradicted : .unknown
         }
     }
 }
@@ -115,26 +115,26 @@ extension DeliveryView {
 
 extension DesiredStatesAnswer.DesiredState {
     /// What a phone is told of one activity; `nil` when it has no part in it.
-    init?(_ state: ActivityState, _ instance: CardMachine, app: AppSettings) {
+    init?(_ state: ActivityState, _ card: CardMachine, app: AppSettings) {
         let record = state.record
-        let hasCard = instance.state.mayHaveCard || instance.state == .requesting
+        let hasCard = card.state.mayHaveCard || card.state == .requesting
         guard record.phase != .announced else { return nil }
         // To a phone whose person does not belong to it, it is an activity that nobody spoke of.
-        guard instance.awaitsUntil == nil else { return nil }
+        guard card.awaitsUntil == nil else { return nil }
         // Who left sees no state any more: the phone is told to end its card, and nothing else.
-        guard instance.isWanted else {
+        guard card.isWanted else {
             guard hasCard else { return nil }
             self.init(
                 activity: record.id.text, type: record.type, state: [:], revision: Int(record.revision),
                 phase: ActivityRecord.Phase.ended.rawValue)
-            nameCard(instance)
+            nameCard(card)
             return
         }
         guard record.phase == .active || hasCard else { return nil }
         let policy = app.types[record.type]?.policy ?? TypePolicy()
         self.init(
             activity: record.id.text, type: record.type,
-            attributes: Self.appMayStart(record, instance) ? state.content?.attributes.object : nil,
+            attributes: Self.appMayStart(record, card) ? state.content?.attributes.object : nil,
             state: state.content?.state.object ?? [:], revision: Int(record.revision), phase: record.phase.rawValue,
             staleAt: record.phase == .active ? record.staleDate(policy: policy).map { Instant($0) } : nil)
         relevance = record.relevance
@@ -145,22 +145,22 @@ extension DesiredStatesAnswer.DesiredState {
             case .at(let time): dismissAt = Instant(time)
             }
         }
-        nameCard(instance)
+        nameCard(card)
     }
 
     /// The card by the phone's own name, and the second that what the app shows of it has to be newer than.
-    private mutating func nameCard(_ instance: CardMachine) {
-        guard instance.state.mayHaveCard else { return }
-        localID = instance.localID?.text
-        if localID != nil { startedAt = instance.startedAt.map { Instant($0) } }
-        if instance.timestamp > 0 { lastTimestamp = Instant(UnixTime(seconds: instance.timestamp)) }
+    private mutating func nameCard(_ card: CardMachine) {
+        guard card.state.mayHaveCard else { return }
+        localID = card.localID?.text
+        if localID != nil { startedAt = card.startedAt.map { Instant($0) } }
+        if card.timestamp > 0 { lastTimestamp = Instant(UnixTime(seconds: card.timestamp)) }
     }
 
     /// Attributes are given where the app may make the card itself: where there is none and none is on its way.
-    private static func appMayStart(_ record: ActivityRecord, _ instance: CardMachine) -> Bool {
-        guard record.phase == .active, record.start != .never, instance.mayStart else { return false }
-        let isFresh = instance.run != record.run
-        return isFresh || instance.state == .absent || instance.state == .requesting
+    private static func appMayStart(_ record: ActivityRecord, _ card: CardMachine) -> Bool {
+        guard record.phase == .active, record.start != .never, card.mayStart else { return false }
+        let isFresh = card.run != record.run
+        return isFresh || card.state == .absent || card.state == .requesting
     }
 }
 

@@ -21,7 +21,7 @@ extension Outlook {
     func tally(_ counts: LaneCounts, sample: [PhoneSituation]) -> Tally {
         var shares: [Share] = []
         for kind in Kind.allCases {
-            let verdicts = sample.filter { kind.contains($0.instance.state) }.map(verdict)
+            let verdicts = sample.filter { kind.contains($0.card.state) }.map(verdict)
             shares += kind.share(kind.count(in: counts), verdicts)
         }
         return Self.tally(shares, isEstimate: sample.count < counts.total)

@@ -64,7 +64,7 @@ struct Outlook {
 
     /// What was sent already because of the call that is being answered: delivery may be faster than the answer.
     private func sent(_ phone: PhoneSituation) -> Course? {
-        guard let since, let last = phone.instance.last, last.at >= since, last.status == 200,
+        guard let since, let last = phone.card.last, last.at >= since, last.status == 200,
             last.revision == desired?.activity.revision
         else { return nil }
         return last.kind == .start ? .start : .update

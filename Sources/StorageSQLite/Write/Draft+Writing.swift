@@ -16,10 +16,10 @@ extension Draft {
             }.sorted { $0.number < $1.number })
         try sql.write(changes.devices.sorted().compactMap { snapshot.devices[$0] })
         try writeDeviceTokens(sql)
-        let movedInstances = changes.instances.intersection(changes.movedInstances)
-        try sql.write(movedInstances.sorted().compactMap { snapshot.instances[$0] })
+        let movedCards = changes.cards.intersection(changes.movedCards)
+        try sql.write(movedCards.sorted().compactMap { snapshot.cards[$0] })
         try sql.write(
-            changes.instances.subtracting(movedInstances).sorted().compactMap { snapshot.instances[$0] },
+            changes.cards.subtracting(movedCards).sorted().compactMap { snapshot.cards[$0] },
             leavesPlaces: true)
         let removed = changes.removedUpdateTokens.sorted()
         try sql.delete(

@@ -107,7 +107,7 @@ struct DueLoader {
     private mutating func loadPages(_ snapshot: inout Snapshot) throws {
         let total = snapshot.due.reduce(0) { $0 + (snapshot.lane($1)?.counts.total ?? 0) }
         var room = due.phones
-        snapshot.instances.reserveCapacity(min(total, room))
+        snapshot.cards.reserveCapacity(min(total, room))
         snapshot.facts.reserveCapacity(min(total, room))
         snapshot.updateTokens.reserveCapacity(min(total, room))
         try loadSmallLanes(&snapshot)
@@ -149,7 +149,7 @@ struct DueLoader {
         if let devices = flight.devices {
             try phones.load(Set(devices.map { .init(lane.activity, $0) }), &snapshot)
             return Snapshot.Page(
-                devices: devices.sorted().filter { snapshot.instances[.init(lane.activity, $0)] != nil },
+                devices: devices.sorted().filter { snapshot.cards[.init(lane.activity, $0)] != nil },
                 isComplete: true)
         }
         let devices = try stretch(
@@ -187,7 +187,7 @@ struct DueLoader {
         var devices: [DeviceKey] = []
         var next: UnixTime?
         for device in (smallLanes[lane.activity] ?? []).sorted() {
-            guard let time = snapshot.instances[.init(lane.activity, device)]?.lookAt else { continue }
+            guard let time = snapshot.cards[.init(lane.activity, device)]?.lookAt else { continue }
             if time <= due.at { devices.append(device) } else { next = min(next ?? time, time) }
         }
         return Snapshot.Page(

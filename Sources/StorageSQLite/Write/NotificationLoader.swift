@@ -164,10 +164,10 @@ struct NotificationLoader {
         for key in snapshot.addressees.keys {
             guard let fallback = snapshot.notifications[key.notification]?.fallback else { continue }
             let phone = Snapshot.PhoneKey(fallback.activity, key.device)
-            if snapshot.instances[phone] == nil { keys.insert(phone) }
+            if snapshot.cards[phone] == nil { keys.insert(phone) }
         }
         try SnapshotLoader.fetch(CardMachine.self, keys, sql) { record in
-            snapshot.instances[.init(record.activity, record.device)] = record
+            snapshot.cards[.init(record.activity, record.device)] = record
         }
     }
 }

@@ -27,7 +27,7 @@ struct PhoneLoader {
             let budget = row.has(BudgetRecord.self) ? try BudgetRecord(&row) : nil
             // Only now: of a phone that is passed over nothing is known.
             keys.append(key)
-            snapshot.instances[key] = instance
+            snapshot.cards[key] = instance
             snapshot.facts[key.device] = facts
             if let token { snapshot.updateTokens[key] = token.record }
             if let budget { snapshot.budgets[budget.key] = budget }
@@ -63,7 +63,7 @@ struct PhoneLoader {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
         for key in keys {
             let run = snapshot.activities[key.activity]?.run
-            if let instance = snapshot.instances[key], !instance.mayBeStarted(in: run) { continue }
+            if let instance = snapshot.cards[key], !instance.mayBeStarted(in: run) { continue }
             startable[key.activity, default: []].append(key.device)
         }
         guard !startable.isEmpty else { return }
@@ -97,7 +97,7 @@ struct PhoneLoader {
             devices.formUnion(list)
         }
         // Those of abandoned flights were counted with their pages.
-        devices.subtract(snapshot.cards.keys)
+        devices.subtract(snapshot.deviceCards.keys)
         guard !devices.isEmpty else { return }
         try sql.query(
             """
@@ -113,7 +113,7 @@ struct PhoneLoader {
             let card = DeviceCard(
                 activity: row.int(), relevance: row.doubleOrNil() ?? 0, startedAt: row.time(),
                 canBeEnded: row.int() != 0)
-            snapshot.cards[device, default: []].append(card)
+            snapshot.deviceCards[device, default: []].append(card)
         }
     }
 

@@ -151,7 +151,7 @@ extension SnapshotLoader {
             }
             guard !pick.withOthers.isEmpty else { continue }
             wanted.starters.formUnion(others)
-            for activity in pick.withOthers { wanted.instances.formUnion(others.map { .init(activity, $0) }) }
+            for activity in pick.withOthers { wanted.cards.formUnion(others.map { .init(activity, $0) }) }
         }
     }
 

@@ -2,10 +2,10 @@ import APNSModel
 import LiveActivityCore
 
 extension SnapshotLoader {
-    mutating func fetchInstances(_ keys: Set<Snapshot.PhoneKey>) throws {
-        snapshot.instances.reserveCapacity(snapshot.instances.count + keys.count)
+    mutating func fetchCards(_ keys: Set<Snapshot.PhoneKey>) throws {
+        snapshot.cards.reserveCapacity(snapshot.cards.count + keys.count)
         try Self.fetch(CardMachine.self, keys, sql) { record in
-            snapshot.instances[.init(record.activity, record.device)] = record
+            snapshot.cards[.init(record.activity, record.device)] = record
         }
     }
 
@@ -13,7 +13,7 @@ extension SnapshotLoader {
     /// first to the last meets few others. Where it meets too many, the rest is asked for one by one.
     mutating func fetchNeighbours(_ devices: [DeviceKey], of activity: ActivityNumber) throws {
         guard let first = devices.first, let last = devices.last else { return }
-        snapshot.instances.reserveCapacity(snapshot.instances.count + devices.count)
+        snapshot.cards.reserveCapacity(snapshot.cards.count + devices.count)
         let most = devices.count * 2
         var (met, next) = (0, 0)
         try sql.query(
@@ -27,10 +27,10 @@ extension SnapshotLoader {
             while next < devices.count, devices[next] < device { next += 1 }
             guard next < devices.count, devices[next] == device else { return }
             next += 1
-            snapshot.instances[.init(activity, device)] = try CardMachine(&row)
+            snapshot.cards[.init(activity, device)] = try CardMachine(&row)
         }
         guard met == most else { return }
-        try fetchInstances(Set(devices[next...].map { .init(activity, $0) }))
+        try fetchCards(Set(devices[next...].map { .init(activity, $0) }))
     }
 
     mutating func fetchUpdateTokens(_ keys: Set<Snapshot.PhoneKey>) throws {

@@ -22,7 +22,7 @@ struct SnapshotLoader {
         /// Instances with their update tokens.
         var phones: Set<Snapshot.PhoneKey> = []
         /// Instances without.
-        var instances: Set<Snapshot.PhoneKey> = []
+        var cards: Set<Snapshot.PhoneKey> = []
         /// The same, of devices that follow one another in their activity for the most part, in order.
         var flights: [(ActivityNumber, [DeviceKey])] = []
         /// Instances with all that the reconciler looks at.
@@ -48,7 +48,7 @@ struct SnapshotLoader {
         try fetchDeviceTokens(whole.union(wanted.starters)) { token in
             token.kind == .pushToStart || whole.contains(token.device)
         }
-        try fetchInstances(wanted.phones.union(wanted.instances))
+        try fetchCards(wanted.phones.union(wanted.cards))
         try fetchUpdateTokens(wanted.phones)
         for (activity, devices) in wanted.flights { try fetchNeighbours(devices, of: activity) }
         let phones = PhoneLoader(sql: sql)
@@ -87,12 +87,12 @@ struct SnapshotLoader {
         try fetchIdempotency(keys)
         for key in keys {
             switch key {
-            case .instances(let activity, let devices):
+            case .cards(let activity, let devices):
                 wanted.bare.insert(activity)
                 if devices.count > Self.manyPhones {
                     wanted.flights.append((activity, devices.sorted()))
                 } else {
-                    wanted.instances.formUnion(devices.map { .init(activity, $0) })
+                    wanted.cards.formUnion(devices.map { .init(activity, $0) })
                 }
             case .phones(let activity, let devices):
                 wanted.activities.insert(activity)

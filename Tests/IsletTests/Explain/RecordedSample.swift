@@ -67,7 +67,7 @@ struct RecordedSample {
         day.phones = [Self.device: RecordedPhone(facts: facts, hasStartToken: hasStartToken, hasDeviceToken: true)]
         day.activities = [
             RecordedActivity(
-                record, attributes: [:], phones: [PhoneSituation(instance: instance, device: facts)],
+                record, attributes: [:], phones: [PhoneSituation(card: instance, device: facts)],
                 entries: entries, from: from, to: to)
         ]
         day.sent = DayFigures(counting: [entries], from: from, to: to)

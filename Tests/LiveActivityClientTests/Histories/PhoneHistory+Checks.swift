@@ -80,7 +80,7 @@ extension PhoneHistory {
                 let number = door.store.rows.activityNumbers[.init(door.app.bundleID, Sample.activityID(id))],
                 let activity = door.store.rows.activities[number]
             else { continue }
-            let instance = door.store.rows.instances[.init(number, key)]
+            let instance = door.store.rows.cards[.init(number, key)]
             let isLive = instance.map { $0.state == .live || $0.state == .ending } ?? false
             if let card = cards.first {
                 if instance?.localID?.text != card.localID || !isLive {
@@ -119,7 +119,7 @@ extension PhoneHistory {
                 for (key, token) in rows.updateTokens where key.device == device && token.deadAt == nil {
                     // What the backend never spoke of is pushed to nobody, and erased after twelve hours.
                     let isSpokenOf = rows.activities[key.activity]?.phase != .announced
-                    if rows.instances[key]?.state == .live, isSpokenOf {
+                    if rows.cards[key]?.state == .live, isSpokenOf {
                         violate("\(phone.id): a live card of a signed-out person")
                     }
                 }

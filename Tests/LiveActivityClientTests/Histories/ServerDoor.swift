@@ -169,7 +169,7 @@ struct ServerDoor {
         on device: DeviceID, _ credential: String? = nil, supersededBy overtaken: Int64? = nil
     ) -> [UInt8] {
         guard let key = store.rows.deviceKeys[.init(app.bundleID, device)] else { return [] }
-        let states = store.rows.instances.values.filter { $0.device == key }
+        let states = store.rows.cards.values.filter { $0.device == key }
             .compactMap { instance -> DesiredStatesAnswer.DesiredState? in
                 guard let record = store.rows.activities[instance.activity] else { return nil }
                 let content = store.rows.contents[instance.activity]

@@ -37,7 +37,7 @@ struct VirtualPhoneTests {
         let key = try #require(history.key(of: history.owners[0].phone))
         let rows = history.door.store.rows
         let number = rows.activityNumbers[.init(history.door.app.bundleID, Sample.activityID(activity))]
-        return number.flatMap { rows.instances[.init($0, key)] }
+        return number.flatMap { rows.cards[.init($0, key)] }
     }
 
     @Test func `P5 and P8: in any life a start token leaves a phone only while it is there and allowed`() {

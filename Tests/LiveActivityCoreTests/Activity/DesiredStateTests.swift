@@ -69,17 +69,17 @@ struct DesiredStateTests {
                 "d\(index)", user: "u\(index % 50)", startToken: "p\(index)", key: DeviceKey(index + 1))
         }
         try scene.put(users: (0..<50).map { "u\($0)" }) { $0.devices = .all }
-        #expect(scene.store.lastChanges.instances.count == 200)
+        #expect(scene.store.lastChanges.cards.count == 200)
         scene.wait(.seconds(20))
         try scene.deliver()
         scene.wait(.seconds(5))
         try scene.put("a", 2)
         let changes = scene.store.lastChanges
         #expect(changes.activities == [1] && changes.contents == [1] && changes.history.count == 1)
-        #expect(changes.instances.isEmpty && changes.lanes.isEmpty && changes.devices.isEmpty && changes.owners.isEmpty)
+        #expect(changes.cards.isEmpty && changes.lanes.isEmpty && changes.devices.isEmpty && changes.owners.isEmpty)
         // Naming the audience that it has is no change of it either.
         try scene.put("a", 2, users: (0..<50).map { "u\($0)" })
-        #expect(scene.store.lastChanges.instances.isEmpty && scene.store.lastChanges.addedMembers.isEmpty)
+        #expect(scene.store.lastChanges.cards.isEmpty && scene.store.lastChanges.addedMembers.isEmpty)
     }
 
     @Test func `an audience is replaced: who leaves is ended, who comes back begins anew`() throws {
@@ -87,7 +87,7 @@ struct DesiredStateTests {
         try scene.register("bobs", user: "bob", startToken: "p2s-bob", key: 9)
         scene.wait(.seconds(120))
         try scene.put(users: ["bob"])
-        #expect(try !scene.instance().isWanted)
+        #expect(try !scene.card().isWanted)
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.end, .start] && sent.first?.plan.reason.code == .leftAudience)
         // Later states are no business of one who left.
@@ -98,7 +98,7 @@ struct DesiredStateTests {
         try scene.put(users: ["ann", "bob"])
         scene.wait(.seconds(120))
         #expect(try scene.deliver().map(\.phone.device.key) == [7])
-        #expect(try scene.instance().state == .unconfirmed)
+        #expect(try scene.card().state == .unconfirmed)
     }
 
     @Test func `over a thousand people are refused at once`() throws {

@@ -37,7 +37,7 @@ import Testing
         try scene.deliver()
         let content = scene.store.rows.contents[try scene.activity().number]
         #expect(content?.digest == ContentDigest.of(Sample.state(12)), "seed \(seed)")
-        #expect(try scene.instance().sentRevision == scene.activity().revision, "seed \(seed)")
+        #expect(try scene.card().sentRevision == scene.activity().revision, "seed \(seed)")
     }
 
     @Test func `a crash never separates a change from the memory of its key`() throws {
@@ -145,8 +145,8 @@ import Testing
             #expect(Set(ids) == wanted, "seed \(seed), session \(session)")
             #expect(scene.store.rows.audiences[number]?.members == wanted.count, "seed \(seed), session \(session)")
             for name in names {
-                let instance = try? scene.instance("phone-\(name)")
-                #expect(instance?.isWanted ?? false == wanted.contains(name), "seed \(seed), \(name)")
+                let card = try? scene.card("phone-\(name)")
+                #expect(card?.isWanted ?? false == wanted.contains(name), "seed \(seed), \(name)")
             }
             #expect(try scene.activity().revision == 1)
         }

@@ -11,7 +11,7 @@ struct CardReportTests {
         try scene.put(users: ["ann"]) { $0.attributes = ["shop": "here"] }
         scene.wait(.seconds(20))
         try scene.deliver()
-        #expect(try scene.instance().state == .unconfirmed)
+        #expect(try scene.card().state == .unconfirmed)
         return scene
     }
 
@@ -22,13 +22,13 @@ struct CardReportTests {
     @Test func `a card is known by its tag, by the attribute that the type names, or by what it carries`() throws {
         var tagged = try started()
         try tagged.report(activity: nil, token: "u1") { $0.attributes = ["islet": ["activity": "a"]] }
-        #expect(try tagged.instance().state == .live)
+        #expect(try tagged.card().state == .live)
         var named = try started(Sample.type("order", activityIDAttribute: "/id"))
         try named.report(activity: nil, token: "u1") { $0.attributes = ["shop": "here", "id": "a"] }
-        #expect(try named.instance().localID?.text == "card")
+        #expect(try named.card().localID?.text == "card")
         var matched = try started()
         try matched.report(activity: nil, token: "u1") { $0.attributes = ["shop": "here"] }
-        #expect(try matched.instance().state == .live)
+        #expect(try matched.card().state == .live)
         #expect(throws: Refusal.activityNotNamed) { try matched.report(local: "x", activity: nil) }
         #expect(throws: Refusal.activityNotNamed) {
             try matched.report(local: "x", activity: nil) { $0.attributes = ["shop": "elsewhere"] }
@@ -44,7 +44,7 @@ struct CardReportTests {
         try scene.deliver()
         try scene.report(activity: nil, token: "u1") { $0.attributes = ["id": .string(id.uppercased())] }
         #expect(scene.store.rows.activities.count == 1)
-        #expect(try scene.instance(of: id).state == .live)
+        #expect(try scene.card(of: id).state == .live)
     }
 
     @Test func `a card that the app reports in capitals first is the activity that is set in small letters`() throws {
@@ -73,7 +73,7 @@ struct CardReportTests {
         var good = CardReport(localID: Sample.local("y"), type: Sample.type(), state: .active)
         good.activity = Sample.activityID("a")
         _ = try scene.inventory(sequence: 1, [stray, good])
-        #expect(try scene.instance().localID?.text == "y")
+        #expect(try scene.card().localID?.text == "y")
     }
 
     @Test func `a card that is reported before the first state keeps its token for it`() throws {
@@ -99,10 +99,10 @@ struct CardReportTests {
         for state in [CardReport.State.ended, .dismissed, .gone] {
             var scene = try Scene.live()
             try scene.report("phone", state)
-            let over = try scene.instance()
+            let over = try scene.card()
             #expect(over.state.isTombstone && tombstone(scene, "card") == over.state)
             try scene.report(token: "u9")
-            #expect(try scene.instance() == over)
+            #expect(try scene.card() == over)
             #expect(scene.store.rows.updateTokens.isEmpty)
         }
     }
@@ -114,7 +114,7 @@ struct CardReportTests {
         #expect(tombstone(scene, "card") == .dismissed)
         try scene.report(local: "next")
         #expect(tombstone(scene, "card") == .dismissed)
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
     }
 
     @Test func `a card that replaces another is told from it`() throws {
@@ -124,18 +124,18 @@ struct CardReportTests {
         let flight = try scene.onlyFlight()
         // Nothing can be sent to it without a token, and the first one may still be there.
         try scene.report(local: "new")
-        #expect(try scene.instance().localID == Sample.local("card"))
+        #expect(try scene.card().localID == Sample.local("card"))
         try scene.report(local: "new", token: "u2")
         #expect(tombstone(scene, "card") == .ended)
         // The old card's 410 is no news of the new one, and says that it has not to be ended any more.
         try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 410, reason: APNSReason("Unregistered"))))
         }
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.reason.code) == [.freshToken])
         // An older card that is reported late does not come back in its place.
         try scene.report(local: "older", token: "u3") { $0.startedAt = Sample.now - .seconds(900) }
-        #expect(try scene.instance().localID?.text == "new" && tombstone(scene, "older") == .gone)
+        #expect(try scene.card().localID?.text == "new" && tombstone(scene, "older") == .gone)
     }
 
     @Test func `late news of an earlier run does not touch the next`() throws {
@@ -151,10 +151,10 @@ struct CardReportTests {
         // A card of the first run that nobody had reported, with and without its time.
         try scene.report(local: "lost", .dismissed) { $0.startedAt = Sample.now }
         try scene.report(local: "lost2", .dismissed)
-        #expect(try scene.instance().state == .unconfirmed && scene.instance().run == 2)
+        #expect(try scene.card().state == .unconfirmed && scene.card().run == 2)
         #expect(tombstone(scene, "lost") == .ended && tombstone(scene, "lost2") == .dismissed)
         try scene.report(local: "second", token: "u2")
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
     }
 
     @Test func `an activity that is opened anew before its card was ended never has two cards`() throws {
@@ -169,7 +169,7 @@ struct CardReportTests {
             #expect(sent.map(\.plan.kind) == [.end, .start])
             #expect(sent.map(\.plan.reason.code) == [.earlierRun, .firstState])
             #expect(sent.first?.phone.updateToken?.value == TokenValue(Sample.token(token, as: UpdateTokenKind.self)))
-            #expect(try scene.instance().run == 2 && scene.instance().state == .unconfirmed)
+            #expect(try scene.card().run == 2 && scene.card().state == .unconfirmed)
         }
     }
 
@@ -206,16 +206,16 @@ struct CardReportTests {
             #expect(repeats == 3)
         }
         try scene.report { $0.contentState = Sample.state(3) }
-        #expect(try scene.instance().shownRevision == 3 && scene.instance().revisions.contradictions == 0)
+        #expect(try scene.card().shownRevision == 3 && scene.card().revisions.contradictions == 0)
     }
 
     @Test func `a timestamp of the phone's binds ours unless it is far ahead`() throws {
         var scene = try Scene.live()
-        let before = try scene.instance().timestamp
+        let before = try scene.card().timestamp
         let now = scene.now.seconds
         // No push reaches that.
         try scene.report { $0.lastTimestamp = now + 3600 }
-        #expect(try scene.instance().timestamp == before)
+        #expect(try scene.card().timestamp == before)
         try scene.report { $0.lastTimestamp = now + 3599 }
         try scene.put("a", 2)
         scene.wait(.seconds(2))
@@ -244,7 +244,7 @@ struct CardReportTests {
             #expect(try scene.deliver().isEmpty)
             scene.wait(.seconds(58) + .milliseconds(1))
             _ = try scene.inventory(sequence: 3)
-            #expect(try scene.instance().state == .absent)
+            #expect(try scene.card().state == .absent)
             #expect(scene.store.rows.deviceTokens[.init(7, .pushToStart, "order")]?.missedStarts == 1)
             #expect(try scene.deliver().map(\.plan.kind) == [.start])
         }
@@ -253,14 +253,14 @@ struct CardReportTests {
     @Test func `what an inventory does not list is gone, or ended where that was asked`() throws {
         var live = try Scene.live()
         #expect(try live.inventory(sequence: 5).supersededBy == nil)
-        #expect(try live.instance().state == .gone && tombstone(live, "card") == .gone)
+        #expect(try live.card().state == .gone && tombstone(live, "card") == .gone)
         #expect(try live.inventory(sequence: 5).supersededBy == 5)
         var ending = try Scene.live()
         try ending.end()
         ending.wait(.seconds(2))
         try ending.deliver()
         _ = try ending.inventory(sequence: 1)
-        #expect(try ending.instance().state == .ended)
+        #expect(try ending.card().state == .ended)
     }
 
     @Test func `the app's word holds a start back for two minutes`() throws {
@@ -297,12 +297,12 @@ struct CardReportTests {
         scene.wait(.seconds(20))
         // Both are due in one claim: one goes.
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
-        let first = try scene.instance(of: "a").state == .unconfirmed ? "a" : "b"
+        let first = try scene.card(of: "a").state == .unconfirmed ? "a" : "b"
         let second = first == "a" ? "b" : "a"
         #expect(try scene.decision(of: second).reason.code == .otherStartOpen)
         try scene.report(activity: first, token: "u1")
         scene.wait(.seconds(1))
         try scene.deliver()
-        #expect(try scene.instance(of: second).state == .unconfirmed)
+        #expect(try scene.card(of: second).state == .unconfirmed)
     }
 }

@@ -18,12 +18,12 @@ struct ClockSetBackTests {
 
     @Test func `a lost push does not lower the card's timestamp: the clock may be set right again`() throws {
         var scene = try live(ahead: .seconds(7200))
-        let shown = try scene.instance().timestamp
+        let shown = try scene.card().timestamp
         try scene.put("a", 3)
         _ = try scene.onlyFlight()
         scene.node += 1
         #expect(try scene.claim().rescued == 1)
-        #expect(try scene.instance().timestamp == shown)
+        #expect(try scene.card().timestamp == shown)
         scene.now = scene.now + .seconds(7000)
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.revision) == [3] && sent.map(\.timestamp) == [shown + 1])
@@ -34,8 +34,8 @@ struct ClockSetBackTests {
         var scene = try live(ahead: ahead)
         try scene.end()
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        #expect(try scene.instance().state == .ending)
-        #expect(try scene.instance().attempts.dueAt == scene.now + Reconciler.endRepeats[0])
+        #expect(try scene.card().state == .ending)
+        #expect(try scene.card().attempts.dueAt == scene.now + Reconciler.endRepeats[0])
     }
 
     @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
@@ -43,7 +43,7 @@ struct ClockSetBackTests {
         var scene = try live(ahead: ahead)
         try scene.put("a", 3)
         #expect(try scene.deliver().map(\.plan.revision) == [3])
-        #expect(try scene.instance().sentRevision == 3)
+        #expect(try scene.card().sentRevision == 3)
     }
 
     @Test(arguments: [Duration.seconds(1800), .seconds(7200)])
@@ -52,11 +52,11 @@ struct ClockSetBackTests {
         try scene.put("a", 3)
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in .answered(.success(.refusal(.tooManyRequests))) }
-        let due = try #require(try scene.instance().attempts.dueAt)
+        let due = try #require(try scene.card().attempts.dueAt)
         #expect(due > scene.now && scene.store.nextWakeAt == due)
         scene.now = due
         try scene.settle(try scene.onlyFlight()) { _ in .answered(.success(.refusal(.unregistered))) }
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         #expect(try scene.deliver().isEmpty)
     }
 
@@ -65,7 +65,7 @@ struct ClockSetBackTests {
         var scene = try live(ahead: .zero)
         try scene.put("a", 3)
         try scene.deliver(.refusal(.tooManyRequests))
-        let due = try #require(try scene.instance().attempts.dueAt)
+        let due = try #require(try scene.card().attempts.dueAt)
         #expect(due > scene.now)
         scene.now = scene.now - ahead
         try scene.put("a", 4)
@@ -82,7 +82,7 @@ struct ClockSetBackTests {
         #expect(scene.store.nextWakeAt == until)
         scene.now = until
         try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer in time"))) }
-        #expect(try #require(try scene.instance().attempts.dueAt) > until)
+        #expect(try #require(try scene.card().attempts.dueAt) > until)
         #expect(try scene.claim().flights.isEmpty)
     }
 
@@ -97,7 +97,7 @@ struct ClockSetBackTests {
             report.contentState = Sample.state(-2)
         }
         #expect(try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }.overtaken == 1)
-        #expect(try scene.instance().sentRevision == 2)
+        #expect(try scene.card().sentRevision == 2)
     }
 
     /// After the phone's last push, and before it.
@@ -135,6 +135,6 @@ struct ClockSetBackTests {
         try scene.changeAudience(add: ["ann"])
         scene.wait(.seconds(20))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
-        #expect(try scene.instance().timestamp >= high.timestamp)
+        #expect(try scene.card().timestamp >= high.timestamp)
     }
 }

@@ -28,17 +28,17 @@ struct DuplicateCardTests {
         case .gone: try scene.report(local: "card", .gone)
         default: break
         }
-        let before = try scene.instance()
+        let before = try scene.card()
         #expect(before.state == state)
         try scene.report(local: "twin", .duplicate, token: "u9")
-        #expect(try scene.instance() == before)
+        #expect(try scene.card() == before)
         #expect(tombstone(scene, "twin") == .ended)
         #expect(try reports(scene).filter { $0 == "duplicate" }.count == 1)
         // Late news of the twin, whatever it says, is old news.
         for late in [CardReport.State.active, .dismissed, .duplicate] {
             try scene.report(local: "twin", late, token: "u9")
         }
-        #expect(try scene.instance() == before)
+        #expect(try scene.card() == before)
         #expect(try reports(scene).filter { $0 == "duplicate" }.count == 1, "told once")
     }
 
@@ -49,7 +49,7 @@ struct DuplicateCardTests {
         var twin = CardReport(localID: Sample.local("twin"), type: scene.type, state: .duplicate)
         twin.activity = Sample.activityID("a")
         _ = try scene.inventory(sequence: 1, [twin, own])
-        #expect(try scene.instance().localID?.text == "card" && scene.instance().state == .live)
+        #expect(try scene.card().localID?.text == "card" && scene.card().state == .live)
         #expect(tombstone(scene, "twin") == .ended)
     }
 
@@ -57,12 +57,12 @@ struct DuplicateCardTests {
     {
         var scene = try Scene.live()
         try scene.report(local: "card", .duplicate)
-        #expect(try scene.instance().state == .live && scene.instance().localID == nil)
+        #expect(try scene.card().state == .live && scene.card().localID == nil)
         try scene.put("a", 2)
         scene.wait(.seconds(70))
         #expect(try scene.deliver().isEmpty, "the twin's token is not used again")
         try scene.report(local: "stays", token: "u2") { $0.startedAt = Sample.now - .seconds(900) }
-        #expect(try scene.instance().localID?.text == "stays")
+        #expect(try scene.card().localID?.text == "stays")
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
@@ -71,7 +71,7 @@ struct DuplicateCardTests {
         var scene = try Scene.live()
         try scene.report(local: "card", .duplicate)
         _ = try scene.inventory(sequence: 1)
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
     }
 
     @Test func `an open start stays open: the card of it may be the one that stays`() throws {
@@ -81,9 +81,9 @@ struct DuplicateCardTests {
         scene.wait(.seconds(20))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
         try scene.report(local: "twin", .duplicate)
-        #expect(try scene.instance().state == .unconfirmed)
+        #expect(try scene.card().state == .unconfirmed)
         try scene.report(local: "own", token: "u1")
-        #expect(try scene.instance().state == .live && scene.instance().localID?.text == "own")
+        #expect(try scene.card().state == .live && scene.card().localID?.text == "own")
     }
 
     @Test func `of an activity that nobody knows it makes none`() throws {
@@ -92,6 +92,6 @@ struct DuplicateCardTests {
         try scene.report(local: "card", .duplicate, activity: "never-heard-of")
         #expect(scene.store.rows.activities.isEmpty)
         try scene.report(local: "card", .duplicate, activity: nil)
-        #expect(scene.store.rows.instances.isEmpty)
+        #expect(scene.store.rows.cards.isEmpty)
     }
 }

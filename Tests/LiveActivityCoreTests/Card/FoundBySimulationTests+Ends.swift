@@ -13,7 +13,7 @@ extension FoundBySimulationTests {
         let now = scene.now
         let sent = try scene.deliver(.refusal(.expiredToken, inactiveSince: now))
         #expect(sent.map(\.plan.kind) == [.end])
-        #expect(try scene.instance().state == .ended)
+        #expect(try scene.card().state == .ended)
         scene.wait(.seconds(5))
         return scene
     }
@@ -22,7 +22,7 @@ extension FoundBySimulationTests {
         var scene = try endedInVain()
         try scene.put("a", 3, users: ["ann"])
         try scene.report(token: "u2")
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         scene.wait(.seconds(20))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
@@ -31,7 +31,7 @@ extension FoundBySimulationTests {
         var scene = try endedInVain()
         _ = try scene.inventory(sequence: 1)
         try scene.report(token: "u2")
-        #expect(try scene.instance().state == .ended)
+        #expect(try scene.card().state == .ended)
         #expect(try scene.deliver().isEmpty)
     }
 
@@ -84,10 +84,10 @@ extension FoundBySimulationTests {
         scene.wait(.seconds(2))
         let now = scene.now
         try scene.deliver(.refusal(.expiredToken, inactiveSince: now))
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         scene.wait(.seconds(120))
         try scene.report(local: "card", state)
-        #expect(try scene.instance().state == state.tombstone)
+        #expect(try scene.card().state == state.tombstone)
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
@@ -112,7 +112,7 @@ extension FoundBySimulationTests {
         try scene.put("a", 2, users: ["bob"])
         scene.wait(.seconds(2))
         try scene.deliver()
-        #expect(try scene.instance().state == .ending)
+        #expect(try scene.card().state == .ending)
         try scene.put("a", 3)
         scene.wait(.seconds(16 * 60))
         for _ in 0..<5 {
@@ -120,7 +120,7 @@ extension FoundBySimulationTests {
             try scene.settle(flight) { _ in
                 .answered(.success(.refusal(.expiredToken, inactiveSince: refused)))
             }
-            let due = try #require(try scene.instance().attempts.dueAt)
+            let due = try #require(try scene.card().attempts.dueAt)
             #expect(due >= scene.now + .seconds(25))
             scene.now = due
         }

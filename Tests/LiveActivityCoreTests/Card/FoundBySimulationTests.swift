@@ -32,7 +32,7 @@ struct FoundBySimulationTests {
         // A fault of the whole flight would be the lane's: as a straggler's it is the phone's own.
         try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
         try scene.settle(flight) { _ in .answered(.success(.refusal(reason))) }
-        let due = try #require(try scene.instance().attempts.dueAt)
+        let due = try #require(try scene.card().attempts.dueAt)
         #expect(due >= scene.now + .seconds(25))
     }
 
@@ -113,7 +113,7 @@ struct FoundBySimulationTests {
             try scene.put("a", 2)
             let update = try scene.onlyFlight()
             try scene.settle(update) { _ in .answered(.success(.refusal(.expiredToken))) }
-            #expect(try scene.instance().isGoneByTokenAlone)
+            #expect(try scene.card().isGoneByTokenAlone)
             try scene.settle(start) { _ in outcome }
             scene.wait(.seconds(60))
             try scene.put("a", 3) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
@@ -134,7 +134,7 @@ struct FoundBySimulationTests {
         let second = try scene.onlyFlight()
         #expect(second.seats.first?.phone.pushToStartToken?.environment == .sandbox)
         try scene.settle(second) { _ in .answered(.success(PushAnswer(status: 200))) }
-        #expect(try scene.instance().state == .unconfirmed)
+        #expect(try scene.card().state == .unconfirmed)
     }
 
     @Test func `a dead token alone starts no card anew, and an inventory without it does`() throws {
@@ -144,7 +144,7 @@ struct FoundBySimulationTests {
         let flight = try scene.onlyFlight()
         let now = scene.now
         try scene.settle(flight) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: now))) }
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         scene.wait(ReportInventory.travel)
         #expect(try scene.deliver().isEmpty)
         _ = try scene.inventory(sequence: 1)
@@ -160,7 +160,7 @@ struct FoundBySimulationTests {
         let flight = try scene.onlyFlight()
         let now = scene.now
         try scene.settle(flight) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: now))) }
-        #expect(try scene.instance().lookAt == scene.now)
+        #expect(try scene.card().lookAt == scene.now)
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
@@ -177,7 +177,7 @@ struct FoundBySimulationTests {
         #expect(try #require(start.seats.first).timestamp > #require(update.seats.first).timestamp)
         try scene.settle(start) { _ in .awaited(until: start.record.leaseUntil) }
         try scene.settle(update) { _ in dead }
-        #expect(try scene.instance().hasOpenStart)
+        #expect(try scene.card().hasOpenStart)
         scene.wait(.seconds(60))
         #expect(try scene.deliver().isEmpty)
     }
@@ -196,7 +196,7 @@ struct FoundBySimulationTests {
         let start = try scene.onlyFlight()
         #expect(start.seats.map(\.timestamp) == update.seats.map(\.timestamp))
         try scene.settle(update) { _ in dead }
-        #expect(try scene.instance().state == .starting)
+        #expect(try scene.card().state == .starting)
     }
 
     @Test func `an alert that is owed when the phone contradicts its state follows the repeated state once`() throws {
@@ -209,7 +209,7 @@ struct FoundBySimulationTests {
         #expect(try scene.deliver(.refusal(.expiredToken, inactiveSince: now)).map(\.plan.carriesAlert) == [true])
         try scene.report(token: "u1") { $0.contentState = Sample.state(1) }
         try scene.report(token: "u1") { $0.contentState = Sample.state(9) }
-        #expect(try scene.instance().revisions.contradictions == 1)
+        #expect(try scene.card().revisions.contradictions == 1)
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.carriesAlert) == [false, true])
         #expect(sent.map(\.plan.priority) == [.low, .high])
@@ -229,6 +229,6 @@ struct FoundBySimulationTests {
         try scene.settle(first) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer in time"))) }
         // The phone has the card with another token.
         try scene.report(token: "u2")
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
     }
 }

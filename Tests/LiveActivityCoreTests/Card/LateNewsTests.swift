@@ -18,7 +18,7 @@ struct LateNewsTests {
             try scene.deliver()
             scene.wait(.seconds(300) + late)
             _ = try scene.inventory(sequence: 1)
-            #expect(try scene.instance().state == state, "\(late)")
+            #expect(try scene.card().state == state, "\(late)")
         }
     }
 
@@ -29,7 +29,7 @@ struct LateNewsTests {
         try scene.report(token: "u2")
         let refusal = PushAnswer(status: 400, reason: .known(.badTopic))
         try scene.settle(flight) { _ in .answered(.success(refusal)) }
-        #expect(try scene.instance().revisions.parked == 0)
+        #expect(try scene.card().revisions.parked == 0)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.revision) == [flight.record.revision])
     }
@@ -41,10 +41,10 @@ struct LateNewsTests {
         let sent = try #require(flight.seats.first).timestamp
         try scene.end()
         try scene.put("a", 3)
-        #expect(try scene.activity().run == 2 && scene.instance().run == 1)
+        #expect(try scene.activity().run == 2 && scene.card().run == 1)
         scene.node += 1
         #expect(try scene.claim().rescued == 1)
-        #expect(try scene.instance().timestamp >= sent)
+        #expect(try scene.card().timestamp >= sent)
         scene.wait(.seconds(20))
         let later = try scene.deliver()
         #expect(!later.isEmpty && later.allSatisfy { $0.timestamp > sent })
@@ -64,7 +64,7 @@ struct LateNewsTests {
             }
             scene.node += 1
             #expect(try scene.claim().rescued == 1)
-            #expect(try scene.instance().alerts.given >= flight.record.revision || isNewer)
+            #expect(try scene.card().alerts.given >= flight.record.revision || isNewer)
             scene.wait(.seconds(2))
             let alert = try #require(try scene.activity().alert)
             #expect(try scene.deliver().map(\.plan.carriesAlert) == [alert.revision > flight.record.revision])
@@ -88,27 +88,27 @@ struct LateNewsTests {
         try scene.put("a", 2)
         scene.wait(.seconds(70))
         try scene.deliver(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"), inactiveSince: scene.now))
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         // The old token again, or none: nothing new.
         try scene.report(token: "u1")
         try scene.report()
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         try scene.report(token: "u2")
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         scene.wait(.seconds(70))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
         try scene.report()
-        #expect(try scene.instance().state == .live, "its reports are heard again")
+        #expect(try scene.card().state == .live, "its reports are heard again")
         try scene.report("phone", local: "card", .ended)
         try scene.report(token: "u3")
-        #expect(try scene.instance().state == .ended)
+        #expect(try scene.card().state == .ended)
     }
 
     @Test func `an end that a replaced token swallowed is sent again to the card that is still there`() throws {
         var scene = try Scene.live()
         try scene.end()
         try scene.deliver(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"), inactiveSince: scene.now))
-        #expect(try scene.instance().state == .ended)
+        #expect(try scene.card().state == .ended)
         try scene.report(token: "u2")
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
     }

@@ -19,7 +19,7 @@ struct LateTokenTests {
         try scene.put("a", 2)
         scene.wait(.seconds(70))
         try refuse(&scene)
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         return scene
     }
 
@@ -30,10 +30,10 @@ struct LateTokenTests {
     @Test func `a late report of the same token, of one that it had replaced, or of none brings nothing back`() throws {
         for token in ["u1", "u0", nil] {
             var scene = try buried()
-            let before = try scene.instance()
+            let before = try scene.card()
             try scene.report(token: token)
             _ = try scene.inventory(sequence: 1, [report(scene, token)])
-            #expect(try scene.instance() == before, "\(token ?? "none")")
+            #expect(try scene.card() == before, "\(token ?? "none")")
         }
     }
 
@@ -47,7 +47,7 @@ struct LateTokenTests {
     @Test func `a newer token of the card brings it back, and then nothing starts a second one beside it`() throws {
         var scene = try buried()
         _ = try scene.inventory(sequence: 1, [report(scene, "u2")])
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         try scene.put("a", 3) { $0.alert = .init(PushAlert(title: .text("Look"), body: nil)) }
         scene.wait(.seconds(70))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
@@ -56,14 +56,14 @@ struct LateTokenTests {
     @Test func `one that nobody had named and that is as dead costs one push, and starts nothing`() throws {
         var scene = try buried()
         try scene.report(token: "never-named")
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         scene.wait(.seconds(70))
         try refuse(&scene)
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         scene.wait(.seconds(3_600))
         #expect(try scene.deliver().isEmpty)
         try scene.report(token: "never-named")
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
     }
 
     @Test func `after an inventory that lacks it nothing does`() throws {
@@ -71,25 +71,25 @@ struct LateTokenTests {
         scene.wait(ReportInventory.travel)
         _ = try scene.inventory(sequence: 1)
         try scene.report(token: "u2")
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
     }
 
     @Test(arguments: [CardReport.State.dismissed, .ended, .gone])
     func `what the phone itself has said is over stays over`(state: CardReport.State) throws {
         var scene = try Scene.live()
         try scene.report(local: "card", state)
-        let before = try scene.instance()
+        let before = try scene.card()
         try scene.report(token: "u2")
-        #expect(try scene.instance() == before)
+        #expect(try scene.card() == before)
     }
 
     @Test func `a reinstalled app is another device, whatever local id its card has`() throws {
         var scene = try buried()
-        let before = try scene.instance()
+        let before = try scene.card()
         try scene.register("phone-2", startToken: "p2", key: 8)
         try scene.report("phone-2", token: "u2")
-        #expect(try scene.instance() == before)
-        #expect(try scene.instance("phone-2").state == .live)
+        #expect(try scene.card() == before)
+        #expect(try scene.card("phone-2").state == .live)
     }
 
     @Test func `a report under that local id that names another activity is of the card that it was, or of none`()
@@ -98,7 +98,7 @@ struct LateTokenTests {
         var scene = try buried()
         try scene.put("b", 1, users: ["ann"])
         try scene.report(activity: "b", token: "u2")
-        #expect(try scene.instance().state == .live, "a local id is one card, whatever it is called")
-        #expect(try scene.instance(of: "b").localID == nil)
+        #expect(try scene.card().state == .live, "a local id is one card, whatever it is called")
+        #expect(try scene.card(of: "b").localID == nil)
     }
 }

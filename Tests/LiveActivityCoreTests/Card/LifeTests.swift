@@ -57,7 +57,7 @@ struct LifeTests {
         scene.wait(.seconds(90))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
         try scene.report("phone", .ended)
-        #expect(try scene.instance().state == .unconfirmed)
+        #expect(try scene.card().state == .unconfirmed)
     }
 
     @Test func `the same end again changes nothing, and alerts nobody again`() throws {

@@ -11,7 +11,7 @@ struct LostAnswerTests {
     private func told(_ flight: Flight, in scene: inout Scene) throws -> [Reason] {
         try scene.settle(flight) { _ in Self.lost }
         let entry = scene.store.history.flatMap(\.entries).last
-        return [entry?.outcome, try scene.instance().last?.reason].compactMap { $0 }
+        return [entry?.outcome, try scene.card().last?.reason].compactMap { $0 }
     }
 
     @Test func `the timeline of a start promises no attempt, and none is made`() throws {
@@ -30,7 +30,7 @@ struct LostAnswerTests {
         var scene = try Scene.live()
         try scene.put("a", 2)
         let reasons = try told(try scene.onlyFlight(), in: &scene)
-        let dueAt = try #require(try scene.instance().attempts.dueAt)
+        let dueAt = try #require(try scene.card().attempts.dueAt)
         #expect(reasons.count == 2)
         #expect(reasons.allSatisfy { $0.text.hasSuffix("the next attempt is at \(dueAt)") })
         scene.now = dueAt
@@ -46,7 +46,7 @@ struct LostAnswerTests {
         #expect(start.seats.first?.plan.kind == .start)
         let until = scene.now + .seconds(10)
         try scene.settle(start) { _ in .awaited(until: until) }
-        let reason = try #require(try scene.instance().last?.reason)
+        let reason = try #require(try scene.card().last?.reason)
         #expect(reason.code == .awaited && !reason.text.contains("attempt"), "\(reason.text)")
     }
 }

@@ -44,9 +44,9 @@ struct OvertakenReportTests {
         try scene.put("a", 2) { $0.reopen = true }
         scene.wait(.seconds(60))
         try scene.deliver(.refusal(.expiredToken, inactiveSince: scene.now))
-        #expect(try scene.instance().state == .absent)
+        #expect(try scene.card().state == .absent)
         _ = try scene.inventory(sequence: 4, [card("card", "u2", scene)])
-        #expect(try scene.instance().state == .absent)
+        #expect(try scene.card().state == .absent)
         #expect(owner("u2", scene) == nil)
     }
 
@@ -85,13 +85,13 @@ struct OvertakenReportTests {
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.end, .update])
         #expect(sent.map { $0.phone.token(of: $0.plan) } == [value("u1"), value("u2")])
-        #expect(try scene.instance().localID == Sample.local("ours"))
+        #expect(try scene.card().localID == Sample.local("ours"))
     }
 
     @Test func `of two cards in one inventory the one stays that the server knows`() throws {
         var scene = try Scene.live()
         _ = try scene.inventory(sequence: 1, [card("other", "u2", scene), card("card", "u1", scene)])
-        #expect(try scene.instance().localID == Sample.local("card"))
+        #expect(try scene.card().localID == Sample.local("card"))
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.end])
         #expect(sent.map { $0.phone.token(of: $0.plan) } == [value("u2")])
@@ -105,15 +105,15 @@ struct OvertakenReportTests {
         scene.wait(.seconds(80))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
         try scene.report(local: "earlier", .dismissed) { $0.sequence = 3 }
-        #expect(try scene.instance().hasOpenStart)
+        #expect(try scene.card().hasOpenStart)
         let earlier = scene.now - .seconds(60)
         try scene.report(local: "own", .dismissed) {
             $0.sequence = 5
             $0.startedAt = earlier
         }
-        #expect(try scene.instance().hasOpenStart)
+        #expect(try scene.card().hasOpenStart)
         try scene.report(local: "card", .dismissed) { $0.sequence = 6 }
-        #expect(try scene.instance().state == .dismissed)
+        #expect(try scene.card().state == .dismissed)
     }
 
     @Test func `a late answer leaves the wait for a newer push's answer alone, however the clock was set`() throws {
@@ -136,7 +136,7 @@ struct OvertakenReportTests {
                 awaitedUntil: firstUntil)
         }
         _ = try scene.run(SettleFlight(flight: first, entries: entries, app: scene.app, now: scene.now))
-        #expect(try scene.instance().awaitedUntil == until)
+        #expect(try scene.card().awaitedUntil == until)
         #expect(try scene.deliver().isEmpty)
     }
 
@@ -148,7 +148,7 @@ struct OvertakenReportTests {
             var over = card("card", nil, scene)
             over.state = state
             _ = try scene.inventory(sequence: 1, [card("other", "u2", scene), over])
-            #expect(try scene.instance().localID == Sample.local("other"))
+            #expect(try scene.card().localID == Sample.local("other"))
             #expect(try scene.deliver().map(\.plan.kind) == [.update])
         }
     }
@@ -158,14 +158,14 @@ struct OvertakenReportTests {
         var older = card("other", "u2", scene)
         older.startedAt = Sample.now - .seconds(60)
         _ = try scene.inventory(sequence: 1, [older])
-        #expect(try scene.instance().localID == Sample.local("other"))
+        #expect(try scene.card().localID == Sample.local("other"))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
 
     @Test func `a card under another name, with the same token, is not ended`() throws {
         var scene = try Scene.live()
         try scene.report(local: "renamed", token: "u1")
-        #expect(try scene.instance().localID == Sample.local("renamed"))
+        #expect(try scene.card().localID == Sample.local("renamed"))
         #expect(try scene.deliver().allSatisfy { $0.plan.kind == .update })
         #expect(owner("u1", scene)?.releasedAt == nil)
     }
@@ -174,7 +174,7 @@ struct OvertakenReportTests {
         var scene = try Scene.live()
         _ = try scene.inventory(
             sequence: 1, [card("card", "u1", scene), card("second", "u2", scene), card("third", "u3", scene)])
-        #expect(try scene.instance().localID == Sample.local("card"))
+        #expect(try scene.card().localID == Sample.local("card"))
         #expect(try scene.deliver().map { $0.phone.token(of: $0.plan) } == [value("u2")])
     }
 
@@ -184,7 +184,7 @@ struct OvertakenReportTests {
         try scene.put("a", 2)
         try scene.deliver(.refusal(.badDeviceToken))
         _ = try scene.inventory(sequence: 1, [card("card", "u1", scene), card("other", "u2", scene)])
-        #expect(try scene.instance().localID == Sample.local("other"))
+        #expect(try scene.card().localID == Sample.local("other"))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
 
@@ -192,7 +192,7 @@ struct OvertakenReportTests {
         var scene = try Scene.live()
         try scene.report(token: "u1") { $0.sequence = 5 }
         try scene.report(local: "other", token: "u2") { $0.sequence = 3 }
-        #expect(try scene.instance().localID == Sample.local("card"))
+        #expect(try scene.card().localID == Sample.local("card"))
         #expect(try scene.deliver().isEmpty)
     }
 
@@ -247,12 +247,12 @@ struct OvertakenReportTests {
         }
         // The first phone has just been heard of, and waits for its app; the starts of its neighbours are on their way.
         try scene.register()
-        let before = try scene.instance()
+        let before = try scene.card()
         var seats: [Flight.Seat] = []
         for _ in 0..<5 where seats.isEmpty { seats = try scene.claim().flights.flatMap(\.seats) }
         #expect(seats.map(\.phone.device.key) == [5, 9])
         scene.node += 1
         #expect(try scene.claim().rescued == 1)
-        #expect(try scene.instance().alerts.given == before.alerts.given)
+        #expect(try scene.card().alerts.given == before.alerts.given)
     }
 }

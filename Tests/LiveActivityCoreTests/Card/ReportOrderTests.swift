@@ -16,11 +16,11 @@ struct ReportOrderTests {
         var scene = try Scene.live(Sample.type { $0.restart = .always })
         // Its first copy got lost, before the card was there.
         _ = try scene.inventory(sequence: 1)
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         #expect(try scene.deliver().isEmpty)
         scene.wait(ReportInventory.travel)
         _ = try scene.inventory(sequence: 2)
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
     }
 
     @Test func `numbered reports and inventories are in order, whatever time has passed`() throws {
@@ -28,9 +28,9 @@ struct ReportOrderTests {
         try scene.report(token: "u1") { $0.sequence = 5 }
         scene.wait(.seconds(3600))
         _ = try scene.inventory(sequence: 4)
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         _ = try scene.inventory(sequence: 6)
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
     }
 
     @Test func `an inventory from before a card was there does not confirm that a dead token was the card's end`()
@@ -42,7 +42,7 @@ struct ReportOrderTests {
             try scene.put("a", 2)
             scene.wait(.seconds(2))
             #expect(try scene.deliver(.refusal(.expiredToken)).map(\.plan.kind) == [.update])
-            #expect(try scene.instance().isGoneByTokenAlone)
+            #expect(try scene.card().isGoneByTokenAlone)
             scene.wait(.seconds(60))
             _ = try scene.inventory(sequence: 4)
             #expect(try scene.deliver().isEmpty)
@@ -69,7 +69,7 @@ struct ReportOrderTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
         try scene.register()
         _ = try scene.inventory(sequence: 1, [card(scene, token: "u2")])
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         scene.wait(.seconds(100))
         try scene.report(token: "u1")
         let token = scene.store.rows.updateTokens[.init(try scene.activity().number, 7)]
@@ -86,7 +86,7 @@ struct ReportOrderTests {
         // The end does not come to the card, and its activity begins anew.
         try scene.put("a", 2) { $0.reopen = true }
         try scene.report(token: "u2")
-        #expect(try scene.instance().state == .ending)
+        #expect(try scene.card().state == .ending)
         _ = try scene.inventory(sequence: 1, [card(scene, token: "u2")])
         let token = scene.store.rows.updateTokens[.init(try scene.activity().number, 7)]
         #expect(token?.value == TokenValue(Sample.token("u2", as: UpdateTokenKind.self)))
@@ -98,9 +98,9 @@ struct ReportOrderTests {
         try scene.put(users: ["ann"])
         _ = try scene.inventory(sequence: 7)
         try scene.report(token: "u1") { $0.sequence = 6 }
-        #expect(try scene.instance().state == .absent)
+        #expect(try scene.card().state == .absent)
         try scene.report("phone", .dismissed) { $0.sequence = 5 }
-        #expect(try scene.instance().state == .dismissed)
+        #expect(try scene.card().state == .dismissed)
     }
 
     @Test func `a card that is over is not brought back by a report that another has overtaken`() throws {
@@ -111,9 +111,9 @@ struct ReportOrderTests {
         try scene.report(local: "other", .gone) { $0.sequence = 9 }
         try scene.put("a", 3, users: ["ann"])
         try scene.report(token: "u2") { $0.sequence = 8 }
-        #expect(try scene.instance().state == .absent)
+        #expect(try scene.card().state == .absent)
         try scene.report(token: "u2") { $0.sequence = 10 }
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
     }
 
     @Test func `a card whose end got lost is the person's card when they are taken in again`() throws {
@@ -127,8 +127,8 @@ struct ReportOrderTests {
         // The start is lost as well; while it may still come, the old card is ended beside it.
         scene.wait(.seconds(3600))
         _ = try scene.inventory(sequence: 1, [card(scene)])
-        let instance = try scene.instance()
-        #expect(instance.state == .live && instance.localID == Sample.local("card"))
+        let card = try scene.card()
+        #expect(card.state == .live && card.localID == Sample.local("card"))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
 
@@ -136,10 +136,10 @@ struct ReportOrderTests {
         var scene = try Scene.live()
         scene.wait(.seconds(3600))
         _ = try scene.inventory(sequence: 1)
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         scene.wait(.seconds(3600))
         _ = try scene.inventory(sequence: 2, [card(scene)])
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
 

@@ -103,7 +103,7 @@ struct StrayCardTests {
         try scene.settle(update) { _ in .awaited(until: until) }
         scene.wait(.seconds(3))
         try answer(&scene, early, result)
-        #expect(try scene.instance().awaitedUntil == until)
+        #expect(try scene.card().awaitedUntil == until)
         #expect(try scene.deliver().isEmpty)
     }
 
@@ -121,7 +121,7 @@ struct StrayCardTests {
         let late = try scene.onlyFlight()
         try scene.settle(late) { [until = until(late)] _ in .awaited(until: until) }
         #expect([early, late].allSatisfy { $0.seats.map(\.plan.part) == [.predecessor] })
-        #expect(try scene.instance().awaitedUntil == until(late))
+        #expect(try scene.card().awaitedUntil == until(late))
         return (scene, early, late)
     }
 
@@ -144,8 +144,8 @@ struct StrayCardTests {
         let sent = try scene.deliver()
         #expect(sent.first?.plan.kind == .end)
         #expect(tokens(sent.filter { $0.plan.kind == .end }) == [first])
-        let instance = try scene.instance()
-        #expect(instance.state == .live && instance.localID == Sample.local("second") && !instance.isRenewing)
+        let card = try scene.card()
+        #expect(card.state == .live && card.localID == Sample.local("second") && !card.isRenewing)
         try scene.put("a", 3)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
@@ -163,12 +163,12 @@ struct StrayCardTests {
         try scene.deliver()
         _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
         #expect(tokens(try scene.deliver()) == [first])
-        #expect(try scene.instance().state == .unconfirmed)
+        #expect(try scene.card().state == .unconfirmed)
         _ = try scene.inventory(sequence: 2, [card("card", "u1", scene), card2(scene)])
         let sent = try scene.deliver()
         #expect(sent.first?.plan.kind == .end)
         #expect(tokens(sent.filter { $0.plan.kind == .end }) == [first])
-        #expect(try scene.instance().localID == Sample.local("second"))
+        #expect(try scene.card().localID == Sample.local("second"))
     }
 
     @Test func `one that a next run has not begun beside is ended before that begins`() throws {
@@ -268,7 +268,7 @@ struct StrayCardTests {
             try scene.report(local: "own", token: "u1") { $0.sequence = 2 }
             try scene.report(local: "ours") { $0.sequence = 3 }
         }
-        #expect(try scene.instance().localID?.text == "ours")
+        #expect(try scene.card().localID?.text == "ours")
         let end = try scene.deliver()
         #expect(end.map(\.plan.kind) == [.end] && tokens(end) == [first])
         for (join, leave): ([String], [String]) in [([], ["ann"]), (["ann"], [])] {
@@ -292,7 +292,7 @@ struct StrayCardTests {
             older.startedAt = Sample.now + .seconds(10)
             newer.startedAt = Sample.now + .seconds(20)
             _ = try scene.inventory(sequence: 2, isReversed ? [newer, older] : [older, newer])
-            #expect(try scene.instance().localID?.text == "newer")
+            #expect(try scene.card().localID?.text == "newer")
             let sent = try scene.deliver()
             #expect(sent.map(\.plan.kind).contains(.end) && tokens(sent.filter { $0.plan.kind == .end }) == [first])
         }

@@ -169,7 +169,7 @@ struct BuildContractTests {
         _ = try Self.sent(&scene)
         try scene.report("phone0", local: "c", token: "u0") { $0.contentState = ["status": "ready", "level": "high"] }
         #expect(try Self.sent(&scene).isEmpty)
-        #expect(try scene.instance("phone0").shownRevision == scene.activity().revision)
+        #expect(try scene.card("phone0").shownRevision == scene.activity().revision)
     }
 
     @Test func `the verdict is made when the state is set, and kept with it`() throws {

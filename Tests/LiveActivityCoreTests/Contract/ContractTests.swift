@@ -105,9 +105,9 @@ struct ContractTests {
         try scene.report(token: "t1")
         let held = try Self.state(#"{"tags": ["b", "a"], "eta": 794059200, "status": "baking"}"#)
         try scene.report { $0.contentState = held }
-        let instance = try scene.instance()
-        #expect(instance.shownRevision == 1)
-        #expect(instance.revisions.contradictions == 0)
+        let card = try scene.card()
+        #expect(card.shownRevision == 1)
+        #expect(card.revisions.contradictions == 0)
     }
 
     private static let attributes = #"""

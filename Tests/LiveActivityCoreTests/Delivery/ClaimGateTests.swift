@@ -41,10 +41,10 @@ struct ClaimGateTests {
         throws
     {
         var scene = try crowd(5)
-        let before = scene.store.rows.instances
+        let before = scene.store.rows.cards
         let reply = try claim(&scene, closed(scene))
         #expect(reply.flights.isEmpty && reply.held == [route] && reply.probed.isEmpty && !reply.hasMore)
-        #expect(scene.store.rows.instances == before)
+        #expect(scene.store.rows.cards == before)
         #expect(try scene.lane().nextAt == scene.now + .seconds(9))
         scene.wait(.seconds(9))
         #expect(try claim(&scene, .open).flights.map(\.seats.count) == [5])

@@ -48,7 +48,7 @@ struct CoalescingTests {
                     ? Self.accepted
                     : .answered(.success(PushAnswer(status: 429, reason: APNSReason("TooManyRequests"))))
             }
-            let due = try #require(try scene.instance("d2").attempts.dueAt)
+            let due = try #require(try scene.card("d2").attempts.dueAt)
             scene.now = due - .milliseconds(100)
             try scene.put("a", 3)
             #expect(try scene.deliver().map(\.phone.device.key) == [1])
@@ -207,7 +207,7 @@ struct CoalescingTests {
                     taken[device, default: []].append(
                         Push(
                             at: flight.record.claimedAt, revision: seat.plan.revision,
-                            token: seat.phone.instance.tokenGeneration))
+                            token: seat.phone.card.tokenGeneration))
                     held[device] = steps[seat.plan.revision]
                 }
             }
@@ -228,7 +228,7 @@ struct CoalescingTests {
         private func check(lastSet: UnixTime, _ end: UnixTime) throws {
             let revision = try scene.activity().revision
             for name in names {
-                #expect(try scene.instance(name).heldRevision == revision, "\(label)")
+                #expect(try scene.card(name).heldRevision == revision, "\(label)")
             }
             for pushes in taken.values {
                 for (index, push) in pushes.enumerated() {

@@ -31,22 +31,22 @@ struct DeliveryTests {
     @Test func `200 keeps the revision and the timestamp, and nothing more is due`() throws {
         var (scene, flight) = try Scene.updating()
         #expect(try scene.settle(flight) { _ in Self.accepted }.accepted == 1)
-        let instance = try scene.instance()
-        #expect(instance.sentRevision == 2 && instance.timestamp == flight.seats.first?.timestamp)
+        let card = try scene.card()
+        #expect(card.sentRevision == 2 && card.timestamp == flight.seats.first?.timestamp)
         #expect(try scene.lane().nextAt == nil && scene.lane().flight == nil)
     }
 
     @Test func `410 buries the card, and one older than the token's registration does not`() throws {
         var (scene, flight) = try Scene.updating()
         try scene.settle(flight) { _ in refused(410, "ExpiredToken") }
-        #expect(try scene.instance().state == .gone)
+        #expect(try scene.card().state == .gone)
         #expect(scene.store.rows.updateTokens.values.first?.deadAt == scene.now)
         scene.wait(.seconds(3600))
         #expect(try scene.deliver().isEmpty)
 
         var (other, second) = try Scene.updating()
         try other.settle(second) { _ in refused(410, "Unregistered", since: Sample.now) }
-        #expect(try other.instance().state == .live)
+        #expect(try other.card().state == .live)
         other.wait(.milliseconds(999))
         #expect(try other.deliver().isEmpty)
         other.wait(.milliseconds(1))
@@ -59,12 +59,12 @@ struct DeliveryTests {
         scene.wait(.seconds(2))
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in refused(410, "ExpiredToken") }
-        #expect(try scene.instance().state == .ended)
+        #expect(try scene.card().state == .ended)
 
         var (other, second) = try Scene.updating()
         try other.report(token: "u2")
         try other.settle(second) { _ in refused(410, "ExpiredToken") }
-        #expect(try other.instance().state == .live)
+        #expect(try other.card().state == .live)
         other.wait(.seconds(1))
         #expect(try other.deliver().count == 1)
     }
@@ -73,8 +73,8 @@ struct DeliveryTests {
         var (scene, flight) = try Scene.updating()
         try scene.settle(flight) { _ in refused(429, "TooManyRequests") }
         #expect(
-            try scene.instance().columns.tries == 1
-                && scene.instance().attempts.dueAt == scene.now + .milliseconds(1500))
+            try scene.card().columns.tries == 1
+                && scene.card().attempts.dueAt == scene.now + .milliseconds(1500))
         scene.wait(.milliseconds(1500))
         let again = try scene.deliver()
         #expect(again.map(\.plan.revision) == [2] && again.map(\.plan.priority) == [.high])
@@ -82,7 +82,7 @@ struct DeliveryTests {
         var (other, second) = try Scene.updating()
         try other.report(token: "u2")
         try other.settle(second) { _ in refused(429, "TooManyRequests") }
-        #expect(try other.instance().attempts.dueAt == nil)
+        #expect(try other.card().attempts.dueAt == nil)
     }
 
     typealias LaneRow = (outcome: SettleFlight.Outcome, seconds: Double)
@@ -103,7 +103,7 @@ struct DeliveryTests {
         try scene.put("a", 2)
         let flight = try #require(try scene.claim().flights.first)
         try scene.settle(flight) { _ in row.outcome }
-        #expect(scene.store.lastChanges.instances.isEmpty && scene.store.lastChanges.lanes == [LaneKey(1, 0)])
+        #expect(scene.store.lastChanges.cards.isEmpty && scene.store.lastChanges.lanes == [LaneKey(1, 0)])
         #expect(try scene.lane().reason != nil)
         scene.wait(.milliseconds(Int64(row.seconds * 1000) - 1))
         try scene.put("a", 3)
@@ -130,7 +130,7 @@ struct DeliveryTests {
             #expect(try scene.deliver().isEmpty == isLane)
             scene.wait(.seconds(2))
             try scene.deliver()
-            #expect(scene.store.rows.instances.values.allSatisfy { $0.sentRevision == 3 })
+            #expect(scene.store.rows.cards.values.allSatisfy { $0.sentRevision == 3 })
         }
     }
 
@@ -171,9 +171,9 @@ struct DeliveryTests {
             try scene.put(users: ["ann"])
             scene.wait(.seconds(100))
             let flight = try scene.onlyFlight()
-            #expect(try scene.instance().state == .starting)
+            #expect(try scene.card().state == .starting)
             try scene.settle(flight) { _ in outcome }
-            #expect(try scene.instance().state == (starts ? .absent : .unconfirmed))
+            #expect(try scene.card().state == (starts ? .absent : .unconfirmed))
             scene.wait(.seconds(3000))
             #expect(try scene.deliver().isEmpty != starts)
         }
@@ -186,7 +186,7 @@ struct DeliveryTests {
         scene.wait(.seconds(2))
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in refused(429, "TooManyRequests") }
-        #expect(try scene.instance().state == .dismissed && scene.deliver().isEmpty)
+        #expect(try scene.card().state == .dismissed && scene.deliver().isEmpty)
         scene.wait(.seconds(700))
         try scene.put("a", 3)
         #expect(try scene.deliver().isEmpty)
@@ -201,7 +201,7 @@ struct DeliveryTests {
         scene.wait(.seconds(9))
         #expect(try scene.deliver().isEmpty)
         #expect(try scene.settle(flight) { _ in Self.accepted }.accepted == 1)
-        #expect(try scene.instance().sentRevision == 2 && scene.instance().attempts.dueAt == nil)
+        #expect(try scene.card().sentRevision == 2 && scene.card().attempts.dueAt == nil)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().isEmpty)
 
@@ -216,10 +216,10 @@ struct DeliveryTests {
         var (scene, flight) = try Scene.updating()
         scene.wait(.seconds(15))
         try scene.deliver()
-        let instance = try scene.instance()
+        let card = try scene.card()
         let lane = try scene.lane()
         #expect(try scene.settle(flight) { _ in refused(429, "TooManyRequests") }.overtaken == 1)
-        #expect(try scene.instance() == instance && scene.lane() == lane)
+        #expect(try scene.card() == card && scene.lane() == lane)
     }
 
     @Test func `what a lost process had claimed may have arrived`() throws {
@@ -228,8 +228,8 @@ struct DeliveryTests {
         #expect(try scene.claim().rescued == 0)
         scene.wait(.seconds(15))
         #expect(try scene.claim().rescued == 1)
-        let instance = try scene.instance()
-        #expect(instance.timestamp == seat.timestamp && instance.alerts.given == 2 && instance.state == .live)
+        let card = try scene.card()
+        #expect(card.timestamp == seat.timestamp && card.alerts.given == 2 && card.state == .live)
         #expect(scene.store.history.last?.entries.map(\.kind) == [.rescued])
         let again = try scene.deliver()
         #expect(again.count == 1 && again.first?.plan.carriesAlert == false)
@@ -257,7 +257,7 @@ struct DeliveryTests {
         _ = try scene.onlyFlight()
         try scene.report("phone", .dismissed)
         scene.wait(.seconds(15))
-        #expect(try scene.deliver().isEmpty && scene.instance().alerts.given == 2)
+        #expect(try scene.deliver().isEmpty && scene.card().alerts.given == 2)
     }
 
     @Test func `a rescued start is unconfirmed, until its refusal comes after all`() throws {
@@ -268,9 +268,9 @@ struct DeliveryTests {
         let flight = try scene.onlyFlight()
         scene.wait(.seconds(15))
         #expect(try scene.deliver().isEmpty)
-        #expect(try scene.instance().state == .unconfirmed)
+        #expect(try scene.card().state == .unconfirmed)
         try scene.settle(flight) { _ in refused(429, "TooManyRequests") }
-        #expect(try scene.instance().state == .absent)
+        #expect(try scene.card().state == .absent)
         scene.wait(.milliseconds(1500))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }

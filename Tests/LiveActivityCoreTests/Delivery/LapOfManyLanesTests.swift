@@ -18,8 +18,8 @@ struct LapOfManyLanesTests {
         try scene.deliver()
         let lane = try scene.lane()
         var lower = LaneCounts()
-        for (key, instance) in scene.store.rows.instances where key.device < lane.middle {
-            lower.count(instance.state, 1)
+        for (key, card) in scene.store.rows.cards where key.device < lane.middle {
+            lower.count(card.state, 1)
         }
         scene.store.edit { draft in
             let (low, high) = lane.split(lower: lower)

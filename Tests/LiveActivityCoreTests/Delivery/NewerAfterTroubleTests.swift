@@ -11,7 +11,7 @@ struct NewerAfterTroubleTests {
         try scene.put("a", 2)
         scene.wait(.seconds(2))
         for attempt in 0..<times {
-            if attempt > 0 { scene.now = try #require(try scene.instance().attempts.dueAt) }
+            if attempt > 0 { scene.now = try #require(try scene.card().attempts.dueAt) }
             let flight = try scene.onlyFlight()
             // As a straggler's the fault is the phone's own, not the lane's.
             try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
@@ -22,7 +22,7 @@ struct NewerAfterTroubleTests {
 
     @Test func `the same state waits for Apple's 15 minutes`() throws {
         var scene = try troubled()
-        #expect(try scene.instance().attempts.dueAt == scene.now + .seconds(900))
+        #expect(try scene.card().attempts.dueAt == scene.now + .seconds(900))
         scene.wait(.seconds(899))
         #expect(try scene.deliver().isEmpty)
         scene.wait(.seconds(1))
@@ -77,7 +77,7 @@ struct NewerAfterTroubleTests {
 
     @Test func `what APNs says of the phone's token is no trouble of the service`() throws {
         var scene = try troubled(10, .tooManyRequests)
-        let due = try #require(try scene.instance().attempts.dueAt)
+        let due = try #require(try scene.card().attempts.dueAt)
         #expect(due == scene.now + .seconds(300))
         try scene.put("a", 3)
         scene.wait(.seconds(299))
@@ -142,20 +142,20 @@ struct NewerAfterTroubleTests {
         let flight = try scene.onlyFlight()
         #expect(flight.seats.map(\.plan.kind) == [late.plan.kind])
         try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
-        #expect(try scene.instance().sentRevision == 3)
+        #expect(try scene.card().sentRevision == 3)
     }
 
     @Test func `what a phone contradicted is forgotten with the next state, though its answer is late`() throws {
         var scene = try Scene.live()
         try scene.report { $0.contentState = Sample.state(-1) }
         #expect(try scene.deliver().map(\.plan.reason.code) == [.phoneBehind])
-        #expect(try scene.instance().revisions.contradictions == 1)
+        #expect(try scene.card().revisions.contradictions == 1)
         scene.wait(.seconds(70))
         try scene.put("a", 2)
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
         try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
-        #expect(try scene.instance().revisions.contradictions == 0)
+        #expect(try scene.card().revisions.contradictions == 0)
     }
 
     @Test func `what a phone contradicted does not keep the next state's alert from it, though that is refused once`()
@@ -168,7 +168,7 @@ struct NewerAfterTroubleTests {
         try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in .answered(.success(.refusal(.tooManyRequests))) }
-        scene.now = try #require(try scene.instance().attempts.dueAt)
+        scene.now = try #require(try scene.card().attempts.dueAt)
         #expect(try scene.deliver().map(\.plan.carriesAlert) == [true])
     }
 

@@ -19,7 +19,7 @@ struct WakeUpTests {
         #expect(flight.record.devices == [7])
         try scene.register()
         try scene.settle(flight) { _ in Self.trouble }
-        #expect(try scene.instance().state == .absent)
+        #expect(try scene.card().state == .absent)
         scene.wait(.seconds(60))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }

@@ -7,7 +7,7 @@ struct DeviceTests {
     @Test func `a phone with another owner ends the cards of the one before`() throws {
         var scene = try Scene.live()
         try scene.register(user: "bob", startToken: nil)
-        #expect(try !scene.instance().isWanted)
+        #expect(try !scene.card().isWanted)
         scene.wait(.seconds(2))
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.end] && sent.first?.plan.reason.code == .leftAudience)
@@ -42,7 +42,7 @@ struct DeviceTests {
     @Test func `what belongs to people who are not the audience is not touched`() throws {
         var scene = try Scene.live()
         try scene.register("bobs", user: "bob", key: 9)
-        #expect(scene.store.rows.instances.keys.map(\.device) == [7])
+        #expect(scene.store.rows.cards.keys.map(\.device) == [7])
     }
 
     @Test func `a token value has one owner, so that a start goes there once`() throws {
@@ -64,7 +64,7 @@ struct DeviceTests {
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"))))
         }
-        #expect(try scene.instance().state == .absent)
+        #expect(try scene.card().state == .absent)
         try scene.put("r", users: ["ann"], type: Sample.type("ride"))
         scene.wait(.seconds(100))
         #expect(try scene.deliver().isEmpty)
@@ -94,7 +94,7 @@ struct DeviceTests {
         try scene.report(token: "u1")
         let token = try #require(scene.store.rows.updateTokens.values.first)
         #expect(token.value == TokenValue(Sample.token("u2", as: UpdateTokenKind.self)) && token.generation == 2)
-        #expect(try scene.instance().tokenGeneration == 2)
+        #expect(try scene.card().tokenGeneration == 2)
     }
 
     @Test func `a phone that names its environment moves its tokens there`() throws {

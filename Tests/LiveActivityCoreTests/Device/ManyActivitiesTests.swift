@@ -16,16 +16,16 @@ struct ManyActivitiesTests {
             for _ in 0..<cards {
                 let number = Sample.addActivity(of: app, to: &draft)
                 draft.addMember(user, to: number)
-                var instance = CardMachine(activity: number, device: device, run: 1, at: Sample.now)
-                instance.columns.state = state
-                instance.columns.sentRevision = 1
+                var card = CardMachine(activity: number, device: device, run: 1, at: Sample.now)
+                card.columns.state = state
+                card.columns.sentRevision = 1
                 if state == .live {
-                    instance.columns.startedAt = Sample.now
-                    instance.columns.localID = Sample.local("card-\(number)")
-                    instance.columns.tokenGeneration = 1
+                    card.columns.startedAt = Sample.now
+                    card.columns.localID = Sample.local("card-\(number)")
+                    card.columns.tokenGeneration = 1
                     draft.put(Sample.updateToken(number, device))
                 }
-                draft.put(instance)
+                draft.put(card)
             }
         }
         return scene
@@ -55,7 +55,7 @@ struct ManyActivitiesTests {
             #expect(device.signedOutAt == scene.now && (device.user == 2) == (progress == nil))
         }
         #expect(pages == 4)
-        #expect(scene.store.rows.instances.values.allSatisfy { !$0.isWanted })
+        #expect(scene.store.rows.cards.values.allSatisfy { !$0.isWanted })
         _ = try scene.run(registration)
         #expect(scene.store.rows.devices[7]?.signedOutAt == nil && scene.store.rows.devices[7]?.userID.text == "bob")
         // Nothing but ends goes to the phone.
@@ -90,24 +90,24 @@ struct ManyActivitiesTests {
         var scene = try Self.scene(cards: 400)
         var report = CardReport(localID: Sample.local("card-1"), type: scene.type, state: .dismissed)
         _ = try scene.run(ReportCard(app: scene.app, device: Sample.device("phone"), report: report, now: scene.now))
-        #expect(try scene.instance(of: "a1").state == .dismissed)
+        #expect(try scene.card(of: "a1").state == .dismissed)
         report = CardReport(localID: Sample.local("card-2"), type: scene.type, state: .active)
         for sequence in 1...4 as ClosedRange<Int64> {
             _ = try scene.inventory(sequence: sequence, [report])
-            let gone = scene.store.rows.instances.values.filter { $0.state == .gone }.map(\.activity)
+            let gone = scene.store.rows.cards.values.filter { $0.state == .gone }.map(\.activity)
             #expect(gone.count == min(100 * Int(sequence), 398) && gone.max() == 400)
         }
-        #expect(try scene.instance(of: "a2").state == .live)
+        #expect(try scene.card(of: "a2").state == .live)
     }
 
     @Test func `a report that names an old activity goes on with what is known of the phone there`() throws {
         var scene = try Self.scene(cards: 400, state: .dismissed)
-        let before = try scene.instance(of: "a1")
+        let before = try scene.card(of: "a1")
         try scene.report(local: "again", .requesting, activity: "a1")
-        let after = try scene.instance(of: "a1")
+        let after = try scene.card(of: "a1")
         #expect(after.state == .requesting && after.columns.stateBefore == .dismissed)
         #expect(after.createdAt == before.createdAt && after.sentRevision == 1)
-        #expect(scene.store.rows.instances.count == 400 && scene.store.rows.laneFaults.isEmpty)
+        #expect(scene.store.rows.cards.count == 400 && scene.store.rows.laneFaults.isEmpty)
     }
 
     @Test func `a device that signs in is taken into the newest hundred that run, and into one that may begin anew`()
@@ -120,7 +120,7 @@ struct ManyActivitiesTests {
         for number in 100...150 { try scene.end("a\(number)") }
         scene.wait(.seconds(49 * 3600))
         try scene.register(user: "ann", startToken: nil)
-        let taken = scene.store.rows.instances.keys.map(\.activity)
+        let taken = scene.store.rows.cards.keys.map(\.activity)
         #expect(taken.count == 100)
         #expect(try taken.contains(scene.activity("old-timer").number))
         #expect(try taken.contains(scene.activity("a99").number))
@@ -141,9 +141,9 @@ struct ManyActivitiesTests {
                 device.activitiesEnabled = true
                 draft.put(device)
                 for number in 1...100 as ClosedRange<ActivityNumber> {
-                    var instance = CardMachine(activity: number, device: key, run: 1, at: Sample.now)
-                    instance.columns.mayStart = false
-                    draft.put(instance)
+                    var card = CardMachine(activity: number, device: key, run: 1, at: Sample.now)
+                    card.columns.mayStart = false
+                    draft.put(card)
                 }
             }
         }
@@ -155,7 +155,7 @@ struct ManyActivitiesTests {
             RegisterDevice(
                 app: scene.app, id: Sample.device("new"), body: .init(user: Sample.user("ann")), now: scene.now,
                 freshKey: 99))
-        return scene.store.rows.instances.values.filter { $0.device == 99 }
+        return scene.store.rows.cards.values.filter { $0.device == 99 }
     }
 
     @Test func `a new device of a person with few others is taken in at once, and starts no card that another shows`()
@@ -196,7 +196,7 @@ struct ManyActivitiesTests {
                 _ = try scene.run(change)
                 _ = try scene.run(registration)
             }
-            #expect(try scene.instance("first").mayStart && !scene.instance("second").mayStart)
+            #expect(try scene.card("first").mayStart && !scene.card("second").mayStart)
         }
     }
 }

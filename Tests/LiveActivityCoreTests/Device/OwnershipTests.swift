@@ -47,7 +47,7 @@ struct OwnershipTests {
 
     @Test func `a device token that another person's device reports is its own, and the old device is over`() throws {
         var scene = try Scene.live()
-        let old = try scene.instance().device
+        let old = try scene.card().device
         // The app was installed anew, under another id, and somebody else signed in.
         try scene.register("reinstalled", user: "bob", startToken: "p2s", key: 9)
         let rows = scene.store.rows
@@ -65,7 +65,7 @@ struct OwnershipTests {
 
     @Test func `under another id of the same person only the token moves, and the cards go on`() throws {
         var scene = try Scene.live()
-        let old = try scene.instance().device
+        let old = try scene.card().device
         try scene.register("again", user: "ann", startToken: "p2s", key: 9)
         let rows = scene.store.rows
         #expect(rows.devices[old]?.signedOutAt == nil)
@@ -110,8 +110,8 @@ struct OwnershipTests {
                     ? .failure(PushFailure(.overloaded, "full")) : .success(PushAnswer(status: 200)))
         }
         #expect(
-            try scene.instance("d1").columns.tries == 0
-                && scene.instance("d1").attempts.dueAt == scene.now + .milliseconds(250))
+            try scene.card("d1").columns.tries == 0
+                && scene.card("d1").attempts.dueAt == scene.now + .milliseconds(250))
         scene.wait(.milliseconds(250))
         #expect(try scene.deliver().count == 1)
     }

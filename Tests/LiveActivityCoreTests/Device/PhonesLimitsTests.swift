@@ -49,9 +49,9 @@ struct PhonesLimitsTests {
         let refused = (1...80).map { Self.card("n\($0)", "new-\($0)", scene.type) }
         try Self.inventory(1, refused + [Self.card("mine", "hers", scene.type)], &scene)
         #expect(scene.store.rows.activities.count == before.activities.count)
-        #expect(scene.store.rows.instances.count == before.instances.count)
+        #expect(scene.store.rows.cards.count == before.cards.count)
         #expect(scene.store.rows.nextActivityNumber == before.nextActivityNumber)
-        #expect(try scene.instance("other", of: "hers").state == .live)
+        #expect(try scene.card("other", of: "hers").state == .live)
     }
 
     /// So many activities that are newer than what the phone has reported so far, each with a card on it.
@@ -60,10 +60,10 @@ struct PhonesLimitsTests {
         scene.store.edit { draft in
             for _ in 0..<count {
                 let number = Sample.addActivity(of: app, named: "newer-", to: &draft)
-                var instance = CardMachine(activity: number, device: 9, run: 1, at: Sample.now)
-                instance.columns.state = .live
-                instance.columns.localID = Sample.local("newer-\(number)")
-                draft.put(instance)
+                var card = CardMachine(activity: number, device: 9, run: 1, at: Sample.now)
+                card.columns.state = .live
+                card.columns.localID = Sample.local("newer-\(number)")
+                draft.put(card)
             }
         }
     }
@@ -98,7 +98,7 @@ struct PhonesLimitsTests {
             }
             scene.wait(.seconds(3600))
         }
-        #expect(scene.store.rows.instances.count == 20)
+        #expect(scene.store.rows.cards.count == 20)
         scene.wait(.seconds(86_400))
         try Self.report(Self.card("later", "later", scene.type), &scene)
     }
@@ -123,7 +123,7 @@ struct PhonesLimitsTests {
         try scene.registerStart("other", "start")
         // A card whose token is too many is still over when its phone says so.
         try Self.report(Self.card("c", "a", scene.type, .dismissed), &scene)
-        #expect(try scene.instance("other").state == .dismissed)
+        #expect(try scene.card("other").state == .dismissed)
         scene.wait(.seconds(86_400))
         try scene.registerStart("other", "another")
         #expect(scene.store.rows.owners.count == 501)
@@ -159,10 +159,10 @@ struct PhonesLimitsTests {
             #expect(over.contains(Sample.local("r\(round)-2")))
             #expect(over.contains(Sample.local("r1-2")) == (round <= 2))
         }
-        #expect(try scene.instance("other").localID == Sample.local("r5-1"))
+        #expect(try scene.card("other").localID == Sample.local("r5-1"))
         // What is remembered still counts.
         try Self.report(Self.card("r5-50", "a", scene.type), &scene)
-        #expect(try scene.instance("other").localID == Sample.local("r5-1"))
+        #expect(try scene.card("other").localID == Sample.local("r5-1"))
     }
 
     @Test func `a person has fifty devices on their own word, and a backend gives them more`() throws {
@@ -191,7 +191,7 @@ struct PhonesLimitsTests {
         try scene.register("other", user: "ann", startToken: nil, key: 9)
         try scene.put(users: ["ann"])
         #expect(try scene.inventory("other", sequence: 1, [Self.card("c", "a", scene.type)]).supersededBy == nil)
-        #expect(try scene.instance("other").state == .live)
+        #expect(try scene.card("other").state == .live)
         // The same person's count goes on.
         try scene.register("other", user: "ann", startToken: nil, key: 9)
         #expect(try scene.inventory("other", sequence: 1).supersededBy == 1)

@@ -30,7 +30,7 @@ struct PhonesOwnWordTests {
         }
         #expect(scene.store.rows == before)
         try scene.report(by: Self.ann)
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
     }
 
     @Test func `a device changes hands by a sign-out, by its credential or by the backend, and not by a claim`() throws
@@ -115,7 +115,7 @@ struct PhonesOwnWordTests {
 
     @Test func `another person's device that takes a token over ends the credentials of the one before`() throws {
         var scene = try Scene.live()
-        let old = try scene.instance().device
+        let old = try scene.card().device
         try scene.handOut([1])
         try scene.register("reinstalled", user: "bob", startToken: "p2s", key: 9)
         #expect(scene.store.rows.devices[old]?.credentials == [])
@@ -130,8 +130,8 @@ struct PhonesOwnWordTests {
         try scene.put(users: ["ann"])
         try scene.report(by: Self.ann)
         try scene.report("other", local: "hers", by: Self.eve)
-        #expect(try scene.instance().isWanted)
-        let waiting = try scene.instance("other")
+        #expect(try scene.card().isWanted)
+        let waiting = try scene.card("other")
         #expect(!waiting.isWanted && waiting.awaitsUntil == scene.now + .seconds(86_400))
         #expect(try scene.decision("other") == .nothing(Reason(.awaitingAudience)))
         // Whatever comes, nothing leaves for it: no state, no end, also after a day.
@@ -151,7 +151,7 @@ struct PhonesOwnWordTests {
         try scene.register("other", user: "eve", startToken: nil, key: 9)
         try scene.put(users: ["ann"])
         try scene.report("other", by: Self.eve)
-        #expect(try scene.instance("other").isWanted && scene.instance("other").awaitsUntil == nil)
+        #expect(try scene.card("other").isWanted && scene.card("other").awaitsUntil == nil)
     }
 
     @Test func `a report that waits counts as soon as its person is named, and not after a day`() throws {
@@ -162,9 +162,9 @@ struct PhonesOwnWordTests {
             try scene.report("other", token: "t", by: Self.eve)
             scene.wait(wait)
             try scene.changeAudience(add: ["eve"])
-            let instance = try scene.instance("other")
-            #expect(instance.isWanted && instance.awaitsUntil == nil)
-            #expect(instance.state == (isKept ? .live : .absent))
+            let card = try scene.card("other")
+            #expect(card.isWanted && card.awaitsUntil == nil)
+            #expect(card.state == (isKept ? .live : .absent))
             #expect(try scene.deliver().map(\.plan.kind) == (isKept ? [.update] : []))
         }
     }
@@ -175,7 +175,7 @@ struct PhonesOwnWordTests {
         try scene.report("other", token: "t", by: Self.eve) { $0.attributes = ["planted": true] }
         #expect(try scene.activity().phase == .announced)
         try scene.put(users: ["ann"])
-        #expect(try !scene.instance("other").isWanted)
+        #expect(try !scene.card("other").isWanted)
         #expect(try scene.deliver().isEmpty)
         let number = try scene.activity().number
         let attributes = String(
@@ -190,7 +190,7 @@ struct PhonesOwnWordTests {
         try scene.put(users: ["ann"])
         try scene.report("other", token: "t", type: other, by: Self.eve)
         // It counts as one that waits, and nothing of it is kept.
-        let waiting = try scene.instance("other")
+        let waiting = try scene.card("other")
         #expect(waiting.awaitsUntil == scene.now + .seconds(86_400) && !waiting.isWanted)
         #expect(waiting.state == .absent && waiting.localID == nil && scene.store.rows.updateTokens.isEmpty)
         #expect(try scene.activity().type == "order" && scene.deliver().isEmpty)
@@ -222,7 +222,7 @@ struct PhonesOwnWordTests {
         try scene.put(users: ["bob"])
         try scene.report("other", token: "t", by: Self.eve)
         try scene.register("other", user: "bob", startToken: nil, key: 9)
-        #expect(try scene.instance("other").state == .absent)
+        #expect(try scene.card("other").state == .absent)
         #expect(try scene.deliver().isEmpty)
     }
 }

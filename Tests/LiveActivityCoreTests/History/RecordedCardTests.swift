@@ -24,9 +24,9 @@ struct RecordedCardTests {
             number: 1, app: Sample.bundleID, id: Sample.activityID("a"), type: "order", at: Sample.now)
         let facts = DeviceFacts(
             key: device, id: Sample.device("p"), userID: Sample.user("ada"), contactAt: Sample.now)
-        let instance = CardMachine(activity: 1, device: device, run: 1, at: Sample.now - .seconds(9999))
+        let card = CardMachine(activity: 1, device: device, run: 1, at: Sample.now - .seconds(9999))
         let activity = RecordedActivity(
-            record, attributes: [:], phones: [PhoneSituation(instance: instance, device: facts)], entries: entries,
+            record, attributes: [:], phones: [PhoneSituation(card: card, device: facts)], entries: entries,
             from: Sample.now + .seconds(seconds), to: Sample.now + .seconds(100_000))
         return try #require(activity.cards[device])
     }

@@ -61,7 +61,7 @@ struct CeilingTests {
         try scene.put("third", users: ["ann"])
         scene.wait(.seconds(60))
         #expect(try deliver(&scene) == ["end old"])
-        #expect(try scene.instance(of: "old").last?.kind == .end)
+        #expect(try scene.card(of: "old").last?.kind == .end)
         try scene.report(local: "old", .ended, activity: "old")
         try scene.put("old", 7) { $0.restart = .always }
         scene.wait(.seconds(60))
@@ -75,7 +75,7 @@ struct CeilingTests {
         #expect(try deliver(&scene) == ["end new"])
         scene.wait(Reconciler.ceilingRecheck)
         #expect(try deliver(&scene) == ["start old"])
-        #expect(try !scene.instance(of: "old").isEvicted && scene.decision(of: "old").reason.code != .evicted)
+        #expect(try !scene.card(of: "old").isEvicted && scene.decision(of: "old").reason.code != .evicted)
     }
 
     @Test func `A card that cannot be ended makes no room`() throws {

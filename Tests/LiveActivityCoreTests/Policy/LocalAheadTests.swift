@@ -36,20 +36,20 @@ struct LocalAheadTests {
         #expect(sent.map(\.plan.kind) == [.update])
         #expect(sent.first?.plan.priority == .low)
         #expect(sent.first?.plan.reason.code == .localAheadOver)
-        #expect(try scene.instance().lead == nil)
+        #expect(try scene.card().lead == nil)
         scene.wait(.seconds(600))
         #expect(try scene.deliver().isEmpty)
     }
 
     @Test func `The next state wins at once, above the app's timestamp`() throws {
         var scene = try scene()
-        let last = try scene.instance().timestamp
+        let last = try scene.card().timestamp
         try scene.put("a", 2)
         scene.wait(.seconds(1))
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.reason.code) == [.newState])
         #expect(sent.first.map { $0.timestamp > last } == true)
-        #expect(try scene.instance().lead == nil)
+        #expect(try scene.card().lead == nil)
     }
 
     @Test func `Its end is not sent again while the answer is awaited`() throws {
@@ -96,7 +96,7 @@ struct LocalAheadTests {
             report.basedOn = 1
             report.lastTimestamp = time
         }
-        #expect(try scene.instance().lead == nil)
+        #expect(try scene.card().lead == nil)
     }
 
     @Test func `Another change of the app's begins another minute`() throws {
@@ -138,7 +138,7 @@ struct LocalAheadTests {
     @Test func `A phone that shows the newest state again is not ahead any more`() throws {
         var scene = try scene()
         try scene.report(token: "u1") { $0.contentState = Sample.state(1) }
-        #expect(try scene.instance().lead == nil)
+        #expect(try scene.card().lead == nil)
         scene.wait(.seconds(120))
         #expect(try scene.deliver().isEmpty)
     }
@@ -161,7 +161,7 @@ struct LocalAheadTests {
         scene.wait(.seconds(5))
         try scene.deliver()
         try change(&scene, basedOn: 4711)
-        #expect(try scene.instance().shownRevision == scene.activity().revision)
+        #expect(try scene.card().shownRevision == scene.activity().revision)
         try scene.put("a", 2)
         scene.wait(.seconds(1))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])

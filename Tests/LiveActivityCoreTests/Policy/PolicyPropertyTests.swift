@@ -161,7 +161,7 @@ struct PolicyPropertyTests {
             var scene = before
             var sent: [Sent] = []
             let label: Comment = "seed \(seed), case \(number)"
-            let started = try #require(try scene.instance().startedAt)
+            let started = try #require(try scene.card().startedAt)
             let (comes, tokenAfter) = (dice.chance(70), Duration.seconds(dice.roll(2400)))
             var shown: Set<String> = ["card"]
             var tokenAt: UnixTime?
@@ -188,7 +188,7 @@ struct PolicyPropertyTests {
             #expect(ends.count == (tokenAt == nil ? 0 : 1), label)
             #expect(ends.allSatisfy { end in tokenAt.map { $0 <= end.at } ?? false }, label)
             #expect(shown.count <= (tokenAt == nil ? 2 : 1), label)
-            #expect(try scene.instance().localID == Sample.local(tokenAt == nil ? "card" : "second"), label)
+            #expect(try scene.card().localID == Sample.local(tokenAt == nil ? "card" : "second"), label)
         }
     }
 
@@ -211,7 +211,7 @@ struct PolicyPropertyTests {
             await Task.yield()
             var scene = before
             var sent: [Sent] = []
-            var shown = Shown(revision: try scene.activity().revision, timestamp: try scene.instance().timestamp)
+            var shown = Shown(revision: try scene.activity().revision, timestamp: try scene.card().timestamp)
             var seen = sent.count
             let label: Comment = "seed \(seed), case \(number), authority \(authority)"
             func apply() {

@@ -38,7 +38,7 @@ struct RenewalTests {
 
     @Test func `At 7 hours 15 a second start goes out by itself, without a sound`() throws {
         var scene = try scene()
-        let started = try #require(try scene.instance().startedAt)
+        let started = try #require(try scene.card().startedAt)
         #expect(try scene.deliver().isEmpty)
         #expect(scene.store.nextWakeAt == started + Reconciler.renewalAge)
         scene.now = started + Reconciler.renewalAge
@@ -48,7 +48,7 @@ struct RenewalTests {
         let body = try JSONValue(parsing: try request(try #require(sent.first), scene).payload)
         #expect(body[Sample.pointer("/aps/alert/title")] == "Order")
         #expect(body[Sample.pointer("/aps/alert/sound")] == nil)
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
     }
 
     @Test func `Without renewal nothing happens`() throws {
@@ -68,7 +68,7 @@ struct RenewalTests {
         // The card is there, and its token is not.
         try scene.report(local: "second")
         #expect(try scene.deliver().isEmpty)
-        #expect(try scene.instance().localID == Sample.local("card"))
+        #expect(try scene.card().localID == Sample.local("card"))
         try scene.report(local: "second", token: "u2")
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.end, .update])
@@ -79,12 +79,12 @@ struct RenewalTests {
         #expect(body[Sample.pointer("/aps/content-state")] == nil)
         #expect(sent.first?.phone.token(of: sent[0].plan) == TokenValue(Sample.token("u1", as: UpdateTokenKind.self)))
         #expect(sent.last?.phone.updateToken?.value == TokenValue(Sample.token("u2", as: UpdateTokenKind.self)))
-        let instance = try scene.instance()
-        #expect(instance.localID == Sample.local("second") && !instance.isRenewing && instance.state == .live)
+        let card = try scene.card()
+        #expect(card.localID == Sample.local("second") && !card.isRenewing && card.state == .live)
         // Late news of the first card touches nothing.
         try scene.report(local: "card", .ended)
         try scene.report(local: "card", token: "u1")
-        #expect(try scene.instance() == instance)
+        #expect(try scene.card() == card)
     }
 
     @Test(arguments: [ActivityRecord.Restart.never, .onAlert, .always])
@@ -94,7 +94,7 @@ struct RenewalTests {
         var scene = try renewing()
         try scene.put { $0.restart = restart }
         try scene.report(local: "card", .dismissed)
-        #expect(try scene.instance().state == .dismissed)
+        #expect(try scene.card().state == .dismissed)
         // No third card, whatever is set: the second start is open.
         try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
         scene.wait(.seconds(60))
@@ -117,7 +117,7 @@ struct RenewalTests {
     @Test func `Swiped away, and the second card never came: after 12 hours one may come back`() throws {
         var scene = try renewing()
         try scene.put { $0.restart = .always }
-        let started = try #require(try scene.instance().startedAt)
+        let started = try #require(try scene.card().startedAt)
         try scene.report(local: "card", .dismissed)
         try scene.put("a", 2)
         scene.wait(.seconds(3600))
@@ -133,7 +133,7 @@ struct RenewalTests {
         try scene.put("a", 2)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
-        #expect(try scene.instance().localID == Sample.local("card"))
+        #expect(try scene.card().localID == Sample.local("card"))
         scene.wait(.seconds(3600))
         #expect(try scene.deliver().isEmpty)
     }
@@ -147,7 +147,7 @@ struct RenewalTests {
         scene.now = try #require(scene.store.nextWakeAt)
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in .answered(.success(answer)) }
-        #expect(try !scene.instance().isRenewing)
+        #expect(try !scene.card().isRenewing)
         scene.wait(.seconds(60))
         #expect(try scene.deliver().map(\.plan.part) == [.successor])
     }
@@ -159,7 +159,7 @@ struct RenewalTests {
         try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "lost"))) }
         scene.wait(.seconds(60))
         #expect(try scene.deliver().isEmpty)
-        #expect(try scene.instance().isRenewing)
+        #expect(try scene.card().isRenewing)
     }
 
     @Test func `A process that is lost with the second start on its way leaves no third card`() throws {
@@ -189,7 +189,7 @@ struct RenewalTests {
         try scene.settle(again) { _ in .answered(.success(dead)) }
         let token = try #require(scene.store.rows.updateTokens.values.first)
         #expect(token.predecessor == nil && token.deadAt == nil)
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
 
@@ -238,16 +238,16 @@ struct RenewalTests {
             try scene.changeAudience(add: ["ann"])
             scene.wait(.seconds(3600))
             #expect(try scene.deliver().isEmpty)
-            #expect(try scene.instance().hasOpenStart)
+            #expect(try scene.card().hasOpenStart)
             var swiped = scene
             // With its token it is their card.
             try scene.report(local: "second", token: "u2")
-            #expect(try scene.instance().state == .live)
+            #expect(try scene.card().state == .live)
             #expect(try scene.deliver().map(\.plan.kind) == [.update])
             // Without it, it is theirs to swipe away; then a third takes its place.
             guard isReported else { continue }
             try swiped.report(local: "second", .dismissed)
-            #expect(try swiped.instance().state == .dismissed)
+            #expect(try swiped.card().state == .dismissed)
             #expect(try swiped.deliver().map(\.plan.kind) == [.start])
         }
     }
@@ -269,7 +269,7 @@ struct RenewalTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
         try scene.report(local: "second", token: "u2")
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        #expect(try scene.instance().localID == Sample.local("second"))
+        #expect(try scene.card().localID == Sample.local("second"))
     }
 
     @Test func `The end of the first card is tried until iOS has ended that card, before any card is started`() throws {
@@ -286,7 +286,7 @@ struct RenewalTests {
             let until = scene.now + .seconds(20)
             try scene.settle(end) { _ in .awaited(until: until) }
             try scene.settle(end) { _ in .answered(.success(.refusal(.tooManyRequests))) }
-            scene.now = try #require(try scene.instance().predecessor.dueAt)
+            scene.now = try #require(try scene.card().predecessor.dueAt)
         }
         #expect(scene.now < began + Reconciler.activityLifetime - Reconciler.renewalAge)
         // The person swipes away the second one: a third is to take its place.
@@ -314,9 +314,9 @@ struct RenewalTests {
             return card
         }
         _ = try scene.inventory(sequence: 1, cards)
-        #expect(try scene.instance().localID == Sample.local("third"))
+        #expect(try scene.card().localID == Sample.local("third"))
         try scene.report(local: "second", .dismissed)
-        #expect(try scene.instance().state == .live)
+        #expect(try scene.card().state == .live)
         #expect(try scene.deliver().isEmpty)
     }
 

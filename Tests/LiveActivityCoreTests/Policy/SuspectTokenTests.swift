@@ -30,7 +30,7 @@ struct SuspectTokenTests {
         try scene.put("c", users: ["ann"])
         scene.wait(.seconds(120))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
-        let expired = try #require(try scene.instance(of: "c").startExpiresAt)
+        let expired = try #require(try scene.card(of: "c").startExpiresAt)
         scene.wait(.seconds(600))
         _ = try scene.inventory(sequence: 3)
         #expect(try scene.deliver().isEmpty)

@@ -119,7 +119,7 @@ import Testing
         _ = try scene.onlyFlight()
         scene.node = 2
         try scene.deliver()
-        #expect(try scene.instance().state == .unconfirmed)
+        #expect(try scene.card().state == .unconfirmed)
         #expect(try scene.deliverNotifications().isEmpty)
     }
 
@@ -165,7 +165,7 @@ import Testing
         try scene.put(users: ["ann"])
         try scene.deliver()
         try scene.deliverNotifications(.refusal(.badDeviceToken))
-        #expect(try scene.instance().alerts.hasFallenBack == false)
+        #expect(try scene.card().alerts.hasFallenBack == false)
         try scene.registerStart("phone", "p2s")
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
@@ -244,7 +244,7 @@ import Testing
             sent.count <= 2 && sent.contains { $0.notification.fallback?.activity == (try? scene.activity().number) })
         scene.wait(.seconds(4000))
         try scene.deliver()
-        #expect(try scene.instance().state == .absent)
+        #expect(try scene.card().state == .absent)
     }
 
     // MARK: - Properties

@@ -18,8 +18,8 @@ struct PriorityTests {
         #expect(try plan { _ in }.priority == .low)
         #expect(try plan { $0.alert() }.priority == .high)
         #expect(try plan { $0.desired.isHighState = true }.priority == .high)
-        #expect(try plan { $0.phone.instance.columns.tries = 1 }.priority == .high)
-        #expect(try plan { $0.phone.instance.columns.sentRevision = 0 }.priority == .high)
+        #expect(try plan { $0.phone.card.columns.tries = 1 }.priority == .high)
+        #expect(try plan { $0.phone.card.columns.sentRevision = 0 }.priority == .high)
         #expect(try plan { $0.desired.activity.phase = .ended }.priority == .high)
     }
 
@@ -39,7 +39,7 @@ struct PriorityTests {
         for (seconds, priority) in [(0, PushPriority.low), (59, .low), (60, .high), (3600, .high)] {
             let made = try plan {
                 $0.desired.activity.priority = .high
-                $0.phone.instance.columns.lastHighAt = Sample.now - .seconds(seconds)
+                $0.phone.card.columns.lastHighAt = Sample.now - .seconds(seconds)
             }
             #expect(made.priority == priority, "\(seconds) s")
         }
@@ -47,17 +47,17 @@ struct PriorityTests {
 
     @Test func `a repeat of a contradicted state is low and silent, whatever was asked`() throws {
         let made = try plan {
-            $0.phone.instance.columns.contradictions = 1
-            $0.phone.instance.columns.sentRevision = 0
-            $0.phone.instance.columns.last?.revision = 3
+            $0.phone.card.columns.contradictions = 1
+            $0.phone.card.columns.sentRevision = 0
+            $0.phone.card.columns.last?.revision = 3
             $0.desired.activity.priority = .high
             $0.desired.isHighState = true
             $0.alert()
         }
         #expect(made.priority == .low && !made.carriesAlert && made.reason.code == .phoneBehind)
         let next = try plan {
-            $0.phone.instance.columns.contradictions = 1
-            $0.phone.instance.columns.last?.revision = 2
+            $0.phone.card.columns.contradictions = 1
+            $0.phone.card.columns.last?.revision = 2
             $0.alert()
         }
         #expect(next.priority == .high && next.carriesAlert && next.reason.code == .newState)
@@ -68,7 +68,7 @@ struct PriorityTests {
         #expect(try plan { $0.alert(revision: 2) }.alertRevision == 2)
         #expect(
             try !plan {
-                $0.alert(); $0.phone.instance.columns.alertedRevision = 3
+                $0.alert(); $0.phone.card.columns.alertedRevision = 3
             }.carriesAlert)
         #expect(try !plan { $0.alert(expiresAt: Sample.now) }.carriesAlert)
         #expect(
@@ -78,7 +78,7 @@ struct PriorityTests {
         // Neither a repeated end nor one for a person who left is worth a sound.
         #expect(
             try !plan {
-                $0.alert(); $0.phone.instance.columns.isWanted = false
+                $0.alert(); $0.phone.card.columns.isWanted = false
             }.carriesAlert)
         var repeated = ReconcilerTests.ending("", tries: 1, due: .seconds(0))
         repeated.alert()

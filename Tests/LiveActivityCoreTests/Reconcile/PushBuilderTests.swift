@@ -49,7 +49,7 @@ struct PushBuilderTests {
     @Test func `one who left the audience is not told the newest state`() throws {
         let made = try build(
             Situation("") {
-                $0.makeLive(); $0.phone.instance.columns.isWanted = false
+                $0.makeLive(); $0.phone.card.columns.isWanted = false
             })
         #expect(made.aps["event"] == "end" && made.aps["content-state"] == nil && made.aps["alert"] == nil)
         #expect(made.aps["dismissal-date"]?.int == Int(Sample.now.seconds - 1))

@@ -10,7 +10,7 @@ struct ReconcilerEdgeTests {
 
     @Test func `who joins an activity that has run for long has the start's grace all the same`() {
         let joined = Situation("joined just now") {
-            $0.phone.instance.columns.createdAt = Sample.now - .seconds(5)
+            $0.phone.card.columns.createdAt = Sample.now - .seconds(5)
             $0.phone.device.contactAt = Sample.now - .seconds(5)
         }
         #expect(joined.decision.reason.code == .startGrace)
@@ -24,15 +24,17 @@ struct ReconcilerEdgeTests {
         var full = Situation("at the ceiling") {
             $0.desired.type.policy.atCeiling = .endOldest
             $0.desired.type.policy.ceiling = 3
-            $0.phone.cards = [card(2, age: 10), card(3, age: 99, canBeEnded: false), card(4, age: 50)]
+            $0.phone.deviceCards = [card(2, age: 10), card(3, age: 99, canBeEnded: false), card(4, age: 50)]
         }
         #expect(Reconciler.cardToEvict(full.desired, full.phone)?.activity == 4)
         #expect(full.decision.reason.code == .evicting)
-        full.phone.cards = [2, 3, 4].map { card($0, age: 10, canBeEnded: false) }
+        full.phone.deviceCards = [2, 3, 4].map { card($0, age: 10, canBeEnded: false) }
         #expect(Reconciler.cardToEvict(full.desired, full.phone) == nil)
         #expect(full.decision.reason.code == .atCeiling)
         full.desired.type.policy.atCeiling = .endLeastRelevant
-        full.phone.cards = [card(2, age: 10), card(3, age: 99, canBeEnded: false), card(4, age: 50, relevance: -1)]
+        full.phone.deviceCards = [
+            card(2, age: 10), card(3, age: 99, canBeEnded: false), card(4, age: 50, relevance: -1),
+        ]
         #expect(Reconciler.cardToEvict(full.desired, full.phone)?.activity == 4)
     }
 
@@ -40,7 +42,7 @@ struct ReconcilerEdgeTests {
         var renewed = Situation("set again") {
             $0.makeLive(sent: 3)
             $0.desired.type.policy.staleAfter = Self.hour
-            $0.phone.instance.columns.timestamp = Sample.now.seconds - 7200
+            $0.phone.card.columns.timestamp = Sample.now.seconds - 7200
             $0.desired.activity.acceptedAt = Sample.now - .seconds(1800)
             $0.desired.activity.refreshedSince = Sample.now - .seconds(1800)
         }
@@ -56,8 +58,8 @@ struct ReconcilerEdgeTests {
                 $0.alert()
                 $0.desired.activity.phase = .ended
                 $0.desired.activity.endedAt = Sample.now
-                $0.phone.instance.columns.isEvicted = isEvicted
-                $0.phone.instance.columns.isWanted = isWanted
+                $0.phone.card.columns.isEvicted = isEvicted
+                $0.phone.card.columns.isWanted = isWanted
             }
             guard case .send(let plan) = over.decision else {
                 Issue.record("\(over.name): \(over.decision)")
@@ -72,8 +74,8 @@ struct ReconcilerEdgeTests {
             let due = Situation("retry in \(wait)") {
                 $0.makeLive(sent: 3)
                 $0.desired.type.policy.renewal = true
-                $0.phone.instance.columns.startedAt = Sample.now - Reconciler.renewalAge - .seconds(60)
-                $0.phone.instance.columns.dueAt = Sample.now + wait
+                $0.phone.card.columns.startedAt = Sample.now - Reconciler.renewalAge - .seconds(60)
+                $0.phone.card.columns.dueAt = Sample.now + wait
             }
             #expect(due.decision.reason.code == code, "\(due.name)")
         }
@@ -84,7 +86,7 @@ struct ReconcilerEdgeTests {
             let old = Situation("iOS 16.4, may start \(mayStart)") {
                 $0.desired.type.policy.fallback = AlertTemplate(Sample.alert)
                 $0.phone.device.osVersion = OSVersion(16, 4)
-                $0.phone.instance.columns.mayStart = mayStart
+                $0.phone.card.columns.mayStart = mayStart
                 $0.phone.deviceToken = DeviceTokenRecord(
                     device: 7, kind: .device, type: "", generation: 1, environment: .production,
                     value: TokenValue(Sample.token("device", as: DeviceTokenKind.self)), firstSeenAt: Sample.now)
@@ -122,6 +124,6 @@ struct ReconcilerEdgeTests {
         try swiped.report("phone", .dismissed)
         let its = try swiped.activity().number
         #expect(try !swiped.run(EvictCard(app: swiped.app, activity: its, device: 7, now: swiped.now)))
-        #expect(try !swiped.instance().isEvicted)
+        #expect(try !swiped.card().isEvicted)
     }
 }

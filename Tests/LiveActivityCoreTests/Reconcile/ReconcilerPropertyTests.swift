@@ -27,20 +27,20 @@ struct ReconcilerPropertyTests {
             if dice.chance(50) { one.alert(revision: Revision(dice.roll(5)), expiresAt: time(&dice)) }
             if dice.chance(20) { one.desired.type.policy.startAlert = nil }
             one.desired.isHighState = dice.chance(30)
-            one.phone.instance.columns.state = dice.pick(CardState.allCases)
-            one.phone.instance.columns.run = 1 + dice.roll(2)
-            one.phone.instance.columns.sentRevision = Revision(dice.roll(5))
-            one.phone.instance.columns.shownRevision = Revision(dice.roll(3))
-            one.phone.instance.columns.alertedRevision = Revision(dice.roll(5))
-            one.phone.instance.columns.tries = dice.roll(5)
-            one.phone.instance.columns.contradictions = dice.roll(4)
-            one.phone.instance.columns.dueAt = maybe(&dice)
-            one.phone.instance.columns.startedAt = maybe(&dice)
-            one.phone.instance.columns.startExpiresAt = maybe(&dice)
-            one.phone.instance.columns.lastHighAt = maybe(&dice)
-            one.phone.instance.columns.parkedRevision = Revision(dice.roll(3))
-            one.phone.instance.columns.isWanted = dice.chance(80)
-            one.phone.instance.columns.mayStart = dice.chance(80)
+            one.phone.card.columns.state = dice.pick(CardState.allCases)
+            one.phone.card.columns.run = 1 + dice.roll(2)
+            one.phone.card.columns.sentRevision = Revision(dice.roll(5))
+            one.phone.card.columns.shownRevision = Revision(dice.roll(3))
+            one.phone.card.columns.alertedRevision = Revision(dice.roll(5))
+            one.phone.card.columns.tries = dice.roll(5)
+            one.phone.card.columns.contradictions = dice.roll(4)
+            one.phone.card.columns.dueAt = maybe(&dice)
+            one.phone.card.columns.startedAt = maybe(&dice)
+            one.phone.card.columns.startExpiresAt = maybe(&dice)
+            one.phone.card.columns.lastHighAt = maybe(&dice)
+            one.phone.card.columns.parkedRevision = Revision(dice.roll(3))
+            one.phone.card.columns.isWanted = dice.chance(80)
+            one.phone.card.columns.mayStart = dice.chance(80)
             one.phone.device.activitiesEnabled = dice.pick([true, true, false, nil])
             one.phone.device.osVersion = dice.pick([OSVersion(16, 4), OSVersion(17, 2), OSVersion(18, 0), nil])
             one.phone.device.contactAt = time(&dice)
@@ -73,15 +73,15 @@ struct ReconcilerPropertyTests {
             #expect(token == nil, label)
             if plan.carriesAlert {
                 #expect(one.desired.activity.alert?.revision == plan.alertRevision, label)
-                if one.phone.instance.run == one.desired.activity.run {
-                    #expect(plan.alertRevision > one.phone.instance.alerts.given, label)
+                if one.phone.card.run == one.desired.activity.run {
+                    #expect(plan.alertRevision > one.phone.card.alerts.given, label)
                 }
             }
-            if plan.kind == .start, one.phone.instance.run == one.desired.activity.run,
-                [.starting, .unconfirmed].contains(one.phone.instance.state)
+            if plan.kind == .start, one.phone.card.run == one.desired.activity.run,
+                [.starting, .unconfirmed].contains(one.phone.card.state)
             {
                 let from =
-                    one.phone.instance.startExpiresAt ?? one.phone.instance.startedAt ?? one.phone.instance.createdAt
+                    one.phone.card.startExpiresAt ?? one.phone.card.startedAt ?? one.phone.card.createdAt
                 #expect(from + .seconds(12 * 3600) <= one.now, label)
             }
             let request = try PushBuilder.request(

@@ -19,7 +19,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
         activity.revision = 3
         desired = DesiredSituation(activity: activity, type: Sample.type(), isHighState: false)
         phone = PhoneSituation(
-            instance: CardMachine(activity: 1, device: 7, run: 1, at: Sample.now - .seconds(3600)),
+            card: CardMachine(activity: 1, device: 7, run: 1, at: Sample.now - .seconds(3600)),
             device: Sample.deviceRecord().facts, pushToStartToken: Sample.startToken())
         change(&self)
     }
@@ -28,21 +28,21 @@ struct Situation: Sendable, CustomTestStringConvertible {
     var decision: Decision { Reconciler.decide(desired, phone, now: now) }
 
     mutating func makeLive(sent: Revision = 2, state: CardState = .live) {
-        phone.instance.columns.state = state
-        phone.instance.columns.localID = Sample.local("card")
-        phone.instance.columns.sentRevision = sent
-        phone.instance.columns.startedAt = Sample.now - .seconds(3000)
-        phone.instance.columns.tokenGeneration = 1
+        phone.card.columns.state = state
+        phone.card.columns.localID = Sample.local("card")
+        phone.card.columns.sentRevision = sent
+        phone.card.columns.startedAt = Sample.now - .seconds(3000)
+        phone.card.columns.tokenGeneration = 1
         phone.updateToken = Sample.updateToken()
-        phone.instance.columns.last = LastDelivery(
+        phone.card.columns.last = LastDelivery(
             kind: .update, at: Sample.now - .seconds(60), revision: sent, status: 200, reason: Reason(.accepted))
     }
 
     mutating func makeStarted(_ state: CardState, ago: Duration, status: Int = 200) {
-        phone.instance.columns.state = state
-        phone.instance.columns.startedAt = now - ago
-        phone.instance.columns.startExpiresAt = now - ago + .seconds(300)
-        phone.instance.columns.last = LastDelivery(
+        phone.card.columns.state = state
+        phone.card.columns.startedAt = now - ago
+        phone.card.columns.startExpiresAt = now - ago + .seconds(300)
+        phone.card.columns.last = LastDelivery(
             kind: .start, at: now - ago, revision: 3, status: status,
             reason: Reason(status == 200 ? .accepted : .unknownFate))
     }
@@ -77,14 +77,14 @@ struct ReconcilerTests {
         (Situation("announced") { $0.desired.activity.phase = .announced }, .nothing, .notAnnounced),
         (Situation("signed out") { $0.phone.device.signedOutAt = Sample.now }, .nothing, .signedOut),
         (Situation("ended unseen") { $0.desired.activity.phase = .ended }, .nothing, .endedUnseen),
-        (Situation("not wanted") { $0.phone.instance.columns.isWanted = false }, .nothing, .leftAudience),
+        (Situation("not wanted") { $0.phone.card.columns.isWanted = false }, .nothing, .leftAudience),
         (Situation("start never") { $0.desired.activity.start = .never }, .nothing, .startNever),
         (Situation("app only") { $0.desired.activity.start = .appOnly }, .nothing, .appOnly),
         (Situation("disabled") { $0.phone.device.activitiesEnabled = false }, .nothing, .activitiesDisabled),
         (Situation("iOS 17.1") { $0.phone.device.osVersion = OSVersion(17, 1) }, .nothing, .belowPushToStart),
         (Situation("iOS 17.2") { $0.phone.device.osVersion = OSVersion(17, 2) }, .start, .firstState),
         (Situation("iOS not known") { $0.phone.device.osVersion = nil }, .start, .firstState),
-        (Situation("other device") { $0.phone.instance.columns.mayStart = false }, .nothing, .otherDeviceActive),
+        (Situation("other device") { $0.phone.card.columns.mayStart = false }, .nothing, .otherDeviceActive),
         (Situation("no start token") { $0.phone.pushToStartToken = nil }, .nothing, .noPushToStartToken),
         (
             Situation("dead start token") { $0.phone.pushToStartToken?.deadAt = Sample.now }, .nothing,
@@ -96,12 +96,12 @@ struct ReconcilerTests {
                 $0.desired.type.policy.startAlert = nil; $0.alert()
             }, .start, .firstState
         ),
-        (Situation("parked") { $0.phone.instance.columns.parkedRevision = 3 }, .nothing, .parked),
-        (Situation("parked before") { $0.phone.instance.columns.parkedRevision = 2 }, .start, .firstState),
+        (Situation("parked") { $0.phone.card.columns.parkedRevision = 3 }, .nothing, .parked),
+        (Situation("parked before") { $0.phone.card.columns.parkedRevision = 2 }, .start, .firstState),
         (
             Situation("payload refused") {
-                $0.phone.instance.columns.parkedRevision = 3
-                $0.phone.instance.columns.last = LastDelivery(
+                $0.phone.card.columns.parkedRevision = 3
+                $0.phone.card.columns.last = LastDelivery(
                     kind: .start, at: Sample.now, revision: 3, status: 0, reason: Reason(.payloadRefused, "too large"))
             }, .nothing, .payloadRefused
         ),
@@ -113,14 +113,14 @@ struct ReconcilerTests {
             }, .start, .firstState
         ),
         (
-            Situation("refused a moment ago") { $0.phone.instance.columns.dueAt = Sample.now + .seconds(1) }, .wait,
+            Situation("refused a moment ago") { $0.phone.card.columns.dueAt = Sample.now + .seconds(1) }, .wait,
             .retryLater
         ),
-        (Situation("refused long ago") { $0.phone.instance.columns.dueAt = Sample.now }, .start, .firstState),
+        (Situation("refused long ago") { $0.phone.card.columns.dueAt = Sample.now }, .start, .firstState),
         (
             Situation("in touch, new activity") {
                 $0.desired.activity.runStartedAt = Sample.now - .seconds(14)
-                $0.phone.instance.columns.createdAt = Sample.now - .seconds(14)
+                $0.phone.card.columns.createdAt = Sample.now - .seconds(14)
                 $0.phone.device.contactAt = Sample.now - .seconds(59)
             }, .wait, .startGrace
         ),
@@ -138,27 +138,27 @@ struct ReconcilerTests {
         ),
         (
             Situation("app is starting") {
-                $0.phone.instance.columns.state = .requesting
-                $0.phone.instance.columns.leaseUntil = Sample.now + .seconds(1)
+                $0.phone.card.columns.state = .requesting
+                $0.phone.card.columns.leaseUntil = Sample.now + .seconds(1)
             }, .wait, .requesting
         ),
         (
             Situation("app never did") {
-                $0.phone.instance.columns.state = .requesting
-                $0.phone.instance.columns.leaseUntil = Sample.now
+                $0.phone.card.columns.state = .requesting
+                $0.phone.card.columns.leaseUntil = Sample.now
             }, .start, .firstState
         ),
         (Situation("start in flight") { $0.makeStarted(.starting, ago: .seconds(1)) }, .nothing, .starting),
         (
             Situation("answer awaited") {
                 $0.makeStarted(.starting, ago: .seconds(1))
-                $0.phone.instance.columns.dueAt = Sample.now + .seconds(5)
+                $0.phone.card.columns.dueAt = Sample.now + .seconds(5)
             }, .wait, .starting
         ),
         (
             Situation("answer never came") {
                 $0.makeStarted(.starting, ago: .seconds(60), status: 0)
-                $0.phone.instance.columns.dueAt = Sample.now - .seconds(5)
+                $0.phone.card.columns.dueAt = Sample.now - .seconds(5)
             }, .wait, .startFateUnknown
         ),
         (Situation("unconfirmed") { $0.makeStarted(.unconfirmed, ago: .seconds(1)) }, .wait, .startUnconfirmed),
@@ -175,7 +175,7 @@ struct ReconcilerTests {
         (
             Situation("earlier run, over") {
                 $0.makeLive()
-                $0.phone.instance.columns.state = .ending
+                $0.phone.card.columns.state = .ending
                 $0.desired.activity.run = 2
             }, .start, .firstState
         ),
@@ -192,7 +192,7 @@ struct ReconcilerTests {
         (Situation("up to date") { $0.makeLive(sent: 3) }, .nothing, .upToDate),
         (
             Situation("shown by the phone") {
-                $0.makeLive(); $0.phone.instance.columns.shownRevision = 3
+                $0.makeLive(); $0.phone.card.columns.shownRevision = 3
             }, .nothing, .upToDate
         ),
         (Situation("fresh token") { $0.makeLive(sent: 0) }, .update, .freshToken),
@@ -208,34 +208,34 @@ struct ReconcilerTests {
         ),
         (
             Situation("live parked") {
-                $0.makeLive(); $0.phone.instance.columns.parkedRevision = 3
+                $0.makeLive(); $0.phone.card.columns.parkedRevision = 3
             }, .nothing, .accepted
         ),
         (
             Situation("backing off") {
-                $0.makeLive(); $0.phone.instance.columns.dueAt = Sample.now + .seconds(1)
+                $0.makeLive(); $0.phone.card.columns.dueAt = Sample.now + .seconds(1)
             }, .wait, .retryLater
         ),
         (
             Situation("told by itself a moment ago") {
                 $0.makeLive()
-                $0.phone.instance.columns.last?.at = Sample.now
-                $0.phone.instance.columns.dueAt = Sample.now + .seconds(1)
+                $0.phone.card.columns.last?.at = Sample.now
+                $0.phone.card.columns.dueAt = Sample.now + .seconds(1)
             }, .wait, .coalescing
         ),
         (
             Situation("told by itself a moment ago, and an alert") {
                 $0.makeLive()
                 $0.alert()
-                $0.phone.instance.columns.last?.at = Sample.now
-                $0.phone.instance.columns.dueAt = Sample.now + .seconds(1)
+                $0.phone.card.columns.last?.at = Sample.now
+                $0.phone.card.columns.dueAt = Sample.now + .seconds(1)
             }, .update, .newState
         ),
         (
             Situation("contradicted") {
                 $0.makeLive(sent: 3)
-                $0.phone.instance.columns.sentRevision = 0
-                $0.phone.instance.columns.contradictions = 1
+                $0.phone.card.columns.sentRevision = 0
+                $0.phone.card.columns.contradictions = 1
             }, .update, .phoneBehind
         ),
         (
@@ -245,13 +245,13 @@ struct ReconcilerTests {
         ),
         (
             Situation("left") {
-                $0.makeLive(sent: 3); $0.phone.instance.columns.isWanted = false
+                $0.makeLive(sent: 3); $0.phone.card.columns.isWanted = false
             }, .end, .leftAudience
         ),
         (
             Situation("signed out with a card") {
                 $0.makeLive(sent: 3)
-                $0.phone.instance.columns.isWanted = false
+                $0.phone.card.columns.isWanted = false
                 $0.phone.device.signedOutAt = Sample.now
             }, .end, .leftAudience
         ),
@@ -269,9 +269,9 @@ struct ReconcilerTests {
         Situation(name) { situation in
             situation.makeLive(sent: 3, state: .ending)
             situation.desired.activity.phase = .ended
-            situation.phone.instance.columns.tries = tries
-            situation.phone.instance.columns.dueAt = due.map { Sample.now + $0 }
-            situation.phone.instance.columns.last?.kind = .end
+            situation.phone.card.columns.tries = tries
+            situation.phone.card.columns.dueAt = due.map { Sample.now + $0 }
+            situation.phone.card.columns.last?.kind = .end
             change(&situation)
         }
     }
@@ -284,20 +284,20 @@ struct ReconcilerTests {
         (
             ending("another last state", tries: 2, due: .seconds(7000)) {
                 $0.desired.activity.revision = 4
-                $0.phone.instance.columns.last?.at = Sample.now - .seconds(200)
+                $0.phone.card.columns.last?.at = Sample.now - .seconds(200)
             }, .end, .activityEnded
         ),
         (
             ending("another last state, refused", tries: 1, due: .seconds(9)) {
                 $0.desired.activity.revision = 4
-                $0.phone.instance.columns.last?.reason = Reason(.slowDown, "then")
+                $0.phone.card.columns.last?.reason = Reason(.slowDown, "then")
             }, .wait, .retryLater
         ),
         (
             ending("left and the activity goes on", tries: 1, due: .seconds(5)) {
                 $0.desired.activity.phase = .active
                 $0.desired.activity.revision = 9
-                $0.phone.instance.columns.isWanted = false
+                $0.phone.card.columns.isWanted = false
             }, .wait, .endSent
         ),
     ]
@@ -326,7 +326,7 @@ struct ReconcilerTests {
     @Test func `a start is followed by none before 12 hours after its expiration`() {
         for state in [CardState.starting, .unconfirmed] {
             var situation = Situation("") { $0.makeStarted(state, ago: .seconds(0)) }
-            situation.phone.instance.columns.dueAt = state == .starting ? Sample.now + .seconds(15) : nil
+            situation.phone.card.columns.dueAt = state == .starting ? Sample.now + .seconds(15) : nil
             let open = Sample.now + .seconds(300 + 12 * 3600)
             for seconds in [1, 299, 301, 899, 3600, 12 * 3600, 12 * 3600 + 299] {
                 situation.now = Sample.now + .seconds(seconds)
@@ -362,7 +362,7 @@ struct ReconcilerTests {
         situation.desired.activity.restart = row.restart
         if row.alert { situation.alert() }
         #expect((Self.outcome(situation.decision) == .start) == row.starts)
-        situation.phone.instance.columns.dueAt = Sample.now + .seconds(3)
+        situation.phone.card.columns.dueAt = Sample.now + .seconds(3)
         if row.starts { #expect(situation.decision.reason.code == .retryLater) }
         situation.desired.activity.phase = .ended
         #expect(Self.outcome(situation.decision) == .nothing)

@@ -37,7 +37,7 @@ struct RefreshDayTests {
         try scene.compute { _ in RefreshScene.show(2) }
         // The same day: what the person swiped away stays away.
         #expect(scene.activity()?.run == 1)
-        #expect(scene.instance()?.state == .dismissed)
+        #expect(scene.card()?.state == .dismissed)
         scene.now = try #require(scene.record?.dueAt)
         try scene.compute { _ in RefreshScene.show(2) }
         #expect(scene.activity()?.run == 2)
@@ -55,7 +55,7 @@ struct RefreshDayTests {
         #expect(scene.activity()?.phase == .announced)
         try scene.compute { _ in RefreshScene.show(1) }
         #expect(scene.activity()?.phase == .active)
-        #expect(scene.instance()?.shownRevision == 1)
+        #expect(scene.card()?.shownRevision == 1)
         #expect(scene.store.rows.activities.count == 1)
         scene.now = scene.now + .seconds(60)
         #expect(try scene.pushes().isEmpty)
@@ -77,7 +77,7 @@ struct RefreshDayTests {
         try scene.report(shows: 1)
         scene.now = scene.now + .seconds(60)
         #expect(try scene.pushes().isEmpty)
-        #expect(scene.instance()?.state == .live)
+        #expect(scene.card()?.state == .live)
         #expect(scene.store.rows.activities.count == 1)
     }
 
@@ -108,7 +108,7 @@ struct RefreshDayTests {
         try scene.register("phone", user: "bob")
         try scene.compute { _ in RefreshScene.show(2) }
         #expect(scene.activity(of: "bob")?.phase == .active)
-        #expect(scene.instance()?.isWanted == false)
+        #expect(scene.card()?.isWanted == false)
     }
 
     @Test func `a device that moves to another zone asks anew, and its memo there is its own`() throws {

@@ -94,11 +94,11 @@ struct RefreshScene {
             .flatMap { try? JSONValue(parsing: $0.state.bytes) }
     }
 
-    func instance(on device: String = "phone") -> CardMachine? {
+    func card(on device: String = "phone") -> CardMachine? {
         guard let activity = activity(on: device),
             let key = store.rows.deviceKeys[.init(app.bundleID, Sample.device(device))]
         else { return nil }
-        return store.rows.instances[.init(activity.number, key)]
+        return store.rows.cards[.init(activity.number, key)]
     }
 
     mutating func report(

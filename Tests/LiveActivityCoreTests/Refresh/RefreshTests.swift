@@ -20,7 +20,7 @@ struct RefreshTests {
         #expect(scene.activity()?.id.text == "focus/ann/phone")
         #expect(scene.activity(on: "tablet")?.phase == .active)
         // The other's card is no business of a device.
-        #expect(scene.store.rows.instances.count == 2)
+        #expect(scene.store.rows.cards.count == 2)
         #expect(scene.activity()?.priority == .low)
     }
 

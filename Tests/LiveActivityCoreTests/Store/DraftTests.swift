@@ -56,10 +56,10 @@ struct DraftTests {
                 token.generation = Int64(dice.roll(3))
                 draft.put(token)
             case 6..<9:
-                var instance = CardMachine(activity: activity, device: device, run: 1, at: Sample.now)
-                instance.columns.state = dice.pick(CardState.allCases)
-                instance.lookAt = dice.chance(50) ? now : nil
-                draft.put(instance)
+                var card = CardMachine(activity: activity, device: device, run: 1, at: Sample.now)
+                card.columns.state = dice.pick(CardState.allCases)
+                card.lookAt = dice.chance(50) ? now : nil
+                draft.put(card)
             case 9:
                 var token = Sample.updateToken(activity, device)
                 token.generation = Int64(dice.roll(3))

@@ -162,15 +162,15 @@ struct Scene {
         return store.rows.lanes[number]?.first ?? LaneRecord(activity: number)
     }
 
-    func instance(_ device: String = "phone", of id: String = "a") throws -> CardMachine {
+    func card(_ device: String = "phone", of id: String = "a") throws -> CardMachine {
         let key = try found(store.rows.deviceKeys[.init(app.bundleID, Sample.device(device))])
-        return try found(store.rows.instances[.init(try activity(id).number, key)])
+        return try found(store.rows.cards[.init(try activity(id).number, key)])
     }
 
     func decision(_ device: String = "phone", of id: String = "a") throws -> Decision {
-        let (activity, instance) = (try activity(id), try instance(device, of: id))
-        let part = store.load([.phones(activity.number, devices: [instance.device])])
-        let phone = try found(Draft(part).phone(.init(activity.number, instance.device), type: activity.type))
+        let (activity, card) = (try activity(id), try card(device, of: id))
+        let part = store.load([.phones(activity.number, devices: [card.device])])
+        let phone = try found(Draft(part).phone(.init(activity.number, card.device), type: activity.type))
         let content = try found(store.rows.contents[activity.number])
         let type = try found(app.types[activity.type])
         return Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now)

@@ -127,7 +127,7 @@ final class Stage: Sendable {
     // MARK: - What is to be seen
 
     func phones() async throws -> [CardMachine] {
-        try await store.inner.phones(of: 1, after: 0, limit: 100).map(\.instance)
+        try await store.inner.phones(of: 1, after: 0, limit: 100).map(\.card)
     }
 
     func lane() async throws -> LaneRecord? {

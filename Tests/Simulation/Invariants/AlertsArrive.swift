@@ -58,12 +58,12 @@ final class AlertsArrive: Invariant {
 
     private func alert(_ seat: Flight.Seat, _ run: Int) -> Alert {
         Alert(
-            place: Place(seat.phone.instance.activity, seat.phone.device.key), run: run,
+            place: Place(seat.phone.card.activity, seat.phone.device.key), run: run,
             revision: seat.plan.alertRevision)
     }
 
     private func settle(_ settlement: SettleFlight, _ entry: SettleFlight.Entry) {
-        let alert = alert(entry.seat, entry.seat.phone.instance.run)
+        let alert = alert(entry.seat, entry.seat.phone.card.run)
         switch entry.outcome {
         case .awaited: return
         case .answered(.failure(let failure)) where failure.mayHaveArrived: carriers[alert]?.isUnknown = true
@@ -134,7 +134,7 @@ final class AlertsArrive: Invariant {
         of alert: AlertRecord, _ subject: Scenery.Subject, _ activity: ActivityRecord, _ phone: Phone, _ world: World
     ) {
         let key = Snapshot.PhoneKey(activity.number, phone.key)
-        guard let instance = world.store.rows.instances[key], instance.run == activity.run, instance.isWanted,
+        guard let instance = world.store.rows.cards[key], instance.run == activity.run, instance.isWanted,
             !instance.isEvicted, !instance.alerts.hasFallenBack,
             let known = carriers[
                 Alert(place: Place(key.activity, key.device), run: activity.run, revision: alert.revision)],
@@ -157,7 +157,7 @@ final class AlertsArrive: Invariant {
 
     private func check(_ alert: AlertRecord, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {
         let key = Snapshot.PhoneKey(activity.number, phone.key)
-        guard let instance = world.store.rows.instances[key], instance.run == activity.run, instance.state == .live,
+        guard let instance = world.store.rows.cards[key], instance.run == activity.run, instance.state == .live,
             instance.isWanted, !instance.isEvicted, !instance.alerts.hasFallenBack,
             instance.revisions.contradictions == 0,
             instance.createdAt < activity.changedAt, let token = world.store.rows.updateTokens[key],

@@ -129,8 +129,8 @@ final class AlertsOnce: Invariant {
             answer.verdict == .accepted
         else { return }
         let alert = Alert(
-            place: Place(entry.seat.phone.instance.activity, entry.seat.phone.device.key),
-            run: entry.seat.phone.instance.run, revision: entry.seat.plan.alertRevision)
+            place: Place(entry.seat.phone.card.activity, entry.seat.phone.device.key),
+            run: entry.seat.phone.card.run, revision: entry.seat.plan.alertRevision)
         given[alert] = min(given[alert] ?? world.now, world.now)
     }
 

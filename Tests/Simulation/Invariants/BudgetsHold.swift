@@ -53,7 +53,7 @@ final class BudgetsHold: Invariant {
         // The minute is for states: what an alert costs is the budget's matter.
         guard !isStart, !seat.plan.carriesAlert else { return }
         let card = Card(
-            place: Place(flight.desired.activity.number, device.key), local: seat.phone.instance.localID)
+            place: Place(flight.desired.activity.number, device.key), local: seat.phone.card.localID)
         let interval = flight.desired.type.policy.highPriorityInterval
         guard let last = accepted[card], now >= last.claimedAt, now < last.claimedAt + interval else { return }
         // A clock that was set back shows the same minute twice.
@@ -72,8 +72,8 @@ final class BudgetsHold: Invariant {
         let key = Snapshot.PhoneKey(settlement.lane.activity, entry.seat.phone.device.key)
         // What a newer push has overtaken is not counted. A push that left after the clock was set back is not
         // overtaken by what the card had before.
-        guard let old = before.instances[key], old.run == entry.seat.phone.instance.run,
-            old.timestamp <= max(entry.seat.timestamp, entry.seat.phone.instance.timestamp),
+        guard let old = before.cards[key], old.run == entry.seat.phone.card.run,
+            old.timestamp <= max(entry.seat.timestamp, entry.seat.phone.card.timestamp),
             old.state == .live || old.state == .ending
         else { return }
         accepted[Card(place: Place(key.activity, key.device), local: old.localID)] = (

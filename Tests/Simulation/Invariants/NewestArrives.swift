@@ -91,7 +91,7 @@ final class NewestArrives: Invariant {
 
     /// A push that is older than what the phone has told of its card is lost on it.
     private func checkOwnTimestamp(_ seat: Flight.Seat, _ world: World) {
-        guard seat.plan.kind != .start, seat.plan.part == .card, let local = seat.phone.instance.localID,
+        guard seat.plan.kind != .start, seat.plan.part == .card, let local = seat.phone.card.localID,
             let own = ownTimestamps[local], own.at > world.faults.clockSteppedAt, seat.timestamp <= own.timestamp
         else { return }
         world.violate(
@@ -164,7 +164,7 @@ final class NewestArrives: Invariant {
             guard let activity = world.activity(subject), activity.phase == .active else { continue }
             for phone in world.phones where phone.app.bundleID == subject.app {
                 let key = Snapshot.PhoneKey(activity.number, phone.key)
-                guard let instance = world.store.rows.instances[key], instance.state == .live, instance.isWanted,
+                guard let instance = world.store.rows.cards[key], instance.state == .live, instance.isWanted,
                     !instance.isEvicted, instance.run == activity.run, instance.heldRevision < activity.revision,
                     let token = world.store.rows.updateTokens[key], token.deadAt == nil
                 else { continue }
@@ -189,7 +189,7 @@ final class NewestArrives: Invariant {
 
     private func check(_ subject: Scenery.Subject, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {
         let open = phone.cards.filter { $0.activity == subject.id && !$0.isOver }
-        guard let instance = world.store.rows.instances[.init(activity.number, phone.key)] else {
+        guard let instance = world.store.rows.cards[.init(activity.number, phone.key)] else {
             if let card = open.first, card.run > 0 {
                 world.violate(.newestArrives, "\(phone.name) shows \(card.local), of which nothing is known")
             }

@@ -133,9 +133,9 @@ final class NoDeadToken: Invariant {
         _ world: World
     ) {
         let key = Snapshot.PhoneKey(settlement.lane.activity, entry.seat.phone.device.key)
-        guard entry.seat.plan.kind != .start, let old = before.instances[key], old.state == .live,
+        guard entry.seat.plan.kind != .start, let old = before.cards[key], old.state == .live,
             let token = before.updateTokens[key], token.value != value,
-            let new = world.store.rows.instances[key], new.state.isTombstone
+            let new = world.store.rows.cards[key], new.state.isTombstone
         else { return }
         world.violate(.noDeadToken, "an answer about \(value) made a card \(new.state.name) that has another token")
     }

@@ -140,7 +140,7 @@ final class NoSecondCard: Invariant {
 
     /// The server has taken the app's word: it leaves the start to it.
     private func isRequesting(_ place: Place, _ world: World) -> Bool {
-        world.store.rows.instances[.init(place.activity, place.device)]?.state == .requesting
+        world.store.rows.cards[.init(place.activity, place.device)]?.state == .requesting
     }
 
     private func name(_ local: String, at place: Place, _ report: Phone.Report) {

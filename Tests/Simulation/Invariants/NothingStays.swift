@@ -14,7 +14,7 @@ final class NothingStays: Invariant {
         for owner in rows.owners.values where owner.deadAt == nil && owner.releasedAt == nil && !isHeld(owner, rows) {
             world.violate(.nothingStays, "nobody has \(owner.value), and it counts as that of \(owner.device)")
         }
-        for (key, token) in rows.updateTokens where rows.instances[key] == nil {
+        for (key, token) in rows.updateTokens where rows.cards[key] == nil {
             world.violate(.nothingStays, "\(token.value) stays without a card's row")
         }
         for (device, marks) in Dictionary(grouping: rows.tombstones.keys, by: \.device)
@@ -34,7 +34,7 @@ final class NothingStays: Invariant {
         // A day begins anew where a clock is set back.
         let days = 1 + Int(world.now / 86_400_000) + world.counts.happenings[.clockStepped, default: 0]
         let rows = world.store.rows
-        let cards = rows.instances.keys.count { $0.device == Phone.key(Inventor.device) }
+        let cards = rows.cards.keys.count { $0.device == Phone.key(Inventor.device) }
         let activities = rows.activities.values.count { $0.id.text.hasPrefix(Inventor.activities) }
         if max(cards, activities) > days * Inventor.perDay {
             world.violate(

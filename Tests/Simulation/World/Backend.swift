@@ -216,7 +216,7 @@ extension World {
 
     func instance(of subject: Scenery.Subject, on phone: Phone) -> (activity: ActivityRecord, instance: CardMachine)? {
         guard let activity = activity(subject),
-            let instance = store.rows.instances[.init(activity.number, phone.key)]
+            let instance = store.rows.cards[.init(activity.number, phone.key)]
         else { return nil }
         return (activity, instance)
     }

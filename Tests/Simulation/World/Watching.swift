@@ -136,7 +136,7 @@ extension World {
         see(.claimCommitted(reply, before: before))
         for flight in reply.flights {
             for seat in flight.seats {
-                let wanted = seat.phone.instance.isWanted
+                let wanted = seat.phone.card.isWanted
                 let push = SentPush(
                     id: flight.record.pushID(of: seat.phone.device.key), what: .card(flight, seat), claimedAt: now,
                     leaseUntil: now + (flight.record.leaseUntil - flight.record.claimedAt).wholeMilliseconds,

@@ -72,8 +72,8 @@ struct InheritanceTests {
             }
             // Nobody is told of them any more, and nothing else keeps their values.
             #expect(rows.owners.values.allSatisfy { $0.deadAt != nil || $0.device == 3 })
-            for phone in [DeviceKey(1), 2] { #expect(rows.instances[.init(1, phone)]?.state == .unconfirmed) }
-            #expect(rows.instances[.init(1, 3)]?.state == .live)
+            for phone in [DeviceKey(1), 2] { #expect(rows.cards[.init(1, phone)]?.state == .unconfirmed) }
+            #expect(rows.cards[.init(1, 3)]?.state == .live)
             #expect(rows.devices[3]?.signedOutAt == nil)
             #expect(rows.deviceTokens.keys.filter { $0.device == 3 }.count == 2)
             #expect(rows.updateTokens[.init(1, 3)] != nil)

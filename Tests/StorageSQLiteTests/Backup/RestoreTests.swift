@@ -87,7 +87,7 @@ struct RestoreTests {
             try await prepare($0)
         } _: { store, summary in
             #expect(summary.madeAt == Sample.now && summary.heldStarts == 1)
-            let instance = try #require(try await store.phones(of: 1, after: 0, limit: 10).first?.instance)
+            let instance = try #require(try await store.phones(of: 1, after: 0, limit: 10).first?.card)
             #expect(instance.state == .unconfirmed && instance.hasOpenStart)
             #expect(instance.startedAt == Sample.now && instance.startExpiresAt == Self.later + .seconds(300))
             for hours in [0, 1, 11] {
@@ -172,7 +172,7 @@ struct RestoreTests {
                 try db.execute(sql: "UPDATE activity SET run = 2; UPDATE instance SET state = 6, local_id = 'old'")
             }
         } _: { store, _ in
-            let instance = try #require(try await store.phones(of: 1, after: 0, limit: 10).first?.instance)
+            let instance = try #require(try await store.phones(of: 1, after: 0, limit: 10).first?.card)
             #expect(instance.run == 2 && instance.hasOpenStart)
             #expect(try await claims(store, at: Self.later).isEmpty)
         }

@@ -76,7 +76,7 @@ struct PackedFormatTests {
             let store = try SQLiteStore(path: path)
             defer { store.close() }
             let rows = try await AllRows(store)
-            let instance = try #require(rows.rows.instances[.init(1, 5)])
+            let instance = try #require(rows.rows.cards[.init(1, 5)])
             #expect(instance.isWanted && instance.mayStart && instance.state == .live)
             #expect(instance.sentRevision == 3 && instance.timestamp == 1000 && instance.tokenGeneration == 1)
             #expect(instance.createdAt == UnixTime(milliseconds: 1_000_005))
@@ -118,7 +118,7 @@ struct PackedFormatTests {
             try old.close()
             let store = try SQLiteStore(path: path)
             defer { store.close() }
-            let rows = try await AllRows(store).rows.instances
+            let rows = try await AllRows(store).rows.cards
             // The app's word, and its own state, hold until then; a phone that renews its card waits until then.
             let lease = UnixTime(milliseconds: 6000)
             #expect(rows[.init(1, 6)]?.columns.leaseUntil == UnixTime(milliseconds: 5000))
@@ -186,7 +186,7 @@ struct PackedFormatTests {
             _ = try await store.write { sql in try sql.write([row]) }
             let bytes = try await Self.bytes(store, "body)) FROM instance")
             #expect(bytes == Self.fullBody)
-            #expect(try await AllRows(store).rows.instances == [.init(1, 5): row])
+            #expect(try await AllRows(store).rows.cards == [.init(1, 5): row])
         }
     }
 

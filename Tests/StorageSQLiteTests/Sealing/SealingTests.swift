@@ -213,7 +213,7 @@ struct SealingTests {
             #expect(try await Self.unopened(store) == [:])
             let rows = try await AllRows(store).rows
             let token = TokenValue(SealedPhones.Tokens(1, round: 1).update)
-            #expect(rows.updateTokens[.init(1, 1)]?.value == token && rows.instances[.init(1, 1)]?.tokenGeneration == 2)
+            #expect(rows.updateTokens[.init(1, 1)]?.value == token && rows.cards[.init(1, 1)]?.tokenGeneration == 2)
         }
     }
 

@@ -73,7 +73,7 @@ struct AllRows: Sendable {
         for record in try all(DeviceTokenRow.self).map(\.record) {
             rows.deviceTokens[.init(record.device, record.kind, record.type)] = record
         }
-        for record in try all(CardMachine.self) { rows.instances[.init(record.activity, record.device)] = record }
+        for record in try all(CardMachine.self) { rows.cards[.init(record.activity, record.device)] = record }
         for record in try all(UpdateTokenRow.self).map(\.record) {
             rows.updateTokens[.init(record.activity, record.device)] = record
         }
@@ -111,7 +111,7 @@ extension Snapshot {
             + differing("user", users, other.users) + differing("device", devices, other.devices)
             + differing("device key", deviceKeys, other.deviceKeys)
             + differing("device token", deviceTokens, other.deviceTokens)
-            + differing("instance", instances, other.instances)
+            + differing("card", cards, other.cards)
             + differing("update token", updateTokens, other.updateTokens)
             + differing("members", members.filter { !$0.value.isEmpty }, other.members.filter { !$0.value.isEmpty })
             + differing("tombstone", tombstones, other.tombstones) + differing("owner", owners, other.owners)

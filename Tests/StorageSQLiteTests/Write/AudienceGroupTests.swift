@@ -51,7 +51,7 @@ struct AudienceGroupTests {
             let rows = try await AllRows(store).rows
             let activity = try #require(rows.activityNumbers[.init(Sample.bundleID, Self.id)])
             #expect(rows.members[activity]?.count == 2 && rows.audiences[activity]?.members == 2)
-            #expect(rows.instances.values.allSatisfy { !$0.isWanted }, "who left is shown nothing more")
+            #expect(rows.cards.values.allSatisfy { !$0.isWanted }, "who left is shown nothing more")
         }
     }
 

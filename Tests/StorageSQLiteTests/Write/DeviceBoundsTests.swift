@@ -101,11 +101,11 @@ struct DeviceBoundsTests {
             for call in Self.calls {
                 let part = try await store.query { sql in try SnapshotLoader.snapshot(of: call.keys, sql) }
                 let rows = [
-                    part.instances.count, part.activities.count, part.contents.count, part.lanes.count,
+                    part.cards.count, part.activities.count, part.contents.count, part.lanes.count,
                     part.updateTokens.count, part.members.count,
                 ]
                 #expect(rows.allSatisfy { $0 <= most + call.named }, "\(call.name): \(rows)")
-                #expect(part.instances.count > DeviceRows.newest, "\(call.name): \(rows)")
+                #expect(part.cards.count > DeviceRows.newest, "\(call.name): \(rows)")
                 #expect(part.devicesWithMore == [7], "\(call.name)")
             }
         }
@@ -148,22 +148,22 @@ struct DeviceBoundsTests {
             for (id, key, mostOfOthers) in devices {
                 let registration = Self.registration("user-1", on: id, freshKey: key)
                 let part = try await store.query { sql in try SnapshotLoader.snapshot(of: registration.keys, sql) }
-                let own = part.instances.keys.count { $0.device == key }
-                #expect(own <= ownRows && part.instances.count - own <= mostOfOthers, "\(id): \(part.instances.count)")
+                let own = part.cards.keys.count { $0.device == key }
+                #expect(own <= ownRows && part.cards.count - own <= mostOfOthers, "\(id): \(part.cards.count)")
                 #expect(part.updateTokens.keys.allSatisfy { $0.device == key } && part.updateTokens.count <= ownRows)
                 #expect(part.devices.count <= RecentDevices.limit + 1, "\(id): \(part.devices.count)")
                 let tokens = part.deviceTokens.keys.count { $0.device != key }
                 #expect(tokens <= (mostOfOthers == 0 ? 0 : 2 * RecentDevices.limit), "\(id): \(tokens)")
                 #expect(part.members.count <= JoinableActivities.limit && part.activities.count <= ownRows)
                 let expected = pair.model.load(registration.keys)
-                #expect(part.instances == expected.instances && part.updateTokens == expected.updateTokens, "\(id)")
+                #expect(part.cards == expected.cards && part.updateTokens == expected.updateTokens, "\(id)")
                 #expect(part.devices == expected.devices && part.deviceTokens == expected.deviceTokens, "\(id)")
                 #expect(part.members == expected.members && part.activities == expected.activities, "\(id)")
             }
             for (id, key, _) in devices + devices {
                 try await pair.run("register \(id)", Self.registration("user-1", on: id, freshKey: key))
             }
-            let rows = pair.model.rows.instances.values.filter { $0.device == 1000 }
+            let rows = pair.model.rows.cards.values.filter { $0.device == 1000 }
             #expect(rows.count == 2 * JoinableActivities.rowsOfOthers / RecentDevices.limit)
             #expect(rows.allSatisfy { !$0.mayStart }, "others show these cards")
         }
@@ -179,7 +179,7 @@ struct DeviceBoundsTests {
                 let expected = pair.model.load(call.keys)
                 let part = try await store.query { sql in try SnapshotLoader.snapshot(of: call.keys, sql) }
                 let name = "\(index), \(call.name)"
-                #expect(part.instances == expected.instances, "\(name)")
+                #expect(part.cards == expected.cards, "\(name)")
                 #expect(part.activities == expected.activities && part.updateTokens == expected.updateTokens, "\(name)")
                 #expect(part.members == expected.members, "\(name)")
                 #expect(part.devicePages == expected.devicePages, "\(name)")
