@@ -51,7 +51,7 @@ extension SQLiteStore: ReadStore {
             return snapshot.cards.values.filter { $0.device == key }.sorted { $0.activity < $1.activity }
                 .compactMap { card in
                     var card = card
-                    if isSignedOut { card.leave(at: UnixTime(milliseconds: 0)) }
+                    if isSignedOut, card.isWanted { card.admit(isSignedIn: false) }
                     return snapshot.state(of: card.activity).map { DeviceActivity(state: $0, card: card) }
                 }
         }

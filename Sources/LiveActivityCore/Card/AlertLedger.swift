@@ -18,7 +18,7 @@ package struct AlertLedger: Sendable, Hashable {
 
     /// The phone has the push that carries this alert, or may have it.
     ///
-    /// What became of an older alert says nothing of a newer one, whose answer may be awaited.
+    /// The fate of an older alert says nothing of a newer one, whose answer may be awaited.
     mutating func arrives(_ alert: Revision) {
         guard alert >= given else { return }
         given = alert
@@ -57,7 +57,7 @@ package struct AlertLedger: Sendable, Hashable {
     /// The notification did not arrive: a card may say the same once there is a way.
     mutating func takeFallBackBack() { hasFallenBack = false }
 
-    /// What was said up to this revision, while the person was away, is not for them; nor is what was on its way.
+    /// Alerts up to this revision are not for the person, who was away; nor is one that was on its way.
     mutating func skip(to revision: Revision) {
         given = max(given, revision)
         awaited = nil

@@ -2,7 +2,7 @@ package import APNSModel
 
 /// A card machine laid out flat, as storage keeps it.
 ///
-/// What the machine's life does not have is not kept: the columns of a machine make that machine again.
+/// The columns of a machine make that machine again. Columns that its life does not have are not kept.
 package struct CardColumns: Sendable, Hashable {
     package var activity: ActivityNumber
     package var device: DeviceKey

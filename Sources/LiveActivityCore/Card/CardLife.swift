@@ -95,7 +95,7 @@ package enum CardLife: Sendable, Hashable {
 
     /// A state that the app set itself lies over the server's.
     package struct Lead: Sendable, Hashable {
-        /// No state of the server's that is as old replaces it until then; `nil`: ever.
+        /// A state of the server's that is as old replaces it then; `nil`: never.
         package var until: UnixTime?
     }
 
@@ -300,7 +300,7 @@ extension CardLife {
         self = .live(card)
     }
 
-    /// What is known of the card, without the card becoming another.
+    /// More is known of the card, which stays the same one.
     mutating func update(_ change: (inout Card) -> Void) {
         switch self {
         case .live(var card):
@@ -345,7 +345,7 @@ extension CardLife.Outcome {
     }
 }
 
-/// What a report tells of a card that runs.
+/// A report of a card that runs.
 struct CardSighting {
     var localID: LocalID
     var startedAt: UnixTime?

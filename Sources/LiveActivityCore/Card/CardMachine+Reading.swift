@@ -1,6 +1,6 @@
 package import APNSModel
 
-// What is known of the card, whatever life it has.
+// The card as others read it, whatever life it has.
 extension CardMachine {
     package var state: CardState { life.state }
     package var isWanted: Bool { membership == .member }
@@ -51,7 +51,7 @@ extension CardMachine {
 
     package var sentRevision: Revision { revisions.sent }
     package var shownRevision: Revision { revisions.shown }
-    /// What the phone holds for all we know.
+    /// The newest revision that the phone has, for all we know.
     package var heldRevision: Revision { revisions.held }
 
     /// A start whose card nobody has reported.
@@ -93,7 +93,10 @@ extension CardMachine {
 
     /// Until when the end of the card that another took the place of waits: its own retry, or the answer to another
     /// push.
+    ///
+    /// Neither is further ahead than `Backoff.longest`, unless a clock that was ahead was set back since: then it does
+    /// not wait.
     func predecessorWaitsUntil(at now: UnixTime) -> UnixTime? {
-        [predecessor.dueAt, awaitedUntil].compactMap { $0 }.filter { now < $0 }.max()
+        [predecessor.dueAt, awaitedUntil].compactMap { $0 }.filter { now < $0 && $0 <= now + Backoff.longest }.max()
     }
 }

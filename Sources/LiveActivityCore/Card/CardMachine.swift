@@ -52,7 +52,7 @@ package struct CardMachine: Sendable, Hashable {
     }
 
     /// Its person belongs to the audience, and is signed in on the phone or not.
-    mutating func admit(isSignedIn: Bool) { membership = isSignedIn ? .member : .left }
+    package mutating func admit(isSignedIn: Bool) { membership = isSignedIn ? .member : .left }
 
     /// Its person is not in the audience.
     mutating func waitForAudience(until time: UnixTime) { membership = .waiting(until: time) }
@@ -86,7 +86,7 @@ package struct CardMachine: Sendable, Hashable {
     }
 
     /// Its person left: the card's end waits for nothing but the answer to what is on its way.
-    package mutating func leave(at now: UnixTime) {
+    mutating func leave(at now: UnixTime) {
         membership = .left
         hurry(at: now)
     }

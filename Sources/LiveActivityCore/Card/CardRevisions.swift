@@ -16,7 +16,7 @@ package struct CardRevisions: Sendable, Hashable {
         self.contradictions = contradictions
     }
 
-    /// What the phone holds for all we know.
+    /// The newest revision that the phone has, for all we know.
     package var held: Revision { max(sent, shown) }
 
     mutating func accept(_ revision: Revision) { sent = max(sent, revision) }

@@ -14,7 +14,8 @@ package enum Backoff {
     /// 5xx and lost connections: about 1 s, then 4 s, 16 s, … to Apple's 15 min, full jitter from the second on.
     package static func service(tries: Int, dice: Double) -> Duration {
         guard tries > 1 else { return .milliseconds(Int64(750 + 500 * clamped(dice))) }
-        return jittered(limit: exponential(base: 1, factor: 4, tries: tries, cap: 900), dice: dice)
+        return jittered(
+            limit: exponential(base: 1, factor: 4, tries: tries, cap: longest / .seconds(1)), dice: dice)
     }
 
     /// What may have arrived: the same, and after a minute at the latest. A state may come twice, and one that did not
@@ -29,6 +30,8 @@ package enum Backoff {
         min(service(tries: tries, dice: dice), halted)
     }
 
+    /// No wait is longer than Apple's 15 minutes.
+    package static let longest = Duration.seconds(900)
     /// A fault that a person must mend is looked at again this often.
     package static let halted = Duration.seconds(60)
     /// What did not leave, through no fault of anybody, leaves again after this.

@@ -233,6 +233,8 @@ extension CardColumns {
             successorAt = startedAt + Reconciler.renewalAge
             successorExpiresAt = startedAt + Reconciler.renewalEnd
         }
+        // It was written for requests, and stayed when they were over.
+        if state != .requesting { stateBefore = .absent }
         switch state {
         case .requesting: (leaseUntil, dueAt) = (dueAt, nil)
         case .live, .ending:

@@ -295,6 +295,20 @@ struct RenewalTests {
         #expect(sent.map(\.plan.kind) == [.end, .start] && sent.first?.plan.part == .predecessor)
     }
 
+    @Test(arguments: [true, false])
+    func `The end of the first card waits for no clock that was ahead and is set right`(_ isAwaited: Bool) throws {
+        var scene = try renewing()
+        try scene.report(local: "second", token: "u2")
+        let until = scene.now + .seconds(20)
+        try scene.settle(try scene.onlyFlight()) { _ in
+            isAwaited ? .awaited(until: until) : .answered(.success(.refusal(.tooManyRequests)))
+        }
+        scene.now = scene.now - .seconds(7200)
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.part) == [.predecessor, .card])
+    }
+
     @Test func `A second card without a token is not the card of the next run's start`() throws {
         var scene = try renewing(
             Sample.type { policy in

@@ -113,6 +113,7 @@ struct PackedFormatTests {
                         INSERT INTO instance VALUES (1, 7, 1, 4, 1, 6000, NULL, 'c', NULL, NULL, x'830806d00f020a');
                         INSERT INTO instance VALUES
                             (1, 8, 1, 4, 1, 7000, NULL, 'd', -25110000, NULL, x'831006d00f020a');
+                        INSERT INTO instance VALUES (1, 9, 1, 2, 1, NULL, NULL, NULL, 0, 0, x'c30306d00f020a');
                         """)
             }
             try old.close()
@@ -125,6 +126,8 @@ struct PackedFormatTests {
             #expect(rows[.init(1, 6)]?.attempts.dueAt == nil)
             #expect(rows[.init(1, 7)]?.lead?.until == lease && rows[.init(1, 7)]?.attempts.dueAt == nil)
             let renewing = try #require(rows[.init(1, 8)])
+            // Where a phone stood before an earlier request is not where a refused start leads.
+            #expect(rows[.init(1, 9)]?.state == .starting && rows[.init(1, 9)]?.life.before == nil)
             #expect(renewing.attempts.dueAt == UnixTime(milliseconds: 7000))
             #expect(renewing.successor?.at == UnixTime(milliseconds: -25_110_000) + Reconciler.renewalAge)
         }

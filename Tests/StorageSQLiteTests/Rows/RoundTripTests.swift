@@ -82,6 +82,24 @@ struct RoundTripTests {
         }
     }
 
+    @Test func `a row that waits for its person still waits where the device is signed out`() async throws {
+        try await withStore { store in
+            let scene = PutRows { draft in
+                Self.scene(&draft)
+                var device = Sample.deviceRecord()
+                device.signedOutAt = Sample.now
+                draft.put(device)
+                draft.put(
+                    CardMachine(
+                        activity: 1, device: device.key, run: 1, at: Sample.now,
+                        membership: .waiting(until: Sample.now)))
+            }
+            try await store.commit(scene).get()
+            let read = try await store.activities(on: Sample.deviceRecord().id, of: Sample.bundleID)
+            #expect(read.map(\.card.awaitsUntil) == [Sample.now], "nobody is told that there is such an activity")
+        }
+    }
+
     private static func scene(_ draft: inout Draft) {
         var rows = RandomRows(seed: 5)
         draft.put(
