@@ -31,6 +31,9 @@ enum Schema {
         migrator.registerMigration("10 what a phone waits for, kept apart") { _ in
             // No table changes: see `PackedFormat.instance`.
         }
+        migrator.registerMigration("11 alerts pushed and told, kept apart") { _ in
+            // No table changes: see `PackedFormat.instance`.
+        }
         return migrator
     }
 

@@ -2,26 +2,31 @@ import APNSModel
 
 /// Which alert a phone was given. An alert reaches a phone at most once.
 package struct AlertLedger: Sendable, Hashable {
-    /// The revision of the newest alert that reached the phone, or may have.
-    package private(set) var given: Revision
+    /// The revision of the newest alert that a push brought to the phone, or may have; or that was not for it.
+    package private(set) var pushed: Revision
     /// The timestamp of the push whose answer is awaited and whose alert counts as given until that comes; `nil`: none.
     package private(set) var awaited: Int64?
-    /// An ordinary notification said it in place of a card of this run.
-    package private(set) var hasFallenBack = false
+    /// What an ordinary notification said in place of a card of this run, up to this revision; `nil`: there was none.
+    ///
+    /// It is kept apart, since the notification may turn out not to have arrived: then a card says the same.
+    package private(set) var told: Revision?
 
-    /// - Parameter given: Alerts up to this revision are not for the phone.
-    init(given: Revision, awaited: Int64? = nil, hasFallenBack: Bool = false) {
-        self.given = given
+    /// - Parameter pushed: Alerts up to this revision are not for the phone.
+    init(pushed: Revision, awaited: Int64? = nil, told: Revision? = nil) {
+        self.pushed = pushed
         self.awaited = awaited
-        self.hasFallenBack = hasFallenBack
+        self.told = told
     }
+
+    /// The revision of the newest alert that reached the phone, or may have, one way or the other.
+    package var given: Revision { max(pushed, told ?? pushed) }
 
     /// The phone has the push that carries this alert, or may have it.
     ///
     /// The fate of an older alert says nothing of a newer one, whose answer may be awaited.
     mutating func arrives(_ alert: Revision) {
-        guard alert >= given else { return }
-        given = alert
+        guard alert >= pushed else { return }
+        pushed = alert
         awaited = nil
     }
 
@@ -30,36 +35,33 @@ package struct AlertLedger: Sendable, Hashable {
     /// Alerts that the phone is not to get, whatever becomes of the push, stay so. The same may be said twice, where
     /// the first commit was unknown.
     mutating func await(_ alert: Revision, of timestamp: Int64) {
-        let isNews = given < alert || awaited == timestamp
+        let isNews = pushed < alert || awaited == timestamp
         arrives(alert)
         if isNews { awaited = timestamp }
     }
 
-    /// APNs definitely has not taken the push with this timestamp: its alert is still to come.
+    /// APNs definitely has not taken the push with this timestamp: its alert is still to come, unless a notification
+    /// said it since.
     ///
     /// A newer alert that counts as given since stays so.
     ///
-    /// - Parameter before: What had been given when the push was claimed.
+    /// - Parameter before: What had been pushed when the push was claimed.
     mutating func giveBack(_ alert: Revision, of timestamp: Int64, to before: Revision) {
         guard awaited == timestamp else { return }
         awaited = nil
-        if given == alert { given = before }
+        if pushed == alert { pushed = before }
     }
 
-    /// A notification said everything up to this revision. Should APNs refuse the start that was to bring it, the phone
+    /// A notification says everything up to this revision. Should APNs refuse the start that was to bring it, the phone
     /// has been told all the same.
-    mutating func fallBack(_ revision: Revision) {
-        given = max(given, revision)
-        awaited = nil
-        hasFallenBack = true
-    }
+    mutating func fallBack(_ revision: Revision) { told = max(told ?? revision, revision) }
 
     /// The notification did not arrive: a card may say the same once there is a way.
-    mutating func takeFallBackBack() { hasFallenBack = false }
+    mutating func takeFallBackBack() { told = nil }
 
     /// Alerts up to this revision are not for the person, who was away; nor is one that was on its way.
     mutating func skip(to revision: Revision) {
-        given = max(given, revision)
+        pushed = max(given, revision)
         awaited = nil
     }
 }

@@ -12,9 +12,9 @@ package struct CardColumns: Sendable, Hashable {
     package var isWanted = true
     package var mayStart = true
     package var awaitsUntil: UnixTime?
-    package var alertedRevision: Revision = 0
+    package var pushedAlert: Revision = 0
     package var awaitedAlert: Int64?
-    package var hasFallenBack = false
+    package var toldRevision: Revision?
     package var sentRevision: Revision = 0
     package var shownRevision: Revision = 0
     package var parkedRevision: Revision = 0
@@ -61,9 +61,9 @@ extension CardColumns {
         isWanted = card.isWanted
         mayStart = card.mayStart
         awaitsUntil = card.awaitsUntil
-        alertedRevision = card.alerts.given
+        pushedAlert = card.alerts.pushed
         awaitedAlert = card.alerts.awaited
-        hasFallenBack = card.alerts.hasFallenBack
+        toldRevision = card.alerts.told
         sentRevision = card.revisions.sent
         shownRevision = card.revisions.shown
         parkedRevision = card.revisions.parked
@@ -173,7 +173,7 @@ extension CardMachine {
             activity: columns.activity, device: columns.device, run: columns.run, createdAt: columns.createdAt,
             life: columns.life, membership: membership, mayStart: columns.mayStart,
             alerts: AlertLedger(
-                given: columns.alertedRevision, awaited: columns.awaitedAlert, hasFallenBack: columns.hasFallenBack),
+                pushed: columns.pushedAlert, awaited: columns.awaitedAlert, told: columns.toldRevision),
             revisions: CardRevisions(
                 sent: columns.sentRevision, shown: columns.shownRevision, parked: columns.parkedRevision,
                 contradictions: columns.contradictions),

@@ -55,16 +55,17 @@ extension CardIntake {
     /// The phone had told of the second card of a renewal after this start was claimed: it is this start's.
     func isCard(_ second: TombstoneRecord, of start: CardLife.Start) -> Bool { !second.isOver && start.at <= second.at }
 
-    /// The report is of a renewal's second card while the row awaits the card of a later start: it tells nothing of
-    /// that one, and the card is ended where that can be.
+    /// The report is of a renewal's second card, and the row has or awaits the card of a later start: it tells nothing
+    /// of that one, and the card is ended where that can be.
     ///
-    /// - Parameter second: What the report had said of that card before.
+    /// - Parameter second: What the phone had said of that card before.
     /// - Returns: Nothing more is to be done with it.
     func passOver(
         _ report: CardReport, _ second: TombstoneRecord, _ card: CardMachine, of activity: ActivityRecord,
         _ draft: inout Draft
     ) -> Bool {
-        guard let start = card.life.openStart, !isCard(second, of: start) else { return false }
+        let later = card.localID == report.localID ? nil : card.life.card?.startedAt
+        guard let began = card.life.openStart?.at ?? later, second.at < began else { return false }
         switch report.state {
         case .ended, .duplicate: bury(report.localID, activity.number, .ended, &draft)
         case .dismissed: bury(report.localID, activity.number, .dismissed, &draft)

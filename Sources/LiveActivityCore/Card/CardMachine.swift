@@ -63,7 +63,7 @@ package struct CardMachine: Sendable, Hashable {
     mutating func beNamed(mayStart: Bool, alerted: Revision) {
         membership = .member
         self.mayStart = mayStart
-        alerts = AlertLedger(given: alerted)
+        alerts = AlertLedger(pushed: alerted)
     }
 
     /// Its person is back.
@@ -78,11 +78,11 @@ package struct CardMachine: Sendable, Hashable {
     /// end it with.
     mutating func joinAfterEnd(in run: Int, at now: UnixTime) {
         guard self.run == run else { return beginRun(run, at: now) }
-        let (successor, hasFallenBack) = (life.card?.successor, alerts.hasFallenBack)
+        let (successor, alerts) = (life.card?.successor, alerts)
         beginRun(run, at: now)
         if let successor { life = .unconfirmed(successor) }
         // What was told in place of a card is not shown by one as well.
-        if hasFallenBack { alerts.fallBack(alerts.given) }
+        if alerts.told != nil { self.alerts = alerts }
     }
 
     /// Its person left: the card's end waits for nothing but the answer to what is on its way.
@@ -188,7 +188,7 @@ package struct CardMachine: Sendable, Hashable {
 
     /// APNs definitely has not taken the push: its alert is still to come.
     mutating func giveAlertBack(_ seat: Flight.Seat) {
-        alerts.giveBack(seat.plan.alertRevision, of: seat.timestamp, to: seat.phone.card.alerts.given)
+        alerts.giveBack(seat.plan.alertRevision, of: seat.timestamp, to: seat.phone.card.alerts.pushed)
     }
 
     /// What the phone's newest push met.
@@ -408,7 +408,7 @@ extension CardMachine {
     ) {
         self.init(
             activity: activity, device: device, run: run, createdAt: now, life: .absent(lost: nil),
-            membership: membership, mayStart: mayStart, alerts: AlertLedger(given: alerted),
+            membership: membership, mayStart: mayStart, alerts: AlertLedger(pushed: alerted),
             revisions: CardRevisions(), attempts: Attempts(), predecessor: Attempts(), timestamp: 0,
             tokenGeneration: 0, isEvicted: false)
     }

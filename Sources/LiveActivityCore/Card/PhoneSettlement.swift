@@ -89,9 +89,7 @@ struct PhoneSettlement {
             draft.put(card)
             return consequence
         }
-        // A settlement whose commit was unknown comes twice: the card it killed may be followed by a start by then.
-        let isNews = isStart ? !isTold(consequence, old) : !old.state.isTombstone && !old.hasOpenStart
-        guard !isOvertaken(old), isNews else {
+        guard !isOvertaken(old), isNews(consequence, old) else {
             // Or the card is over by now. What it used up is used up all the same.
             overtake(consequence, &card)
             draft.put(card)
@@ -123,6 +121,16 @@ struct PhoneSettlement {
         guard let mine = entry.awaitedUntil, let until = old.awaitedUntil else { return false }
         return until != mine
     }
+
+    /// A settlement whose commit was unknown comes twice, and what it did the first time may be followed by a start by
+    /// then: it says nothing of that one.
+    private func isNews(_ consequence: Consequence, _ old: CardMachine) -> Bool {
+        guard isStart else { return !old.state.isTombstone && !old.hasOpenStart }
+        return !isTold(consequence, old) && (isOpenStart(of: old) || !old.hasOpenStart)
+    }
+
+    /// The start whose card is awaited is this one. Its timestamp does not tell that where the clock was set back.
+    private func isOpenStart(of card: CardMachine) -> Bool { card.life.openStart?.at == flight.claimedAt }
 
     /// The phone has spoken of the start's card, or of another one, before APNs's answer to the start was known. A
     /// refusal or a doubt that comes then says nothing about that card.
@@ -275,8 +283,7 @@ struct PhoneSettlement {
     /// A definite refusal of a start frees the way for another, even if a rescuer had to give the start up meanwhile.
     private func refuseStart(_ card: inout CardMachine) {
         if plan.part == .successor { return card.refuseRenewal() }
-        let isRescued = card.state == .unconfirmed && card.timestamp == timestampSinceClaim
-        if isStart, card.state == .starting || isRescued { card.refuseStart() }
+        if isStart, isOpenStart(of: card) { card.refuseStart() }
     }
 
     private func loseToken(isInactive: Bool, _ card: inout CardMachine, _ draft: inout Draft) {

@@ -36,14 +36,15 @@ package struct Flight: Sendable {
         self.seats = seats
     }
 
-    /// Whole seconds, greater than the last one, and never more than an hour ahead: iOS ignores what is not newer, and
-    /// drops what is more than eight hours ahead.
+    /// Whole seconds, greater than the last one, and never more than seven hours ahead: iOS ignores what is not newer,
+    /// and drops what is more than eight hours ahead (Apple forums, thread 776165). An hour is left to a phone whose
+    /// clock is behind.
     package static func timestamp(after last: Int64, now: UnixTime) -> Int64 {
         min(max(now.seconds, last + 1), latestTimestamp(now))
     }
 
     /// The greatest timestamp that a push may carry now, in seconds.
-    package static func latestTimestamp(_ now: UnixTime) -> Int64 { now.seconds + 3600 }
+    package static func latestTimestamp(_ now: UnixTime) -> Int64 { now.seconds + 7 * 3600 }
 
     /// The request of a seat; `nil` when its token is gone.
     package func request(of seat: Seat) throws(PayloadError) -> PushRequest? {

@@ -182,7 +182,7 @@ extension Draft {
     mutating func takeBack(_ fallback: NotificationRecord.Fallback, on device: DeviceKey, _ reason: Reason) {
         guard reason.code.isOfDeviceToken,
             var card = snapshot.cards[.init(fallback.activity, device)], card.run == fallback.run,
-            card.alerts.hasFallenBack, card.alerts.given == fallback.revision
+            card.alerts.told == fallback.revision
         else { return }
         card.takeFallBackBack()
         put(card)

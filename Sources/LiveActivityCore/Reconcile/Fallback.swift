@@ -37,7 +37,7 @@ package enum Fallback {
 
     /// The phone was told this state by a notification.
     static func hasTold(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Bool {
-        phone.card.run == desired.activity.run && phone.card.alerts.hasFallenBack
+        phone.card.run == desired.activity.run && phone.card.alerts.told != nil
             && desired.activity.revision <= phone.card.alerts.given
     }
 
@@ -50,7 +50,7 @@ package enum Fallback {
         let card = phone.card
         guard card.mayStart else { return false }
         let hadNone = !card.state.mayHaveCard && card.life.before == nil
-        let isFirst = card.run != desired.activity.run || hadNone && !card.alerts.hasFallenBack
+        let isFirst = card.run != desired.activity.run || hadNone && card.alerts.told == nil
         return isFirst || Reconciler.dueAlert(desired, phone, now) > 0
     }
 

@@ -72,10 +72,11 @@ extension Reconciler {
     private static func waitForPerson(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ alert: Revision, _ now: UnixTime
     ) -> Decision? {
-        // The grace counts from the moment both sides could know, and only where the phone has just been heard of.
+        // The grace counts from the moment both sides could know, and only where the phone has just been heard of. What
+        // a clock that was ahead says of that moment is not waited for.
         let since = max(desired.activity.runStartedAt, phone.card.createdAt)
         let until = since + desired.type.policy.startGrace
-        if phone.device.contactAt + recentContact > now, now < until {
+        if phone.device.contactAt + recentContact > now, since <= now, now < until {
             return .wait(until: until, Reason(.startGrace, until.description))
         }
         if let end = quietHoursEnd(desired, phone, alert, now) {

@@ -105,8 +105,8 @@ package enum Reconciler {
 
     // MARK: - Shared
 
-    /// Two pushes of one second would carry the same timestamp where the clock was set back by more than an hour: no
-    /// timestamp is greater than the card's then. iOS would ignore the second push, so it waits for the next second.
+    /// Two pushes of one second would carry the same timestamp where the clock was set back by more than seven hours:
+    /// none is greater than the card's then. iOS would ignore the second push, so it waits for the next second.
     private static func inItsOwnSecond(_ decision: Decision, _ card: CardMachine, _ now: UnixTime) -> Decision {
         guard case .send = decision else { return decision }
         let latest = Flight.latestTimestamp(now)

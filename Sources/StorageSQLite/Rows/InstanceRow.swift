@@ -26,7 +26,7 @@ extension CardColumns {
     fileprivate init(_ row: inout RowReader) throws {
         self.init(activity: row.int(), device: row.int(), run: Int(row.int()), at: UnixTime(milliseconds: 0))
         state = try decodeCase(row.int(), Self.table, "state")
-        alertedRevision = row.int()
+        pushedAlert = row.int()
         dueAt = row.timeOrNil()
         lookAt = row.timeOrNil()
         localID = row.textOrNil().map(LocalID.init(stored:))
@@ -44,7 +44,7 @@ extension CardColumns {
         row.int(device)
         row.int(Int64(run))
         row.int(Int64(state.rawValue))
-        row.int(alertedRevision)
+        row.int(max(pushedAlert, toldRevision ?? pushedAlert))
         row.time(dueAt)
         row.time(lookAt)
         row.text(localID?.text)
@@ -60,7 +60,7 @@ extension CardColumns {
     private static let rareFlag: UInt64 = 16, highFlag: UInt64 = 32
     private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
     private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
-    private static let fallenBackFlag: UInt64 = 1 << 13, awaitsFlag: UInt64 = 1 << 14
+    private static let toldFlag: UInt64 = 1 << 13, awaitsFlag: UInt64 = 1 << 14
     private static let sequenceFlag: UInt64 = 1 << 15, reportedFlag: UInt64 = 1 << 16
     private static let awaitedFlag: UInt64 = 1 << 17, awaitedAlertFlag: UInt64 = 1 << 18
     private static let formatShift: UInt64 = 19, formatMask: UInt64 = 63
@@ -82,7 +82,7 @@ extension CardColumns {
         if reason != nil { flags |= Self.reasonFlag }
         if isRare { flags |= Self.rareFlag }
         if lastHighAt != nil { flags |= Self.highFlag }
-        if hasFallenBack { flags |= Self.fallenBackFlag }
+        if toldRevision != nil { flags |= Self.toldFlag }
         if isLocalAhead { flags |= Self.localAheadFlag }
         if endsOther { flags |= Self.renewingFlag }
         if isEvicted { flags |= Self.evictedFlag }
@@ -113,6 +113,10 @@ extension CardColumns {
             writer.signed(successorAt.milliseconds &- timestamp &* 1000)
             writer.signed((successorExpiresAt ?? successorAt).milliseconds &- successorAt.milliseconds)
             writer.signed(successorSequence)
+        }
+        if let toldRevision {
+            writer.signed(toldRevision &- sentRevision)
+            writer.signed(pushedAlert &- toldRevision)
         }
         if isRare {
             writer.signed(shownRevision)
@@ -145,7 +149,6 @@ extension CardColumns {
         else { return false }
         isWanted = flags & Self.wantedFlag != 0
         mayStart = flags & Self.mayStartFlag != 0
-        hasFallenBack = flags & Self.fallenBackFlag != 0
         stateBefore = state
         isLocalAhead = flags & Self.localAheadFlag != 0
         endsOther = flags & Self.renewingFlag != 0
@@ -154,9 +157,9 @@ extension CardColumns {
         timestamp = time
         tokenGeneration = generation
         createdAt = UnixTime(milliseconds: created &+ time &* 1000)
-        guard unpackInstants(flags, &reader), unpackRenewal(flags, &reader), unpackRare(flags, &reader) else {
-            return false
-        }
+        guard unpackInstants(flags, &reader), unpackRenewal(flags, &reader), unpackTold(flags, format, &reader),
+            unpackRare(flags, &reader)
+        else { return false }
         if format == 0 { readAsFormat1() }
         return unpackLast(flags, &reader)
     }
@@ -195,6 +198,22 @@ extension CardColumns {
         successorAt = at
         successorExpiresAt = UnixTime(milliseconds: at.milliseconds &+ window)
         successorSequence = sequence
+        return true
+    }
+
+    /// Up to format 1 only what was given was known, and not what of it a notification had said.
+    ///
+    /// A restored backup counts more as given than was pushed or told: see `BackupSafety`.
+    private mutating func unpackTold(_ flags: UInt64, _ format: UInt64, _ reader: inout PackedReader) -> Bool {
+        guard flags & Self.toldFlag != 0 else { return true }
+        let given = pushedAlert
+        guard format >= 2 else {
+            toldRevision = given
+            return true
+        }
+        guard let told = reader.signed(), let pushed = reader.signed() else { return false }
+        toldRevision = told &+ sentRevision
+        pushedAlert = told &+ sentRevision < given ? given : pushed &+ told &+ sentRevision
         return true
     }
 

@@ -214,12 +214,12 @@ struct CardReportTests {
         let before = try scene.card().timestamp
         let now = scene.now.seconds
         // No push reaches that.
-        try scene.report { $0.lastTimestamp = now + 3600 }
+        try scene.report { $0.lastTimestamp = now + 25_200 }
         #expect(try scene.card().timestamp == before)
-        try scene.report { $0.lastTimestamp = now + 3599 }
+        try scene.report { $0.lastTimestamp = now + 25_199 }
         try scene.put("a", 2)
         scene.wait(.seconds(2))
-        #expect(try scene.deliver().first?.timestamp == now + 3600)
+        #expect(try scene.deliver().first?.timestamp == now + 25_200)
     }
 
     // MARK: - Inventory

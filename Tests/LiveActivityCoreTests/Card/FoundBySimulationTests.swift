@@ -36,13 +36,13 @@ struct FoundBySimulationTests {
         #expect(due >= scene.now + .seconds(25))
     }
 
-    /// A card whose last push has a timestamp two hours ahead of the clock, and a newer state.
+    /// A card whose last push has a timestamp eight hours ahead of the clock, and a newer state.
     private static func setBack() throws -> Scene {
         var scene = try Scene.live(Sample.type { $0.coalescingWindow = .zero })
-        scene.wait(.seconds(7200))
+        scene.wait(.seconds(28_800))
         try scene.put("a", 2)
         try scene.deliver()
-        scene.now = scene.now - .seconds(7200)
+        scene.now = scene.now - .seconds(28_800)
         try scene.put("a", 3)
         return scene
     }
@@ -78,10 +78,10 @@ struct FoundBySimulationTests {
     @Test func `a flight from before the clock was set forward does not free the minute's high push`() throws {
         var scene = try Scene.live()
         // The clock was hours ahead: no push reaches the card's timestamp any more.
-        scene.wait(.seconds(7200))
+        scene.wait(.seconds(28_800))
         try scene.put("a", 7) { $0.priority = .low }
         #expect(try scene.deliver().count == 1)
-        scene.now = scene.now - .seconds(7000)
+        scene.now = scene.now - .seconds(28_600)
         try scene.put("a", 2) { $0.priority = .high }
         let first = try scene.onlyFlight()
         // The lane's lease is over by the new time.
@@ -185,10 +185,10 @@ struct FoundBySimulationTests {
     /// The same where the clock was set back so far that both have one timestamp.
     @Test func `a start is left alone by what became of an update of its second`() throws {
         var scene = try Scene.live(Sample.type { $0.restart = .always })
-        scene.wait(.seconds(11 * 3600))
+        scene.wait(.seconds(17 * 3600))
         try scene.put("a", 2)
         try scene.deliver()
-        scene.now = scene.now - .seconds(7200)
+        scene.now = scene.now - .seconds(28_800)
         try scene.put("a", 3)
         let update = try scene.onlyFlight()
         let dead = SettleFlight.Outcome.answered(.success(.refusal(.expiredToken, inactiveSince: scene.now)))

@@ -334,6 +334,30 @@ struct RenewalTests {
         #expect(try scene.deliver().isEmpty)
     }
 
+    @Test func `A second card that gets its token when the next run's card was seen is ended alone`() throws {
+        var scene = try renewing(
+            Sample.type { policy in
+                policy.renewal = true
+                policy.restart = .always
+            })
+        try scene.report(local: "second")
+        try scene.end()
+        scene.wait(.seconds(2))
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        try scene.put("a", 3) { $0.reopen = true }
+        scene.wait(.seconds(61))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        var cards = ["third", "second"].map { CardReport(localID: Sample.local($0), type: scene.type, state: .active) }
+        for index in cards.indices { cards[index].activity = Sample.activityID("a") }
+        cards[1].token = Sample.token("u2")
+        _ = try scene.inventory(sequence: 1, cards)
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.part) == [.predecessor])
+        #expect(sent.map { $0.phone.token(of: $0.plan) } == [TokenValue(Sample.token("u2", as: UpdateTokenKind.self))])
+        try scene.report(local: "second", .dismissed)
+        #expect(try scene.card().localID == Sample.local("third") && scene.deliver().isEmpty)
+    }
+
     @Test func `A second card that gets its token after the activity began anew, and ended, is ended too`() throws {
         var scene = try renewing()
         try scene.end()

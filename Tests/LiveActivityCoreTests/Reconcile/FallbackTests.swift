@@ -165,9 +165,22 @@ import Testing
         try scene.put(users: ["ann"])
         try scene.deliver()
         try scene.deliverNotifications(.refusal(.badDeviceToken))
-        #expect(try scene.card().alerts.hasFallenBack == false)
+        #expect(try scene.card().alerts.told == nil)
         try scene.registerStart("phone", "p2s")
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
+    @Test func `an alert whose start and whose notification were both refused comes with the next start`() throws {
+        var scene = try Self.scene()
+        try scene.put(users: ["ann"])
+        try scene.deliver(.refusal(.unregistered))
+        scene.wait(.seconds(60))
+        // The second state brings an alert, and there is neither a way to a card nor to the phone.
+        try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        try scene.deliver()
+        try scene.deliverNotifications(.refusal(.badDeviceToken))
+        try scene.registerStart("phone", "p2s-2")
+        #expect(try scene.deliver().map(\.plan.carriesAlert) == [true])
     }
 
     @Test func `a phone without a device token waits for its push-to-start token`() throws {

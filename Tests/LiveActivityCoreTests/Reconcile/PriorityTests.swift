@@ -68,7 +68,7 @@ struct PriorityTests {
         #expect(try plan { $0.alert(revision: 2) }.alertRevision == 2)
         #expect(
             try !plan {
-                $0.alert(); $0.phone.card.columns.alertedRevision = 3
+                $0.alert(); $0.phone.card.columns.pushedAlert = 3
             }.carriesAlert)
         #expect(try !plan { $0.alert(expiresAt: Sample.now) }.carriesAlert)
         #expect(

@@ -31,7 +31,7 @@ struct ReconcilerPropertyTests {
             one.phone.card.columns.run = 1 + dice.roll(2)
             one.phone.card.columns.sentRevision = Revision(dice.roll(5))
             one.phone.card.columns.shownRevision = Revision(dice.roll(3))
-            one.phone.card.columns.alertedRevision = Revision(dice.roll(5))
+            one.phone.card.columns.pushedAlert = Revision(dice.roll(5))
             one.phone.card.columns.tries = dice.roll(5)
             one.phone.card.columns.contradictions = dice.roll(4)
             one.phone.card.columns.dueAt = maybe(&dice)

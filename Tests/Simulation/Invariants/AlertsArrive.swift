@@ -135,7 +135,7 @@ final class AlertsArrive: Invariant {
     ) {
         let key = Snapshot.PhoneKey(activity.number, phone.key)
         guard let instance = world.store.rows.cards[key], instance.run == activity.run, instance.isWanted,
-            !instance.isEvicted, !instance.alerts.hasFallenBack,
+            !instance.isEvicted, instance.alerts.told == nil,
             let known = carriers[
                 Alert(place: Place(key.activity, key.device), run: activity.run, revision: alert.revision)],
             !known.isTaken, !known.isUnknown, known.open.isEmpty
@@ -158,7 +158,7 @@ final class AlertsArrive: Invariant {
     private func check(_ alert: AlertRecord, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {
         let key = Snapshot.PhoneKey(activity.number, phone.key)
         guard let instance = world.store.rows.cards[key], instance.run == activity.run, instance.state == .live,
-            instance.isWanted, !instance.isEvicted, !instance.alerts.hasFallenBack,
+            instance.isWanted, !instance.isEvicted, instance.alerts.told == nil,
             instance.revisions.contradictions == 0,
             instance.createdAt < activity.changedAt, let token = world.store.rows.updateTokens[key],
             token.deadAt == nil

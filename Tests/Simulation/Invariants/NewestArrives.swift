@@ -68,10 +68,8 @@ final class NewestArrives: Invariant {
         case .accepted(let sent): stamp(sent, world)
         case .arrived(let sent, let phone, .applied(let card, let before)):
             world.count { $0.applied += 1 }
-            // Once a clock was set back by more than an hour, no later push can have a greater timestamp.
-            let isBeyondClock = card.timestamp > Flight.latestTimestamp(world.serverTime)
             // A state of the app's own has no revision.
-            if card.step > 0, card.revision < before, !isBeyondClock {
+            if card.step > 0, card.revision < before {
                 world.violate(.newestArrives, "\(phone.name) goes back from r\(before) to \(sent.words)")
             }
         case .calm: afterCalm(world)
@@ -82,7 +80,7 @@ final class NewestArrives: Invariant {
 
     private func note(_ report: Phone.Report, _ world: World) {
         if case .superseded = report.what { return }
-        for (local, timestamp) in report.timestamps where timestamp < Flight.latestTimestamp(report.now) {
+        for (local, timestamp) in report.timestamps {
             let id = Sample.local(local)
             guard ownTimestamps[id].map({ $0.timestamp < timestamp }) ?? true else { continue }
             ownTimestamps[id] = (timestamp, world.now)
@@ -92,7 +90,7 @@ final class NewestArrives: Invariant {
     /// A push that is older than what the phone has told of its card is lost on it.
     private func checkOwnTimestamp(_ seat: Flight.Seat, _ world: World) {
         guard seat.plan.kind != .start, seat.plan.part == .card, let local = seat.phone.card.localID,
-            let own = ownTimestamps[local], own.at > world.faults.clockSteppedAt, seat.timestamp <= own.timestamp
+            let own = ownTimestamps[local], seat.timestamp <= own.timestamp
         else { return }
         world.violate(
             .newestArrives,

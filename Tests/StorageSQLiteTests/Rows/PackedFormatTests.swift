@@ -92,7 +92,7 @@ struct PackedFormatTests {
                 try sql.write([device])
                 try sql.write([lane])
             }
-            #expect(try await Self.bytes(store, "body)) FROM instance") == "838020" + Self.body.dropFirst(2))
+            #expect(try await Self.bytes(store, "body)) FROM instance") == "838040" + Self.body.dropFirst(2))
             #expect(try await Self.bytes(store, "credentials)) FROM device") == "0001" + Self.credentials)
             #expect(try await Self.bytes(store, "flight_devices)) FROM lane") == "01" + Self.devices)
             #expect(try await Self.bytes(store, "substr(body, 1, 1))) FROM history") == "03")
@@ -137,10 +137,10 @@ struct PackedFormatTests {
 
     /// The flags, of which nearly every one is set; what every row has, as above; then the instants, the number of the
     /// report and the alert's timestamp; how long the app's word holds, and the end of the card before; the second
-    /// start; the rare numbers; the last delivery with its reason.
+    /// start; what was told; the rare numbers; the last delivery with its reason.
     private static let fullBody =
-        "bef8bff001" + "06d00f020a" + "14130e28e0d40313" + "d804900304" + "a006d8040c" + "0408d80402" + "03b406c80101"
-        + "0c70686f6e652d626568696e64"
+        "bef8dff001" + "06d00f020a" + "14130e28e0d40313" + "d804900304" + "a006d8040c" + "0405" + "0408d80402"
+        + "03b406c80101" + "0c70686f6e652d626568696e64"
     /// The format; two bytes, made at 1 ms, used at 5000 ms; one byte, made at 300 ms, never used.
     private static let fullCredentials = "0001" + "0201020201904e" + "01ff01d80400"
     /// The format, the seed, three entries; three texts; a push with an id of its own, the same to the next device with
@@ -167,7 +167,8 @@ struct PackedFormatTests {
         row.contradictions = 1
         row.isWanted = true
         row.mayStart = true
-        row.hasFallenBack = true
+        row.pushedAlert = 2
+        row.toldRevision = 5
         row.isLocalAhead = true
         row.endsOther = true
         row.successorAt = UnixTime(milliseconds: 1_000_400)
@@ -190,6 +191,10 @@ struct PackedFormatTests {
             let bytes = try await Self.bytes(store, "body)) FROM instance")
             #expect(bytes == Self.fullBody)
             #expect(try await AllRows(store).rows.cards == [.init(1, 5): row])
+            // A restored backup counts everything as given that the card may have got since.
+            _ = try await store.write { sql in try sql.execute("UPDATE instance SET alerted_rev = 9") }
+            let alerts = try await AllRows(store).rows.cards[.init(1, 5)]?.alerts
+            #expect(alerts?.given == 9 && alerts?.told == 5)
         }
     }
 
@@ -271,7 +276,7 @@ struct PackedFormatTests {
     }
 
     @Test(arguments: [
-        ("UPDATE instance SET body = x'83804006d00f020a'", "body", 2),
+        ("UPDATE instance SET body = x'83806006d00f020a'", "body", 3),
         ("UPDATE history SET body = x'0400'", "body", 4),
         ("UPDATE device SET credentials = x'0002ff'", "credentials", 2),
         ("UPDATE lane SET flight_devices = x'020000'", "flight_devices", 2),

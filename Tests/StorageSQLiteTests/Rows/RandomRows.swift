@@ -149,7 +149,7 @@ struct RandomRows {
         row.sentRevision = number()
         row.shownRevision = number()
         row.timestamp = number()
-        row.alertedRevision = number()
+        row.pushedAlert = number()
         row.tokenGeneration = number()
         row.tries = count()
         row.dueAt = maybe { $0.time() }
@@ -167,7 +167,7 @@ struct RandomRows {
         row.contradictions = count()
         row.isWanted = dice.chance(50)
         row.mayStart = dice.chance(50)
-        row.hasFallenBack = dice.chance(50)
+        row.toldRevision = maybe { $0.number() }
         row.predecessorTries = count()
         row.predecessorDueAt = maybe { $0.time() }
         row.leaseUntil = maybe { $0.time() }
