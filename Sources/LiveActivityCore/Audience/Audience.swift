@@ -95,7 +95,10 @@ package struct Audience: Sendable {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         if var card = draft.snapshot.cards[key] {
             guard !card.isWanted else { return }
-            if card.state == .ended || card.state == .ending {
+            if case .ending(_, ends: 0) = card.life, draft.snapshot.updateTokens[key] == nil, card.run == activity.run {
+                // Nothing was there yet to end it with: it is their card again, and another would be a second one.
+                card.outliveEnd()
+            } else if card.state == .ended || card.state == .ending {
                 // Its card was ended because the person left; the tombstone keeps late news of it away from the next.
                 // An end that met a dead token ended nothing that anybody knows of.
                 draft.bury(card, as: card.last?.reason.code == .tokenInactive ? .gone : .ended, at: now)

@@ -6,7 +6,7 @@ package struct AlertLedger: Sendable, Hashable {
     package private(set) var pushed: Revision
     /// The timestamp of the push whose answer is awaited and whose alert counts as given until that comes; `nil`: none.
     package private(set) var awaited: Int64?
-    /// What an ordinary notification said in place of a card of this run, up to this revision; `nil`: there was none.
+    /// The revision up to which an ordinary notification spoke in place of a card of this run; `nil`: there was none.
     ///
     /// It is kept apart, since the notification may turn out not to have arrived: then a card says the same.
     package private(set) var told: Revision?

@@ -19,7 +19,7 @@ package import APNSModel
 /// | a card is reported over | over | over | over | over | over | over | over |
 /// | an inventory lacks the card | stays | stays | stays | stays | over | over | stays |
 /// | an inventory lacks the start's card | stays | stays | absent | absent | stays | stays | stays |
-/// | an earlier run's end is lost | stays | stays | stays | stays | stays | live | stays |
+/// | no end has come to the card | stays | stays | stays | stays | stays | live | stays |
 /// | a run begins | absent | absent | absent | absent | absent | absent | absent |
 /// | a person comes back | absent | absent | absent | absent | absent | absent | absent |
 /// | a person comes back to a renewal | absent | absent | absent | absent | unconfirmed | unconfirmed | unconfirmed |
@@ -62,6 +62,13 @@ package enum CardLife: Sendable, Hashable {
     package struct Request: Sendable, Hashable {
         /// The word holds until then.
         package var until: UnixTime
+
+        /// How long the word holds.
+        static let lease = Duration.seconds(120)
+
+        /// A word of a time when the clock was ahead does not hold until that time comes again.
+        func holds(at now: UnixTime) -> Bool { now < until && until <= now + Self.lease }
+
         /// Where the phone stood before, and stands again if no card follows.
         package var before: Rest
     }
@@ -294,8 +301,8 @@ extension CardLife {
         self = .ending(card, ends: min(ends, most))
     }
 
-    /// The end of an earlier run's card got lost: it is ended again.
-    mutating func endAgain() {
+    /// No end has come to the card.
+    mutating func outliveEnd() {
         guard case .ending(let card, _) = self else { return }
         self = .live(card)
     }

@@ -387,9 +387,9 @@ package struct CardMachine: Sendable, Hashable {
     /// - Parameter how: How the card ended, if the phone says that.
     mutating func confirmOver(_ how: CardLife.Outcome? = nil) { life.confirmOver(how) }
 
-    /// The phone shows a card of an earlier run whose end APNs took: it is ended again.
-    mutating func endAgain() {
-        life.endAgain()
+    /// No end has come to the card: it got lost, or there was no token to send one to.
+    mutating func outliveEnd() {
+        life.outliveEnd()
         attempts.clear()
     }
 

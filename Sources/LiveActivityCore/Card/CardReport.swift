@@ -56,8 +56,6 @@ struct CardIntake {
     static let maximumAwaiting = 20
     /// So many new cards are taken of a device in a day on its own word, those that wait among them.
     static let maximumNew = 100
-    /// How long the app's word that it is about to start a card holds.
-    static let requestingLease = Duration.seconds(120)
 
     /// - Throws: `Refusal.activityNotNamed` when nothing says which activity a new card is.
     func take(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
@@ -85,7 +83,7 @@ struct CardIntake {
         if let tombstone, !tombstone.isOver, passOver(report, tombstone, card, of: activity, &draft) { return }
         // A card of an earlier run that is not over yet is still to be ended: its token matters.
         let isOld = isOfOldRun(report, card, activity)
-        if isOld, isEndLost(report, card) { card.endAgain() }
+        if isOld, isEndLost(report, card) { card.outliveEnd() }
         let isStillThere = isOld && card.run < activity.run && card.awaitsItsEnd(report.localID)
         if isOld, !isStillThere {
             bury(report.localID, activity.number, .ended, &draft)
@@ -102,7 +100,7 @@ struct CardIntake {
             return endStray(report, activity.number, .gone, &draft)
         }
         switch report.state {
-        case .requesting: card.request(until: now + Self.requestingLease)
+        case .requesting: card.request(until: now + CardLife.Request.lease)
         case .pending, .active, .stale: try adopt(report, activity, &card, &draft)
         case .ended: finish(report, .ended, &card, &draft)
         case .dismissed: finish(report, .dismissed, &card, &draft)

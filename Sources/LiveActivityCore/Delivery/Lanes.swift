@@ -17,8 +17,8 @@ package enum Lanes {
     ///
     /// - Parameters:
     ///   - renews: The type's cards are started anew before their time is over.
-    ///   - knowsStart: The command has loaded the device's start tokens. A settlement has not, of a phone with a card:
-    ///     there the claim sees whether another one may be started.
+    ///   - knowsStart: The command has loaded the device's tokens. A settlement has not, of a phone with a card: there
+    ///     the claim sees whether another one may be started, or something said in its place.
     static func lookAt(
         _ card: CardMachine, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool,
         knowsStart: Bool = true, now: UnixTime, _ draft: Draft
@@ -42,12 +42,18 @@ package enum Lanes {
         phone.highBudget = nil
         phone.startBudget = nil
         phone.deviceCards = nil
-        if !knowsStart { phone.pushToStartToken = nil }
+        if !knowsStart {
+            phone.pushToStartToken = nil
+            phone.deviceToken = nil
+        }
         switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
         case .send(let plan): return activity.holds(plan, at: now) ? activity.holdUntil : now
         case .fallBack: return now
         case .wait(let until, _): return until
-        case .nothing(let reason): return !knowsStart && reason.code == .noPushToStartToken ? now : nil
+        case .nothing(let reason):
+            let asksForStart =
+                reason.code == .noPushToStartToken || card.state != .live && reason.makesDisplayImpossible
+            return !knowsStart && asksForStart ? now : nil
         }
     }
 }

@@ -45,7 +45,7 @@ package enum Reconciler {
         switch phone.card.life {
         case .absent: return withoutCard(desired, phone, after: nil, now)
         case .requesting(let request):
-            if now < request.until {
+            if request.holds(at: now) {
                 return .wait(until: request.until, Reason(.requesting, request.until.description))
             }
             // The app did not start the card that it had announced: the phone stands where it stood before.
@@ -95,7 +95,7 @@ package enum Reconciler {
             return waitForCard(of: last, now) ?? start(desired, phone, now)
         case .requesting(let request):
             // The card that its app is about to start would be a second one beside ours, whatever run the app means.
-            if desired.activity.phase == .active, now < request.until {
+            if desired.activity.phase == .active, request.holds(at: now) {
                 return .wait(until: request.until, Reason(.requesting, request.until.description))
             }
             return start(desired, phone, now)

@@ -46,7 +46,7 @@ struct CardLifeTests {
         ],
         "an inventory lacks the card": [{ $0.lose() }],
         "an inventory lacks the start's card": [{ $0.missStart() }],
-        "an earlier run's end is lost": [{ $0.endAgain() }],
+        "no end has come to the card": [{ $0.outliveEnd() }],
         "a run begins": [{ $0.beginRun(2, at: now) }],
         "a person comes back": [{ $0.joinAfterEnd(in: 1, at: now) }, { $0.joinAfterEnd(in: 2, at: now) }],
         "a person comes back to a renewal": [comeBackToRenewal],

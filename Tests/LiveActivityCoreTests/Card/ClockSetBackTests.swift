@@ -152,6 +152,19 @@ struct ClockSetBackTests {
         }
     }
 
+    @Test func `the app's word that it starts a card does not hold until the clock is there again`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        try scene.report("phone", .requesting)
+        scene.now = scene.now - .seconds(1800)
+        let decision = try scene.decision()
+        guard case .send = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+    }
+
     @Test func `a state newer than one that a clock ahead had stamped is newer to the phone as well`() throws {
         var scene = try live(ahead: .seconds(4800))
         let shown = try scene.card().timestamp

@@ -7,7 +7,11 @@ import Testing
 /// iOS stops updating a card after 8 hours: it is started anew before, once, and the first is ended when the second has
 /// its token.
 struct RenewalTests {
-    private static let type = Sample.type { $0.renewal = true }
+    static let type = Sample.type { $0.renewal = true }
+    static let restarting = Sample.type { policy in
+        policy.renewal = true
+        policy.restart = .always
+    }
 
     /// A live card, just before its renewal is due.
     private func scene(_ type: ActivityType = Self.type) throws -> Scene {
@@ -20,7 +24,7 @@ struct RenewalTests {
     }
 
     /// The second start is out.
-    private func renewing(_ type: ActivityType = Self.type) throws -> Scene {
+    func renewing(_ type: ActivityType = Self.type) throws -> Scene {
         var scene = try scene(type)
         scene.now = try #require(scene.store.nextWakeAt)
         #expect(try scene.deliver().map(\.plan.part) == [.successor])
@@ -224,11 +228,7 @@ struct RenewalTests {
     @Test(arguments: [200, 410])
     func `Who comes back while the second card may be there gets no third one beside it`(_ status: Int) throws {
         for isReported in [true, false] {
-            var scene = try renewing(
-                Sample.type { policy in
-                    policy.renewal = true
-                    policy.restart = .always
-                })
+            var scene = try renewing(Self.restarting)
             if isReported { try scene.report(local: "second") }
             // Its person leaves, the first card is over, and they come back.
             try scene.changeAudience(remove: ["ann"])
@@ -250,6 +250,19 @@ struct RenewalTests {
             #expect(try swiped.card().state == .dismissed)
             #expect(try swiped.deliver().map(\.plan.kind) == [.start])
         }
+    }
+
+    @Test func `Who comes back to a second card that nothing could end keeps it`() throws {
+        var scene = try renewing(Self.restarting)
+        try scene.changeAudience(remove: ["ann"])
+        #expect(try scene.deliver().map(\.plan.kind) == [.end])
+        // Without a token, and too late to be the card that stays.
+        try scene.report(local: "second")
+        try scene.changeAudience(add: ["ann"])
+        scene.wait(.seconds(3600))
+        #expect(try scene.deliver().isEmpty && scene.card().localID == Sample.local("second"))
+        try scene.report(local: "second", token: "u2")
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
 
     @Test func `Who comes back when the second start had its time gets a card`() throws {
@@ -307,70 +320,6 @@ struct RenewalTests {
         try scene.put("a", 2)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.part) == [.predecessor, .card])
-    }
-
-    @Test func `A second card without a token is not the card of the next run's start`() throws {
-        var scene = try renewing(
-            Sample.type { policy in
-                policy.renewal = true
-                policy.restart = .always
-            })
-        try scene.report(local: "second")
-        try scene.end()
-        scene.wait(.seconds(2))
-        #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        try scene.put("a", 3) { $0.reopen = true }
-        scene.wait(.seconds(61))
-        #expect(try scene.deliver().map(\.plan.kind) == [.start])
-        let cards = ["second", "third"].map { name in
-            var card = CardReport(localID: Sample.local(name), type: scene.type, state: .active)
-            card.activity = Sample.activityID("a")
-            return card
-        }
-        _ = try scene.inventory(sequence: 1, cards)
-        #expect(try scene.card().localID == Sample.local("third"))
-        try scene.report(local: "second", .dismissed)
-        #expect(try scene.card().state == .live)
-        #expect(try scene.deliver().isEmpty)
-    }
-
-    @Test func `A second card that gets its token when the next run's card was seen is ended alone`() throws {
-        var scene = try renewing(
-            Sample.type { policy in
-                policy.renewal = true
-                policy.restart = .always
-            })
-        try scene.report(local: "second")
-        try scene.end()
-        scene.wait(.seconds(2))
-        #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        try scene.put("a", 3) { $0.reopen = true }
-        scene.wait(.seconds(61))
-        #expect(try scene.deliver().map(\.plan.kind) == [.start])
-        var cards = ["third", "second"].map { CardReport(localID: Sample.local($0), type: scene.type, state: .active) }
-        for index in cards.indices { cards[index].activity = Sample.activityID("a") }
-        cards[1].token = Sample.token("u2")
-        _ = try scene.inventory(sequence: 1, cards)
-        let sent = try scene.deliver()
-        #expect(sent.map(\.plan.part) == [.predecessor])
-        #expect(sent.map { $0.phone.token(of: $0.plan) } == [TokenValue(Sample.token("u2", as: UpdateTokenKind.self))])
-        try scene.report(local: "second", .dismissed)
-        #expect(try scene.card().localID == Sample.local("third") && scene.deliver().isEmpty)
-    }
-
-    @Test func `A second card that gets its token after the activity began anew, and ended, is ended too`() throws {
-        var scene = try renewing()
-        try scene.end()
-        try scene.report(local: "second")
-        scene.wait(.seconds(2))
-        #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        try scene.put("a", 3) { $0.reopen = true }
-        try scene.end()
-        try scene.report(local: "second", token: "u2")
-        scene.wait(.seconds(2))
-        let sent = try scene.deliver()
-        #expect(sent.map(\.plan.kind) == [.end])
-        #expect(sent.map(\.phone.updateToken?.value) == [TokenValue(Sample.token("u2", as: UpdateTokenKind.self))])
     }
 
     @Test func `The end of the first card is given up when neither environment knows its token`() throws {

@@ -6,12 +6,13 @@ import Testing
 
 /// An ordinary notification in place of a card that cannot be shown: never both, and once.
 @Suite struct FallbackTests {
-    private static func type() throws -> ActivityType {
+    private static func type(_ change: (inout TypePolicy) -> Void = { _ in }) throws -> ActivityType {
         let template = try AlertTemplate(
             parsing: PushAlert(title: .text("Order is {/status}"), body: .text("Step {/step}")))
         return Sample.type { policy in
             policy.startGrace = .zero
             policy.fallback = template
+            change(&policy)
         }
     }
 
@@ -168,6 +169,30 @@ import Testing
         #expect(try scene.card().alerts.told == nil)
         try scene.registerStart("phone", "p2s")
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
+    @Test func `a settlement comes to the same whether or not others of its transaction have ended the card`() throws {
+        var scene = try Self.scene(try Self.type { $0.startGrace = .seconds(15) })
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(16))
+        try scene.deliver()
+        try scene.report(token: "u1")
+        try scene.deliver()
+        scene.wait(.seconds(2))
+        try scene.end()
+        let flight = try scene.onlyFlight()
+        let ended = scene.settlement(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
+        var body = SetDesiredState.Body(state: Sample.state(3))
+        body.reopen = true
+        let reopening = SetDesiredState(
+            app: scene.app.bundleID, id: Sample.activityID("a"), type: scene.type, body: body, now: scene.now)
+        var together = scene.store
+        // The commit of the first was of unknown fate.
+        together.run(together: [.init(ended), .init(reopening), .init(ended)])
+        _ = try scene.run(ended)
+        _ = try scene.run(reopening)
+        _ = try scene.run(ended)
+        #expect(scene.store.rows == together.rows)
     }
 
     @Test func `an alert whose start and whose notification were both refused comes with the next start`() throws {

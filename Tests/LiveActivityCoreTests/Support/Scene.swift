@@ -108,10 +108,15 @@ struct Scene {
     mutating func settle(
         _ flight: Flight, dice: Double = 0.5, _ outcome: (Flight.Seat) -> SettleFlight.Outcome
     ) throws -> SettleFlight.Reply {
-        try run(
-            SettleFlight(
-                flight: flight, entries: flight.seats.map { .init(seat: $0, outcome: outcome($0), dice: dice) },
-                app: app, now: now))
+        try run(settlement(flight, dice: dice, outcome))
+    }
+
+    func settlement(
+        _ flight: Flight, dice: Double = 0.5, _ outcome: (Flight.Seat) -> SettleFlight.Outcome
+    ) -> SettleFlight {
+        SettleFlight(
+            flight: flight, entries: flight.seats.map { .init(seat: $0, outcome: outcome($0), dice: dice) }, app: app,
+            now: now)
     }
 
     /// Claims and answers until nothing is due now; returns what was sent, in order.

@@ -114,6 +114,7 @@ struct PackedFormatTests {
                         INSERT INTO instance VALUES
                             (1, 8, 1, 4, 1, 7000, NULL, 'd', -25110000, NULL, x'831006d00f020a');
                         INSERT INTO instance VALUES (1, 9, 1, 2, 1, NULL, NULL, NULL, 0, 0, x'c30306d00f020a');
+                        INSERT INTO instance VALUES (1, 10, 1, 0, 4, NULL, NULL, NULL, NULL, NULL, x'83c02006d00f020a');
                         """)
             }
             try old.close()
@@ -128,6 +129,8 @@ struct PackedFormatTests {
             let renewing = try #require(rows[.init(1, 8)])
             // Where a phone stood before an earlier request is not where a refused start leads.
             #expect(rows[.init(1, 9)]?.state == .starting && rows[.init(1, 9)]?.life.before == nil)
+            // Up to format 1 a notification had told whatever was given.
+            #expect(rows[.init(1, 10)]?.alerts.told == 4 && rows[.init(1, 10)]?.alerts.given == 4)
             #expect(renewing.attempts.dueAt == UnixTime(milliseconds: 7000))
             #expect(renewing.successor?.at == UnixTime(milliseconds: -25_110_000) + Reconciler.renewalAge)
         }
