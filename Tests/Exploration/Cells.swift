@@ -1,59 +1,88 @@
 package import LiveActivityCore
+import TestSupport
 
-/// An event of the state machine that the server keeps for a card.
-package enum Deed: Hashable, Sendable {
-    case set, ended, left, joined
-    case reported, reportedEnded, reportedDismissed, listed, notListed
-    case claimedStart, claimedSuccessor, claimedUpdate, claimedEnd, claimedEndOfPredecessor, rescued, awaited
-    case start(Event.Fate), successor(Event.Fate), update(Event.Fate), end(Event.Fate), endOfPredecessor(Event.Fate)
-
-    static func claimed(_ plan: PushPlan) -> Self {
-        switch (plan.kind, plan.part) {
-        case (.start, .successor): .claimedSuccessor
-        case (.start, _): .claimedStart
-        case (.update, _): .claimedUpdate
-        case (.end, .predecessor): .claimedEndOfPredecessor
-        case (.end, _): .claimedEnd
-        }
-    }
-
-    static func settled(_ plan: PushPlan, _ fate: Event.Fate) -> Self {
-        switch (plan.kind, plan.part) {
-        case (.start, .successor): .successor(fate)
-        case (.start, _): .start(fate)
-        case (.update, _): .update(fate)
-        case (.end, .predecessor): .endOfPredecessor(fate)
-        case (.end, _): .end(fate)
-        }
-    }
-}
-
-/// Counts of transitions: the cells of *state × event → state* that the search has reached.
+/// Counts how often a search has come through each cell of the table of a card's life, and notes where a card went
+/// another way than the table says.
 package struct Cells: Sendable {
     package struct Cell: Hashable, Sendable {
-        package var before: CardState?
-        package var deed: Deed
-        package var after: CardState?
+        package var event: LifeEvent
+        package var column: String
+        package var after: String
     }
 
     package private(set) var counts: [Cell: Int] = [:]
+    package private(set) var deeds: [Deed: Int] = [:]
+    /// The states in which a deed left the card.
+    package private(set) var states: Set<CardState> = []
+    /// What the table has no cell for.
+    package private(set) var strays: Set<String> = []
 
     package init() {}
 
-    mutating func note(_ before: CardState?, _ deed: Deed, _ after: CardState?) {
-        counts[Cell(before: before, deed: deed, after: after), default: 0] += 1
+    /// - Parameter deed: What one commit did to the card, in order.
+    mutating func note(_ before: CardMachine?, _ deeds: [Deed], _ after: CardMachine?) {
+        guard let after, !deeds.isEmpty else { return }
+        for deed in deeds { self.deeds[deed, default: 0] += 1 }
+        states.insert(after.state)
+        let old =
+            before ?? CardMachine(activity: after.activity, device: after.device, run: after.run, at: after.createdAt)
+        for events in Self.events(deeds, old, after) {
+            guard let cells = Self.way(from: old.state.column, through: events[...], to: after.state.column) else {
+                continue
+            }
+            for cell in cells { counts[cell, default: 0] += 1 }
+            return
+        }
+        strays.insert("\(old.state.column) × \(deeds) → \(after.state.column)")
     }
 
-    package mutating func add(_ other: Self) { counts.merge(other.counts, uniquingKeysWith: +) }
+    /// What the deeds may be for the card, the likeliest first.
+    private static func events(_ deeds: [Deed], _ before: CardMachine, _ after: CardMachine) -> [[LifeEvent]] {
+        let all = deeds.reduce([[]]) { ways, deed in
+            deed.events(before, after).flatMap { events in ways.map { $0 + events } }
+        }
+        guard before.run != after.run else { return all }
+        // A lost flight is of the run before.
+        return all.map { [.runBegins] + $0 } + all.map { $0.prefix(1) + [.runBegins] + $0.dropFirst() }
+    }
+
+    /// The cells that lead from one state through the events to another; `nil`: none do.
+    private static func way(from column: String, through events: ArraySlice<LifeEvent>, to end: String) -> [Cell]? {
+        guard let event = events.first else { return column == end ? [] : nil }
+        for after in LifeTable.ofSource.after(event.rawValue, column) {
+            guard let rest = way(from: after, through: events.dropFirst(), to: end) else { continue }
+            return [Cell(event: event, column: column, after: after)] + rest
+        }
+        return nil
+    }
+
+    package mutating func add(_ other: Self) {
+        counts.merge(other.counts, uniquingKeysWith: +)
+        deeds.merge(other.deeds, uniquingKeysWith: +)
+        states.formUnion(other.states)
+        strays.formUnion(other.strays)
+    }
 }
 
 extension Cells {
-    /// One line for each state and event, with the states that followed and their counts.
+    /// The cells that can be reached and were not.
+    package var missing: [String] {
+        let reached = Set(counts.keys.map { "\($0.event.rawValue) × \($0.column)" })
+        return LifeEvent.allCases.flatMap { event in
+            LifeTable.ofSource.columns.filter { event.impossible(in: $0) == nil }.map { "\(event.rawValue) × \($0)" }
+        }
+        .filter { !reached.contains($0) }
+    }
+
+    /// One line for each cell of the table: how often it was come through, or why it cannot be.
     package var lines: [String] {
-        let groups = Dictionary(grouping: counts) { "\($0.key.before.map(\.name) ?? "none") × \($0.key.deed)" }
-        return groups.sorted { $0.key < $1.key }.map { name, all in
-            let ends = all.sorted { $0.value > $1.value }.map { "\($0.key.after.map(\.name) ?? "none") \($0.value)" }
-            return "\(name) → \(ends.joined(separator: ", "))"
+        LifeEvent.allCases.flatMap { event in
+            LifeTable.ofSource.columns.map { column in
+                let ways = counts.filter { $0.key.event == event && $0.key.column == column }
+                    .sorted { $0.value > $1.value }.map { "\($0.key.after) \($0.value)" }
+                let impossible = event.impossible(in: column).map { "impossible: \($0)" } ?? "NOT REACHED"
+                return "\(column) × \(event.rawValue) → \(ways.isEmpty ? impossible : ways.joined(separator: ", "))"
+            }
         }
     }
 }

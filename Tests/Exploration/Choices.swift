@@ -10,6 +10,7 @@ extension Situation {
         static let ends = 2
         static let leaves = 1
         static let held = 2
+        static let requests = 1
         static let pushes = 3
     }
 
@@ -53,6 +54,14 @@ extension Situation {
             if focus != .delivery { events.append(.swipe(card: card.number)) }
         }
         if instance != nil { addCall(&events) { .inventory($0) } }
+        if phone.requests < Most.requests, activity?.phase == .active, focus == .everything || focus == .lives {
+            addCall(&events) { .request($0) }
+        }
+        if case .requesting(let request) = instance?.life, now < request.until, phone.cards.allSatisfy(\.isOver),
+            phone.cards.count < Self.mostCards
+        {
+            events.append(.startItself)
+        }
         for index in calls.indices { events.append(.callArrives(UInt8(index))) }
     }
 
@@ -128,7 +137,7 @@ extension Situation {
             let failed = expires + ReportInventory.travel + .seconds(1)
             return failed > now ? failed - now : nil
         case .renewal:
-            guard let instance, kind == .watch, let due = instance.renewalDue(at: now), due > now else { return nil }
+            guard let instance, kind.renews, let due = instance.renewalDue(at: now), due > now else { return nil }
             return due - now
         case .lifetime: return phone.cards.contains { !$0.isOver } ? Reconciler.activityLifetime : nil
         }

@@ -8,11 +8,12 @@ extension Situation {
         process.isNew = false
         let before = instance
         let command = ClaimWork(now: now, node: process.node, apps: [Sample.bundleID: Kind.app], seed: 1)
-        guard case .success(let reply) = commit(command, nil, &cells) else { return nil }
-        if reply.rescued > 0 { cells.note(before?.state, .rescued, instance?.state) }
+        guard case .success(let reply) = commit(command, &cells) else { return nil }
+        let rescued: [Deed] = reply.rescued > 0 ? [.rescued] : []
+        let claimed = reply.flights.map { Deed.claimed($0.seats[0].plan.kind, $0.seats[0].plan.part) }
+        cells.note(before, rescued + claimed, instance)
         for flight in reply.flights {
             let held = Held(flight: flight, step: Self.step(of: flight.content))
-            cells.note(before?.state, .claimed(held.seat.plan), instance?.state)
             process.held.append(held)
             if let violation = judge(held.seat, flight) { return violation }
         }
@@ -86,7 +87,9 @@ extension Situation {
             case .awaited(let fate, let until): (fate, until)
             }
         let before = rows
-        settle(held, .answered(Self.result(fate, held.inactiveSince)), awaited, .settled(held.seat.plan, fate), &cells)
+        settle(
+            held, .answered(Self.result(fate, held.inactiveSince)), awaited,
+            .settled(held.seat.plan.kind, held.seat.plan.part, fate), &cells)
         return judge(held, fate, before: before)
     }
 
@@ -94,7 +97,7 @@ extension Situation {
         _ held: Held, _ outcome: SettleFlight.Outcome, _ awaitedUntil: UnixTime?, _ deed: Deed, _ cells: inout Cells
     ) {
         let entry = SettleFlight.Entry(seat: held.seat, outcome: outcome, dice: 0.5, awaitedUntil: awaitedUntil)
-        commit(SettleFlight(flight: held.flight, entries: [entry], app: Kind.app, now: now), deed, &cells)
+        commit(SettleFlight(flight: held.flight, entries: [entry], app: Kind.app, now: now), &cells) { _ in deed }
     }
 
     private static func result(
@@ -134,7 +137,7 @@ extension Situation {
 
     private mutating func appear(_ push: Push) -> Violation? {
         let others = phone.cards.filter { other in
-            other.run == push.run && !other.isOver && !other.isSuccessor && !other.isEndAnswered
+            other.run == push.run && !other.isOver && !other.isSuccessor && !other.isEndAnswered && !other.isApps
         }
         let number = UInt8(phone.cards.count + 1)
         var card = Card(

@@ -11,6 +11,10 @@ package enum Event: Sendable, Hashable {
     case report(card: UInt8, Travel)
     case reportOver(card: UInt8, Travel)
     case inventory(Travel)
+    /// The app says that it is about to start a card itself.
+    case request(Travel)
+    /// The app starts the card that it spoke of.
+    case startItself
     case giveToken(card: UInt8)
     case swipe(card: UInt8)
     /// A call that was late reaches the server.
@@ -87,6 +91,8 @@ extension Event {
         case .report(let card, let travel): "the app reports card \(card)\(travel.words)"
         case .reportOver(let card, let travel): "the app reports that card \(card) is over\(travel.words)"
         case .inventory(let travel): "the app sends an inventory\(travel.words)"
+        case .request(let travel): "the app is about to start a card itself\(travel.words)"
+        case .startItself: "the app starts a card itself"
         case .giveToken(let card): "iOS gives card \(card) a token"
         case .swipe(let card): "the person swipes card \(card) away"
         case .callArrives: "a late call arrives"

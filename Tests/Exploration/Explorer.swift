@@ -80,7 +80,7 @@ package struct Explorer: Sendable {
         var layer: [(node: Int32, situation: Situation?)] = []
         for (index, root) in roots.enumerated() {
             var situation = Situation.registered(root.kind, root.focus)
-            if let failure = begin(root, &situation) {
+            if let failure = begin(root, &situation, &report.cells) {
                 report.failures.append(failure)
                 continue
             }
@@ -99,14 +99,16 @@ package struct Explorer: Sendable {
     }
 
     /// Plays the events of a root, each of which has to be possible and to break no promise.
-    private func begin(_ root: Situation.Root, _ situation: inout Situation) -> Failure? {
-        var cells = Cells()
+    private func begin(_ root: Situation.Root, _ situation: inout Situation, _ cells: inout Cells) -> Failure? {
         for (index, event) in root.events.enumerated() {
             // The focus of a root leaves out events of its beginning.
             let broken =
                 situation.withEveryEvent.events().contains(event)
                 ? situation.play(event, &cells)
-                : Violation(rule: .newestArrives, text: "this cannot come next: \(event.words)")
+                : Violation(
+                    rule: .newestArrives,
+                    text: "this cannot come next: \(event.words); this can: "
+                        + situation.withEveryEvent.events().map(\.words).joined(separator: ", "))
             guard let broken else { continue }
             let begun = Situation.Root(
                 name: root.name, kind: root.kind, focus: root.focus, events: Array(root.events[...index]))

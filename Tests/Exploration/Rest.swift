@@ -116,7 +116,7 @@ extension Situation {
         for card in open where card.step != newest {
             if instance.revisions.contradictions >= Reconciler.maximumContradictions { continue }
             // A card that a renewal took the place of is ended once, and then by iOS.
-            if kind == .watch, instance.localID != Self.local(card.number) { continue }
+            if kind.renews, instance.localID != Self.local(card.number) { continue }
             return broken("card \(card.number) shows step \(card.step) instead of \(newest)")
         }
         return open.isEmpty ? missing(instance, activity).map(broken) : nil

@@ -47,6 +47,8 @@ package struct Situation: Sendable {
         var appearedAt: UnixTime
         /// A renewal started the card beside another.
         var isSuccessor = false
+        /// The app started it itself: beside a start that was on its way, it is the app that has one too many.
+        var isApps = false
         /// The number of tokens that iOS has given the card. The last one is valid.
         var tokens: UInt8 = 0
         /// The time of the last rotation, or of the card's end: tokens from before lead nowhere since then.
@@ -61,6 +63,8 @@ package struct Situation: Sendable {
 
     struct Phone: Hashable {
         var cards: [Card] = []
+        /// How often its app said that it would start a card itself.
+        var requests: UInt8 = 0
         /// The number of its last report.
         var sequence: Int64 = 0
     }
@@ -100,6 +104,8 @@ package struct Situation: Sendable {
             case report(Listed)
             case over(UInt8, dismissed: Bool)
             case inventory([Listed])
+            /// The app is about to start a card itself.
+            case request
         }
         var what: What
         var sequence: Int64
@@ -167,10 +173,12 @@ extension Situation {
     package enum Kind: String, Sendable, CaseIterable {
         /// A card that is over stays away.
         case order
-        /// An alert brings it back.
+        /// An alert brings it back, and it is renewed before eight hours are over.
         case ride
-        /// It always comes back, and is renewed before eight hours are over.
+        /// It always comes back, and is renewed.
         case watch
+
+        var renews: Bool { self != .order }
 
         static let types = Dictionary(uniqueKeysWithValues: allCases.map { ($0, type(of: $0)) })
 
@@ -178,7 +186,9 @@ extension Situation {
             Sample.type(kind.rawValue) { policy in
                 switch kind {
                 case .order: break
-                case .ride: policy.restart = .onAlert
+                case .ride:
+                    policy.restart = .onAlert
+                    policy.renewal = true
                 case .watch:
                     policy.restart = .always
                     policy.renewal = true

@@ -17,7 +17,8 @@ extension Situation {
             commit(
                 EndActivity(
                     app: Kind.app, id: Self.activityID, state: nil, alert: nil, dismissal: .systemDefault, now: now),
-                .ended, &cells)
+                &cells
+            ) { _ in .ended }
         case .leave:
             backend.leaves += 1
             changeAudience(.change(add: [], remove: [Self.user]), .left, &cells)
@@ -31,6 +32,10 @@ extension Situation {
             return call(.over(number, dismissed: phone.cards[index].end == .swiped), travel, &cells)
         case .inventory(let travel):
             return call(.inventory(phone.cards.filter { !$0.isOver }.map(listed)), travel, &cells)
+        case .request(let travel):
+            phone.requests += 1
+            return call(.request, travel, &cells)
+        case .startItself: startItself()
         case .giveToken(let number):
             guard let index = card(number) else { break }
             phone.cards[index].tokens += 1
@@ -56,12 +61,14 @@ extension Situation {
     // MARK: - Commits
 
     @discardableResult
-    mutating func commit<C: Command>(_ command: C, _ deed: Deed?, _ cells: inout Cells) -> Result<C.Reply, Refusal> {
-        let before = instance?.state
+    mutating func commit<C: Command>(
+        _ command: C, _ cells: inout Cells, _ deed: ((CardMachine?) -> Deed)? = nil
+    ) -> Result<C.Reply, Refusal> {
+        let before = instance
         var store = ModelStore(rows: rows)
         let result = store.run(command)
         rows = store.rows
-        if let deed { cells.note(before, deed, instance?.state) }
+        if let deed { cells.note(before, [deed(instance)], instance) }
         return result
     }
 
@@ -81,11 +88,13 @@ extension Situation {
         }
         backend.puts += 1
         commit(
-            SetDesiredState(app: Sample.bundleID, id: Self.activityID, type: type, body: body, now: now), .set, &cells)
+            SetDesiredState(app: Sample.bundleID, id: Self.activityID, type: type, body: body, now: now), &cells
+        ) { _ in .set }
     }
 
     private mutating func changeAudience(_ change: ChangeAudience.Change, _ deed: Deed, _ cells: inout Cells) {
-        commit(ChangeAudience(app: Sample.bundleID, id: Self.activityID, change: change, now: now), deed, &cells)
+        commit(ChangeAudience(app: Sample.bundleID, id: Self.activityID, change: change, now: now), &cells) { _ in deed
+        }
     }
 
     // MARK: - The app
@@ -99,6 +108,15 @@ extension Situation {
         let call = Call(what: what, sequence: phone.sequence, madeAt: now)
         if travel != .atOnce { calls.append(call) }
         return travel == .late ? nil : take(call, &cells)
+    }
+
+    /// The app starts a card, which shows what nobody sent it.
+    private mutating func startItself() {
+        var card = Card(
+            number: UInt8(phone.cards.count + 1), run: activity?.run ?? 1, step: 0, revision: 0, timestamp: 0,
+            appearedAt: now)
+        card.isApps = true
+        phone.cards.append(card)
     }
 
     mutating func close(_ number: UInt8, _ end: Card.End) {
@@ -115,7 +133,10 @@ extension Situation {
             let isOvertaken = isOvertaken(call, listed.card)
             let report = report(listed, type, call.sequence)
             let command = ReportCard(app: Kind.app, device: Self.device, report: report, now: now)
-            guard case .success = commit(command, .reported, &cells) else { return nil }
+            let local = Self.local(listed.card)
+            guard case .success = commit(command, &cells, { .reported(ofCard: $0?.localID == local) }) else {
+                return nil
+            }
             noteShown(listed.card, call.sequence)
             if !isOvertaken { name(listed) }
         case .over(let number, let dismissed):
@@ -123,19 +144,25 @@ extension Situation {
             report.activity = Self.activityID
             report.sequence = call.sequence
             let command = ReportCard(app: Kind.app, device: Self.device, report: report, now: now)
-            commit(command, dismissed ? .reportedDismissed : .reportedEnded, &cells)
+            let local = Self.local(number)
+            commit(command, &cells) { .reportedOver(ofCard: $0?.localID == local) }
         case .inventory(let all):
             let isOld = call.sequence <= rows.devices[Self.deviceKey]?.inventorySequence ?? 0
             let named = isOld ? [] : all.filter { !isShownSince(call, $0.card) }
-            let lists = instance?.localID.map { local in all.contains { Self.local($0.card) == local } } ?? !all.isEmpty
             let command = ReportInventory(
                 app: Kind.app, device: Self.device, sequence: call.sequence,
                 reports: all.map { report($0, type, nil) }, now: now)
-            guard case .success = commit(command, isOld ? nil : lists ? .listed : .notListed, &cells), !isOld else {
-                return nil
+            let locals = Set(all.map { Self.local($0.card) })
+            let deed = { (card: CardMachine?) -> Deed in
+                card?.localID.map(locals.contains) ?? false ? .listed : .notListed
             }
+            guard case .success = commit(command, &cells, isOld ? nil : deed), !isOld else { return nil }
             for listed in all { noteShown(listed.card, call.sequence) }
             for listed in named { name(listed) }
+        case .request:
+            var word = CardReport(localID: Sample.local("soon"), type: type, state: .requesting)
+            word.activity = Self.activityID
+            commit(ReportCard(app: Kind.app, device: Self.device, report: word, now: now), &cells) { _ in .requested }
         }
         return nil
     }

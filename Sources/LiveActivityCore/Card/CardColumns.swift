@@ -117,7 +117,7 @@ extension CardColumns {
             .requesting(
                 CardLife.Request(
                     until: leaseUntil ?? createdAt,
-                    before: outcome(of: stateBefore).map { .over(CardLife.Over(how: $0, card: knownCard).nameless()) }
+                    before: outcome(of: stateBefore).map { .over(CardLife.Over(how: $0, card: knownCard).withoutLead) }
                         ?? .absent(lost: lostStart)))
         case .starting: .starting(start)
         case .unconfirmed: .unconfirmed(start)

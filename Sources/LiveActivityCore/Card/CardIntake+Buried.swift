@@ -160,9 +160,7 @@ extension CardIntake {
     /// The phone says itself what APNs's word about a token had made likely.
     func confirmGone(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(tombstone.activity, device.key)
-        guard var card = draft.snapshot.cards[key], card.isGoneByTokenAlone,
-            card.localID == report.localID
-        else { return }
+        guard var card = draft.snapshot.cards[key], card.goneByTokenAlone?.localID == report.localID else { return }
         let old = card
         card.confirmOver(report.state == .dismissed ? .dismissed : nil)
         draft.put(card)

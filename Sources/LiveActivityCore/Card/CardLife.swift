@@ -60,17 +60,16 @@ package enum CardLife: Sendable, Hashable {
 
     /// The app's word that it is about to start a card.
     package struct Request: Sendable, Hashable {
-        /// The word holds until then.
-        package var until: UnixTime
-
         /// How long the word holds.
         static let lease = Duration.seconds(120)
 
-        /// A word of a time when the clock was ahead does not hold until that time comes again.
-        func holds(at now: UnixTime) -> Bool { now < until && until <= now + Self.lease }
-
+        /// The word holds until then.
+        package var until: UnixTime
         /// Where the phone stood before, and stands again if no card follows.
         package var before: Rest
+
+        /// A word of a time when the clock was ahead does not hold until that time comes again.
+        func holds(at now: UnixTime) -> Bool { now < until && until <= now + Self.lease }
     }
 
     /// Where a phone without a card stands.
@@ -127,10 +126,15 @@ package enum CardLife: Sendable, Hashable {
 
         /// The same, where no report can be told to be of that card.
         func nameless(_ how: Outcome? = nil) -> Over {
-            var card = card
+            var card = withoutLead.card
             card?.localID = nil
-            card?.lead = nil
             return Over(how: how ?? self.how, card: card)
+        }
+
+        var withoutLead: Over {
+            var card = card
+            card?.lead = nil
+            return Over(how: how, card: card)
         }
     }
 
@@ -143,6 +147,16 @@ package enum CardLife: Sendable, Hashable {
         case .live: .live
         case .ending: .ending
         case .over(let over): over.how.state
+        }
+    }
+
+    /// The card that is over, also where its app is about to start another.
+    var over: Over? {
+        switch self {
+        case .over(let over): over
+        case .requesting(let request):
+            if case .over(let over) = request.before { over } else { nil }
+        case .absent, .starting, .unconfirmed, .live, .ending: nil
         }
     }
 
@@ -210,7 +224,7 @@ extension CardLife {
     mutating func request(until: UnixTime) -> Bool {
         switch self {
         case .absent(let lost): self = .requesting(Request(until: until, before: .absent(lost: lost)))
-        case .over(let over): self = .requesting(Request(until: until, before: .over(over.nameless())))
+        case .over(let over): self = .requesting(Request(until: until, before: .over(over.withoutLead)))
         case .requesting, .starting, .unconfirmed, .live, .ending: return false
         }
         return true
@@ -269,8 +283,14 @@ extension CardLife {
 
     /// The phone says itself that a card is over which a dead token alone had spoken for: no report brings it back.
     mutating func confirmOver(_ how: Outcome?) {
-        guard case .over(let over) = self else { return }
-        self = .over(over.nameless(how))
+        switch self {
+        case .over(let over): self = .over(over.nameless(how))
+        case .requesting(var request):
+            guard case .over(let over) = request.before else { return }
+            request.before = .over(over.nameless(how))
+            self = .requesting(request)
+        case .absent, .starting, .unconfirmed, .live, .ending: return
+        }
     }
 
     /// APNs calls the card's token inactive.

@@ -66,9 +66,11 @@ extension CardMachine {
     /// Nothing but its revision says what it needs.
     var isPlain: Bool { lead == nil && !isRenewing && !isEvicted }
 
-    /// Nothing but APNs's word about its token says that the card is over: the phone may have it, with another token.
-    package var isGoneByTokenAlone: Bool {
-        state == .gone && localID != nil && last?.reason.code == .tokenInactive
+    /// The card of which nothing but APNs's word about its token says that it is over: the phone may have it, with
+    /// another token.
+    package var goneByTokenAlone: CardLife.Card? {
+        guard let over = life.over, over.how == .gone, last?.reason.code == .tokenInactive else { return nil }
+        return over.card?.localID == nil ? nil : over.card
     }
 
     /// When the time of a card that iOS counts from its start began, for all we know.

@@ -94,10 +94,16 @@ package struct ReportInventory: Command {
     ///
     /// Where reports have no numbers, time has to tell, if another card would be started in this one's place. Else the
     /// next inventory that shows the card takes it back.
-    private func isNewer(than card: CardMachine, of activity: ActivityRecord) -> Bool {
+    private func isNewer(than card: CardLife.Card, of activity: ActivityRecord) -> Bool {
         if card.reportSequence > 0 { return sequence > card.reportSequence }
-        guard activity.restart != .never, let reportedAt = card.life.card?.reportedAt else { return true }
+        guard activity.restart != .never, let reportedAt = card.reportedAt else { return true }
         return reportedAt + Self.travel <= now
+    }
+
+    /// The inventory lacks a card that has a name, and is news of it.
+    private func lacks(_ card: CardLife.Card, _ listed: Set<LocalID>, _ activity: ActivityRecord) -> Bool {
+        guard let localID = card.localID, !listed.contains(localID) else { return false }
+        return isNewer(than: card, of: activity)
     }
 
     private func settleAbsence(_ key: Snapshot.PhoneKey, _ listed: Set<LocalID>, _ draft: inout Draft) {
@@ -108,8 +114,8 @@ package struct ReportInventory: Command {
         case .live, .ending:
             card.lose()
             // Without a local id it is the card that stayed in place of a duplicate, and that nobody has told of.
-            if let localID = card.localID {
-                guard !listed.contains(localID), isNewer(than: card, of: activity) else { return }
+            if let known = old.life.card, known.localID != nil {
+                guard lacks(known, listed, activity) else { return }
             }
             draft.bury(card, as: card.state, at: now)
             draft.dropUpdateToken(of: card, at: now)
@@ -127,18 +133,16 @@ package struct ReportInventory: Command {
                     draft.askForTokens(device, suspect: token, at: now)
                 }
             }
-        case .gone:
-            // What APNs's word about a token had made likely is so.
-            guard card.isGoneByTokenAlone, let localID = card.localID, !listed.contains(localID),
-                isNewer(than: card, of: activity)
-            else { return }
+        case .gone, .requesting:
+            // What APNs's word about a token had made likely is so. The app's own word that it is about to start a card
+            // holds for its lease, whether the inventory lists that one yet or not.
+            guard let gone = card.goneByTokenAlone, lacks(gone, listed, activity) else { return }
             card.confirmOver()
-        // The app is about to start the card: its word holds for its lease, whether the inventory lists it yet or not.
-        case .requesting, .absent, .dismissed: return
+        case .absent, .dismissed: return
         case .ended:
             // The same of a card that was being ended: no later report of it brings it back.
-            guard let localID = card.localID, !listed.contains(localID),
-                card.last?.reason.code == .tokenInactive, isNewer(than: card, of: activity)
+            guard card.last?.reason.code == .tokenInactive, let known = card.life.card,
+                lacks(known, listed, activity)
             else { return }
             card.confirmOver()
             draft.put(card)

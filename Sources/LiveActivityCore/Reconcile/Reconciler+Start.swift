@@ -144,7 +144,7 @@ extension Reconciler {
         guard desired.activity.phase == .active else { return .nothing(reason) }
         if phone.card.isEvicted { return .nothing(Reason(.evicted)) }
         // A dead token alone starts no card anew: the phone may have the one with another token, and come to say so.
-        if phone.card.isGoneByTokenAlone {
+        if phone.card.goneByTokenAlone != nil {
             // iOS counts from the moment when the card appeared, which was before its start expired.
             let began = phone.card.beganAt
             let until = max(began, phone.card.startExpiresAt ?? began) + activityLifetime

@@ -1,5 +1,4 @@
 import APNSModel
-import Foundation
 import TestSupport
 import Testing
 
@@ -109,55 +108,29 @@ struct CardLifeTests {
         }
     }
 
-    private static func column(_ card: CardMachine) -> String {
-        card.state.isTombstone ? "over" : card.state.name
-    }
-
-    /// The rows of the table that stands in a text, by their events.
-    private static func table(in text: String) -> [String: [String]] {
-        var rows: [String: [String]] = [:]
-        for line in text.split(separator: "\n") {
-            let cells = line.drop { $0 == "/" || $0 == " " }.split(separator: "|", omittingEmptySubsequences: false)
-                .dropFirst().dropLast().map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 8, let event = cells.first, event != "---" else { continue }
-            rows[event] = Array(cells.dropFirst())
-        }
-        return rows
-    }
-
-    private static let rows: [String: [String]] = {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
-        let source = root.appending(path: "Sources/LiveActivityCore/Card/CardLife.swift")
-        return table(in: (try? String(contentsOf: source, encoding: .utf8)) ?? "")
-    }()
-
     @Test(arguments: events.keys.sorted()) func `Each cell of the table is what the machine does`(_ name: String) throws
     {
-        let states = try #require(Self.rows["event"])
-        let cells = try #require(Self.rows[name], "the table has no line for this event")
+        let cells = try #require(LifeTable.ofSource.rows[name], "the table has no line for this event")
         let calls = try #require(Self.events[name])
-        for (state, cell) in zip(states, cells) {
+        for (state, cell) in zip(LifeTable.ofSource.columns, cells) {
             var seen: Set<String> = []
             for machine in Self.machines(state) {
                 for call in calls {
                     var after = machine
                     call(&after)
-                    seen.insert(Self.column(after))
+                    seen.insert(after.state.column)
                     if cell == "never" { #expect(after.life == machine.life, "\(name) in \(state)") }
                 }
             }
-            let isSame = cell == "stays" || cell == "never"
-            let expected = isSame ? [state] : Set(cell.split(separator: ", ").map(String.init))
-            #expect(seen == expected, "\(name) in \(state)")
+            #expect(seen == Set(LifeTable.ofSource.after(name, state)), "\(name) in \(state)")
         }
     }
 
     @Test func `The document has the same table, and the table has no line without an event`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
-        let document = try String(contentsOf: root.appending(path: "docs/architecture.md"), encoding: .utf8)
-        let told = Self.table(in: document).filter { Self.rows[$0.key] != nil }
-        #expect(told == Self.rows)
-        #expect(Set(Self.rows.keys) == Set(Self.events.keys).union(["event"]))
+        let source = LifeTable.ofSource
+        #expect(LifeTable.ofDocument.columns == source.columns)
+        #expect(LifeTable.ofDocument.rows.filter { source.rows[$0.key] != nil } == source.rows)
+        #expect(Set(source.rows.keys) == Set(Self.events.keys))
     }
 
     @Test func `A machine laid out flat is the same machine again`() {

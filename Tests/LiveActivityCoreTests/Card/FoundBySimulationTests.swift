@@ -113,7 +113,7 @@ struct FoundBySimulationTests {
             try scene.put("a", 2)
             let update = try scene.onlyFlight()
             try scene.settle(update) { _ in .answered(.success(.refusal(.expiredToken))) }
-            #expect(try scene.card().isGoneByTokenAlone)
+            #expect(try scene.card().goneByTokenAlone != nil)
             try scene.settle(start) { _ in outcome }
             scene.wait(.seconds(60))
             try scene.put("a", 3) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }

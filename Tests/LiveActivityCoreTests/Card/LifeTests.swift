@@ -36,6 +36,21 @@ struct LifeTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
+    @Test func `an app that announces a card and starts none gets no second one beside a card whose token died`() throws
+    {
+        var scene = try Scene.live(Sample.type { $0.restart = .always })
+        scene.wait(.seconds(2))
+        try scene.put("a", 2)
+        let update = try scene.onlyFlight()
+        try scene.settle(update) { _ in .answered(.success(.refusal(.expiredToken))) }
+        try scene.report(local: "soon", .requesting)
+        scene.wait(.seconds(200))
+        #expect(try scene.deliver().isEmpty)
+        // The phone says that the card is away: now another may come.
+        _ = try scene.inventory(sequence: 9)
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
     @Test func `a dismissal outlives the app's word that it is about to start`() throws {
         var scene = try Scene.live()
         try scene.report("phone", .dismissed)
