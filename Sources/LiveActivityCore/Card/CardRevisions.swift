@@ -37,9 +37,10 @@ package struct CardRevisions: Sendable, Hashable {
         contradictions = 0
     }
 
-    /// The app changed a state that it had: what is newer has yet to come.
+    /// The app changed a state that it had: what is newer has yet to come, also where it was sent. What the app got by
+    /// itself was not.
     mutating func base(on revision: Revision) {
-        sent = revision
+        sent = min(sent, revision)
         shown = revision
     }
 

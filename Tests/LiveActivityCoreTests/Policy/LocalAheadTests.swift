@@ -156,6 +156,16 @@ struct LocalAheadTests {
         #expect(returns == Reconciler.maximumContradictions)
     }
 
+    @Test func `What the app changed before it was pushed does not count as sent`() throws {
+        var scene = try Scene.live()
+        scene.wait(.seconds(5))
+        try scene.deliver()
+        try scene.put("a", 2)
+        try change(&scene, basedOn: 2)
+        let card = try scene.card()
+        #expect(card.sentRevision == 1 && card.shownRevision == 2)
+    }
+
     @Test func `A revision that was never set is the newest one`() throws {
         var scene = try Scene.live()
         scene.wait(.seconds(5))

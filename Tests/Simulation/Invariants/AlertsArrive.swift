@@ -165,6 +165,8 @@ final class AlertsArrive: Invariant {
         else { return }
         // The phone has the state by other ways: the app that got it for itself runs.
         if instance.shownRevision >= alert.revision, instance.sentRevision < alert.revision { return }
+        // What the app made of it stays for its time.
+        if let lead = instance.lead, lead.until.map({ $0 + .seconds(30) > world.serverTime }) ?? true { return }
         // It waits for its turn after 5xx or 429.
         if let due = instance.waitsUntil(at: world.serverTime), due > world.serverTime { return }
         let known =

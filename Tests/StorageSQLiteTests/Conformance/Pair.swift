@@ -32,6 +32,7 @@ struct Pair {
     private struct Pending {
         let title: String
         let rank: CommandRank
+        let weight: Int
         let isAnswered: () -> Bool
         let take: (inout Pair) throws -> Void
     }
@@ -57,7 +58,8 @@ struct Pair {
         guard gate == nil else {
             group.append(
                 Pending(
-                    title: title, rank: command.rank, isAnswered: { answer.value != nil }, take: { _ = try take(&$0) }))
+                    title: title, rank: command.rank, weight: command.weight, isAnswered: { answer.value != nil },
+                    take: { _ = try take(&$0) }))
             return nil
         }
         _ = await answer.result()
@@ -121,7 +123,9 @@ struct Pair {
         let claims = all.count { $0.rank == .claim }
         let made = engine.counters.statistics.commits - commits
         let least = 1 + claims + (claims < all.count ? 1 : 0)
-        guard all.isEmpty || made == least || mayPart && (least...1 + all.count).contains(made) else {
+        // Two sweeps are more than a group's worth.
+        let isTooMuch = all.reduce(0) { $0 + $1.weight } > WriterQueue.maximumWeight
+        guard all.isEmpty || made == least || (mayPart || isTooMuch) && (least...1 + all.count).contains(made) else {
             throw Difference(description: "\(made) commits for \(title)")
         }
     }
