@@ -46,8 +46,9 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
         .testTarget(
             name: "LiveActivityClientTests",
             dependencies: [
-                "ActivityKitStandIn", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityAPI", "LiveActivityClient",
-                "LiveActivityCore", "LiveActivityRegistration", "LiveActivityServer", "LiveActivityStorage",
+                "ActivityKitStandIn", "APNSModel", "APNSSimulator", "IsletBasics", "JSONText", "LiveActivityAPI",
+                "LiveActivityClient", "LiveActivityCore", "LiveActivityRegistration", "LiveActivityServer",
+                "LiveActivityStorage",
                 "TestSupport",
             ],
             swiftSettings: settings),
@@ -94,8 +95,9 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
-        .target(name: "JSONText", swiftSettings: historied),
-        .target(name: "APNSModel", dependencies: ["JSONText"], swiftSettings: historied),
+        .target(name: "IsletBasics", swiftSettings: historied),
+        .target(name: "JSONText", dependencies: ["IsletBasics"], swiftSettings: historied),
+        .target(name: "APNSModel", dependencies: ["IsletBasics", "JSONText"], swiftSettings: historied),
         .target(
             name: "PeerIdentity",
             dependencies: [
@@ -110,21 +112,25 @@ let package = Package(
         .target(
             name: "APNSClient",
             dependencies: [
-                "APNSModel", "JSONText", "PeerIdentity", crypto, logging, product("NIOHTTP2", "swift-nio-http2"),
+                "APNSModel", "IsletBasics", "JSONText", "PeerIdentity", crypto, logging,
+                product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             swiftSettings: settings
         ),
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, hummingbird, lifecycle,
-                logging, product("NIOHTTP2", "swift-nio-http2"), product("X509", "swift-certificates"),
+                "APNSModel", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto,
+                hummingbird,
+                lifecycle, logging, product("NIOHTTP2", "swift-nio-http2"), product("X509", "swift-certificates"),
                 product("SwiftASN1", "swift-asn1"), httpTypes, product("HummingbirdCore", "hummingbird"),
             ] + nio,
             swiftSettings: settings
         ),
-        .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: historied),
-        .target(name: "LiveActivityAPI", dependencies: ["JSONText", crypto], swiftSettings: historied),
+        .target(
+            name: "LiveActivityCore", dependencies: ["APNSModel", "IsletBasics", "JSONText"], swiftSettings: historied),
+        .target(
+            name: "LiveActivityAPI", dependencies: ["IsletBasics", "JSONText", crypto], swiftSettings: historied),
         .target(
             name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: historied),
         .target(
@@ -162,7 +168,7 @@ let package = Package(
             name: "LiveActivityServer",
             dependencies: [
                 "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "LiveActivityTracing", "APNSModel",
-                "JSONText", crypto, hummingbird, tracing, lifecycle, logging, metrics, httpTypes,
+                "IsletBasics", "JSONText", crypto, hummingbird, tracing, lifecycle, logging, metrics, httpTypes,
                 product("HummingbirdCore", "hummingbird"), product("HummingbirdHTTP2", "hummingbird"),
                 product("JWTKit", "jwt-kit"), product("NIOExtras", "swift-nio-extras"),
                 product("NIOHTTP2", "swift-nio-http2"), product("NIOHTTPTypes", "swift-nio-extras"),
@@ -271,7 +277,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
+            name: "TestSupport",
+            dependencies: ["APNSModel", "IsletBasics", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
             path: "Tests/TestSupport", swiftSettings: historied),
         .target(
             name: "Simulation",
@@ -305,7 +312,7 @@ let package = Package(
             ] + nio,
             swiftSettings: settings
         ),
-        .testTarget(name: "JSONTextTests", dependencies: ["JSONText"], swiftSettings: settings),
+        .testTarget(name: "JSONTextTests", dependencies: ["IsletBasics", "JSONText"], swiftSettings: settings),
         .testTarget(
             name: "APNSModelTests", dependencies: ["APNSModel", "JSONText", "TestSupport"], swiftSettings: settings),
         .target(
@@ -324,7 +331,8 @@ let package = Package(
         .testTarget(
             name: "APNSClientTests",
             dependencies: [
-                "APNSClient", "APNSModel", "APNSSimulator", "HTTP2TestServer", "JSONText", crypto, logging,
+                "APNSClient", "APNSModel", "APNSSimulator", "HTTP2TestServer", "IsletBasics", "JSONText", crypto,
+                logging,
                 product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             exclude: ["Corpus", "Servers"],
@@ -333,8 +341,8 @@ let package = Package(
         .testTarget(
             name: "APNSSimulatorTests",
             dependencies: [
-                "APNSSimulator", "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto,
-                logging, product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
+                "APNSSimulator", "APNSModel", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityRegistration",
+                crypto, logging, product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
             ] + nio,
             swiftSettings: settings
         ),
@@ -389,8 +397,9 @@ let package = Package(
             name: "LiveActivityServerTests",
             dependencies: [
                 "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQLite", "LiveActivityCore",
-                "APNSModel", "HTTP2TestServer", "JSONText", "TestSupport", crypto, hummingbird, lifecycle, logging,
-                metrics, product("CryptoExtras", "swift-crypto"), product("HummingbirdTesting", "hummingbird"),
+                "APNSModel", "HTTP2TestServer", "IsletBasics", "JSONText", "TestSupport", crypto, hummingbird,
+                lifecycle,
+                logging, metrics, product("CryptoExtras", "swift-crypto"), product("HummingbirdTesting", "hummingbird"),
                 httpTypes, product("NIOEmbedded", "swift-nio"), product("NIOHTTP2", "swift-nio-http2"),
                 product("NIOHTTPTypes", "swift-nio-extras"), product("NIOHTTPTypesHTTP2", "swift-nio-extras"),
             ] + nio, swiftSettings: settings
@@ -399,7 +408,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
-                "FocusTimer", "HTTP2TestServer", "JSONText", "LiveActivityAPI", "LiveActivityCore",
+                "FocusTimer", "HTTP2TestServer", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityCore",
                 "LiveActivityDelivery", "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage",
                 "LoopbackServer", "NextUp", "OrderTracking", "Pager", "StorageSQLite", "TestSupport", crypto,
                 httpClient, hummingbird, lifecycle, logging, product("GRDB", "GRDB.swift"), httpTypes,

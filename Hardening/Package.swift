@@ -48,30 +48,36 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .target(name: "JSONText", swiftSettings: settings),
-        .target(name: "APNSModel", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(name: "IsletBasics", swiftSettings: settings),
+        .target(name: "JSONText", dependencies: ["IsletBasics"], swiftSettings: settings),
+        .target(name: "APNSModel", dependencies: ["IsletBasics", "JSONText"], swiftSettings: settings),
         .target(
             name: "PeerIdentity",
             dependencies: [
                 product("NIOCore", "swift-nio"), product("NIOTLS", "swift-nio"), product("NIOSSL", "swift-nio-ssl"),
             ], swiftSettings: settings),
         .target(
-            name: "APNSClient", dependencies: ["APNSModel", "JSONText", "PeerIdentity", crypto, http2, logging] + nio,
+            name: "APNSClient",
+            dependencies: ["APNSModel", "IsletBasics", "JSONText", "PeerIdentity", crypto, http2, logging] + nio,
             swiftSettings: settings),
-        .target(name: "LiveActivityCore", dependencies: ["APNSModel", "JSONText"], swiftSettings: settings),
+        .target(
+            name: "LiveActivityCore", dependencies: ["APNSModel", "IsletBasics", "JSONText"],
+            swiftSettings: settings),
         .target(
             name: "LiveActivityStorage", dependencies: ["LiveActivityCore", "APNSModel"], swiftSettings: settings),
         .target(
-            name: "TestSupport", dependencies: ["APNSModel", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
+            name: "TestSupport",
+            dependencies: ["APNSModel", "IsletBasics", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
             swiftSettings: settings),
         .target(name: "MutexWatch"),
-        .target(name: "LiveActivityAPI", dependencies: ["JSONText", crypto], swiftSettings: settings),
+        .target(name: "LiveActivityAPI", dependencies: ["IsletBasics", "JSONText", crypto], swiftSettings: settings),
         .target(
             name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, http2, logging,
+                "APNSModel", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto, http2,
+                logging,
                 product("Hummingbird", "hummingbird"), product("HummingbirdCore", "hummingbird"),
                 product("HTTPTypes", "swift-http-types"),
                 product("ServiceLifecycle", "swift-service-lifecycle"), product("X509", "swift-certificates"),
@@ -90,8 +96,8 @@ let package = Package(
         .testTarget(
             name: "APNSClientTests",
             dependencies: [
-                "APNSClient", "APNSModel", "APNSSimulator", "HTTP2TestServer", "JSONText", "MutexWatch", crypto,
-                logging, http2, product("NIOEmbedded", "swift-nio"),
+                "APNSClient", "APNSModel", "APNSSimulator", "HTTP2TestServer", "IsletBasics", "JSONText", "MutexWatch",
+                crypto, logging, http2, product("NIOEmbedded", "swift-nio"),
             ] + nio,
             exclude: ["Corpus", "Servers"],
             swiftSettings: settings),

@@ -23,7 +23,8 @@ let package = Package(
     ],
     targets: [
         // The server's own, by a link.
-        .target(name: "JSONText", swiftSettings: settings),
+        .target(name: "IsletBasics", swiftSettings: settings),
+        .target(name: "JSONText", dependencies: ["IsletBasics"], swiftSettings: settings),
         .target(
             name: "SourceContract",
             dependencies: [

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import JSONText
 import Testing
 
@@ -246,7 +247,7 @@ struct CrowdTests {
     @Test(arguments: 0..<100)
     func `members and holders are what a plain model says`(seed: UInt64) throws {
         print("seed \(seed)")
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         var crowd = Crowd(Self.crowd(8))
         var newest: [Int: (timestamp: UInt32, state: ContentDigest)] = [:]
         let states = try (0..<4).map { try Self.digest(["n": .init($0)]) }

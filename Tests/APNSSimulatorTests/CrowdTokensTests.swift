@@ -1,8 +1,7 @@
 import APNSSimulator
+import IsletBasics
 import JSONText
 import Testing
-
-@testable import struct APNSSimulator.SeededDice
 
 /// Tokens that need no list.
 struct CrowdTokensTests {
@@ -32,7 +31,7 @@ struct CrowdTokensTests {
     @Test(arguments: 0..<100)
     func `a token names its member, and with a changed digit nobody`(seed: UInt64) {
         print("seed \(seed)")
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         let kind = CrowdTokens.Kind.allCases[Int(seed) % 3]
         let tokens = CrowdTokens(crowd: "crowd-\(dice.next())", kind: kind)
         let member = Int.random(in: 0..<1_000_000, using: &dice)

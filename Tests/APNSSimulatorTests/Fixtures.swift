@@ -1,6 +1,7 @@
 import APNSModel
 import Crypto
 import Foundation
+import IsletBasics
 import JSONText
 import LiveActivityAPI
 import LiveActivityRegistration
@@ -150,7 +151,7 @@ struct PhoneBench {
     ) throws {
         phone = VirtualPhone(
             id: try #require(PhoneID("p")), specification: Fixture.specification(change), limits: limits,
-            dice: SeededDice(seed: seed))
+            dice: SplitMix64(seed: seed))
         keep(phone.install(at: now))
     }
 

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import JSONText
 import LiveActivityAPI
 import Testing
@@ -74,7 +75,7 @@ import Testing
     /// and the person allows Live Activities.
     @Test(arguments: UInt64(1)...10)
     func `a registration needs a token and permission`(seed: UInt64) throws {
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         for round in 0..<100 {
             let (version, isOn) = (IOSVersion(dice.fraction() < 0.2 ? 16 : 18, 2), dice.fraction() < 0.7)
             var bench = try PhoneBench(seed: seed &* 1000 &+ UInt64(round)) {

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import JSONText
 import LiveActivityAPI
 import Testing
@@ -235,7 +236,7 @@ struct PhonePushTests {
     @Test(arguments: 0..<100)
     func `whatever arrives in whatever order, the newest decodable state is shown`(seed: UInt64) throws {
         print("seed \(seed)")
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         var bench = try PhoneBench(seed: seed)
         bench.push(Fixture.startBody())
         var best = (timestamp: Self.now, eta: 5)

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import JSONText
 import LiveActivityRegistration
 import Testing
@@ -158,7 +159,7 @@ struct WorldTests {
         third.after = .seconds(10)
         third.lasting = .seconds(50)
         var faults = FaultList([third], at: Fixture.start)
-        var dice = SeededDice(seed: 1)
+        var dice = SplitMix64(seed: 1)
         func meets(_ seconds: Int64) -> Bool {
             let arrival = PushArrival(environment: .sandbox)
             return faults.effect(on: arrival, phone: nil, dice: &dice, now: Fixture.start + .seconds(seconds)) != nil
@@ -172,7 +173,7 @@ struct WorldTests {
     func `a probability is met about as often as it says, the same way for the same seed`(seed: UInt64) {
         print("seed \(seed)")
         func run() -> [Bool] {
-            var dice = SeededDice(seed: seed)
+            var dice = SplitMix64(seed: seed)
             var rule = FaultRule(.stall)
             rule.probability = 0.25
             var faults = FaultList([rule], at: Fixture.start)
@@ -252,7 +253,7 @@ struct WorldTests {
     @Test(arguments: 0..<100)
     func `the agenda wakes in order, once for each phone and time that is still wanted`(seed: UInt64) {
         print("seed \(seed)")
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         var agenda = Agenda()
         var wanted: [Int: UnixTime] = [:]
         for _ in 0..<200 {

@@ -3,6 +3,7 @@ import APNSSimulator
 import BackendCalls
 import FocusTimer
 import Foundation
+import IsletBasics
 import JSONText
 import LiveActivityAPI
 import Synchronization
@@ -161,7 +162,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8])
     func `F5: whatever is pressed when, elapsed time is what ran between the pauses`(seed: UInt64) {
-        var dice = SplitDice(seed)
+        var dice = SplitMix64(seed: seed)
         let begin = Date(timeIntervalSinceReferenceDate: 800_000_000)
         var (now, focus, isPaused, error) = (begin, 0.0, false, 0.0)
         var session = FocusSession(id: "1", owner: "anna", title: "t", length: 60, startedAt: begin)
@@ -199,20 +200,6 @@ import Testing
         } catch {
             #expect((error as? FocusError)?.code == code, "\(error)", sourceLocation: place)
         }
-    }
-}
-
-/// Numbers from a seed (splitmix64).
-private struct SplitDice {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -2,6 +2,7 @@ import APNSModel
 import APNSSimulator
 import AsyncHTTPClient
 import Foundation
+import IsletBasics
 import JSONText
 import LiveActivityAPI
 import NIOCore
@@ -24,7 +25,7 @@ import Testing
                 try await stack.shows("preparing", on: phone)
                 try await stack.reported(phone)
             }
-            var dice = Dice(state: seed)
+            var dice = SplitMix64(seed: seed)
             var (taken, replayed) = (0, 0)
             // Batches of calls, each call two or three times, all of a batch at once and in any order.
             for batch in stride(from: 1, through: Self.last, by: 6) {
@@ -80,17 +81,5 @@ import Testing
             number: number, status: response.status.code,
             isReplayed: response.headers.first(name: "idempotency-replayed") == "true",
             body: try JSONValue(parsing: bytes.readableBytesView).object)
-    }
-
-    /// SplitMix64.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import IsletBasics
 import JSONText
 import LiveActivityCore
 import LiveActivityServer
@@ -8,7 +9,7 @@ import Testing
 
 /// Random bodies that often are nearly right: fields of the API with values of any kind.
 struct BodyDice {
-    var dice: SeededDice
+    var dice: SplitMix64
 
     static let fields = [
         "type", "state", "attributes", "audience", "users", "devices", "alert", "id", "title", "body", "sound",
@@ -118,7 +119,7 @@ struct BodyDice {
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `no body makes the server fail, and none that is refused changes the database`(seed: UInt64) async throws {
         try await withServer { fixture in
-            var dice = BodyDice(dice: SeededDice(seed: seed))
+            var dice = BodyDice(dice: SplitMix64(seed: seed))
             try await fixture.registerPhone()
             _ = try await fixture.store.webhook(WebhookKey(pizza.bundleID, "backend"))
             var (taken, refused) = (0, 0)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import IsletBasics
 import LiveActivityServer
 import Synchronization
 import Testing
@@ -11,7 +12,7 @@ struct InvariantTests {
 
     /// A call of any kind, about ids that are another app's.
     private static func call(
-        _ dice: inout SeededDice, token: String
+        _ dice: inout SplitMix64, token: String
     ) -> (method: HTTPRequest.Method, path: String, body: String?) {
         let id = "order-\(dice.next() % 4)"
         let device = "phone-\(dice.next() % 4)"
@@ -73,7 +74,7 @@ struct InvariantTests {
         try await withServer { fixture in
             try await Self.prepare(fixture)
             let before = try await Self.view(fixture)
-            var dice = SeededDice(seed: 7)
+            var dice = SplitMix64(seed: 7)
             var accepted = 0
             for number in 0..<Self.cases {
                 let call = Self.call(&dice, token: token("other-\(number % 50)"))
@@ -93,7 +94,7 @@ struct InvariantTests {
     {
         try await withServer { fixture in
             try await Self.prepare(fixture)
-            var dice = SeededDice(seed: 8)
+            var dice = SplitMix64(seed: 8)
             for number in 0..<Self.cases {
                 let secret = token("mine-\(number % 50)")
                 // Whole, cut short, in capitals, with something that is no digit.

@@ -1,3 +1,4 @@
+import IsletBasics
 import LiveActivityServer
 import NIOCore
 import Testing
@@ -26,7 +27,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...120)
     func `answers come in the order of lines, and lines of one subject one after another`(seed: UInt64) {
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         func roll(_ sides: Int) -> Int { Int(dice.next() % UInt64(sides)) }
         var window = LineWindow<Int>(maximumOpen: 8, maximumUnread: 40)
         var running: [LineWindow<Int>.Entry] = []

@@ -1,6 +1,7 @@
 import APNSModel
 import HTTPTypes
 import HummingbirdTesting
+import IsletBasics
 import JSONText
 import LiveActivityCore
 import LiveActivityServer
@@ -117,7 +118,7 @@ private struct RecordingHandler: LogHandler {
     func `a store that fails is a 503 that says when to come back, and nothing of the machine`(
         error: StorageError, code: String, retryAfter: String
     ) async throws {
-        var dice = SeededDice(seed: 5)
+        var dice = SplitMix64(seed: 5)
         let (key, record) = APIKey.make(app: pizza.bundleID, scope: .backend, at: UnixTime(seconds: 1), using: &dice)
         for knownKey in [record, nil] {
             var configuration = LiveActivityServer.Configuration(apps: [pizza])

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import NIOHPACK
 
 /// A request that is no push to a device: a broadcast, or a call of channel management.
@@ -66,7 +67,7 @@ struct CallAnswer: Sendable {
         let id = headers.first(name: "apns-request-id") ?? headers.first(name: "apns-id")
         requestID = id.flatMap { PushID($0) }
         channelID = headers.first(name: "apns-channel-id")
-        date = headers.first(name: "date").flatMap(HTTPDate.parse)
+        date = headers.first(name: "date").flatMap(HTTPDate.parse).map { UnixTime(seconds: Int64($0)) }
     }
 }
 

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import NIOCore
 import NIOHPACK
 
@@ -86,7 +87,7 @@ struct AnswerReader {
     private mutating func parsedDate(_ text: String) -> UnixTime? {
         if text != dateText {
             dateText = text
-            date = HTTPDate.parse(text)
+            date = HTTPDate.parse(text).map { UnixTime(seconds: Int64($0)) }
         }
         return date
     }

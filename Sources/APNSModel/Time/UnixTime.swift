@@ -1,3 +1,5 @@
+import IsletBasics
+
 /// An instant of the wall clock, in milliseconds since 1970-01-01T00:00:00Z: what Apple and people see.
 ///
 /// Deadlines use `MonotonicTime`; the two cannot be mixed up.
@@ -56,28 +58,7 @@ extension UnixTime: CustomStringConvertible {
     /// RFC 3339 in UTC with whole seconds, as logs and timelines print it: `2026-11-21T14:32:00Z`.
     public var description: String {
         let days = seconds >= 0 ? seconds / 86_400 : -((86_399 - seconds) / 86_400)
-        let rest = seconds - days * 86_400
-        let (year, month, day) = Self.civil(fromDays: days)
-        return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T"
-            + "\(pad(rest / 3600, 2)):\(pad(rest / 60 % 60, 2)):\(pad(rest % 60, 2))Z"
-    }
-
-    /// The proleptic Gregorian date of a day number; eras of 400 years start in March, so that leap days come last.
-    private static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
-    }
-
-    private func pad(_ value: Int64, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        return "\(CivilDate(daysSince1970: Int(days)))T\(Int(seconds - days * 86_400).clock)Z"
     }
 }
 

@@ -1,3 +1,5 @@
+import IsletBasics
+
 /// The tokens of one kind of a crowd's members: a fixed function of the crowd's name, the kind and the member's number,
 /// so that whoever sends load has them without asking.
 ///
@@ -82,7 +84,7 @@ public struct CrowdTokens: Sendable, Hashable {
     }
 
     private static func mixed(_ word: UInt64) -> UInt64 {
-        var dice = SeededDice(seed: word)
+        var dice = SplitMix64(seed: word)
         return dice.next()
     }
 

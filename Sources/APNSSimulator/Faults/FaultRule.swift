@@ -1,4 +1,5 @@
 internal import APNSModel
+import IsletBasics
 
 /// A fault on demand: which pushes it meets, and what happens to them. The first rule that fits a push decides.
 public struct FaultRule: Sendable, Hashable {
@@ -96,7 +97,7 @@ struct FaultList: Sendable {
 
     /// What happens to a push, or `nil`.
     mutating func effect(
-        on arrival: PushArrival, phone: PhoneID?, dice: inout SeededDice, now: UnixTime
+        on arrival: PushArrival, phone: PhoneID?, dice: inout SplitMix64, now: UnixTime
     ) -> FaultRule.Effect? {
         guard !rules.isEmpty else { return nil }
         for (index, rule) in rules.enumerated() where rule.fits(arrival, phone: phone) {

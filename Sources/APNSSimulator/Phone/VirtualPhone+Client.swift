@@ -1,4 +1,5 @@
 internal import APNSModel
+internal import IsletBasics
 internal import JSONText
 internal import LiveActivityAPI
 internal import LiveActivityRegistration

@@ -1,4 +1,5 @@
 internal import APNSModel
+import IsletBasics
 internal import JSONText
 internal import LiveActivityRegistration
 
@@ -11,7 +12,7 @@ struct VirtualPhone: Sendable {
     let limits: DeviceLimits
     /// What was said at creation and what the app reports of it; the switches of it are kept up to date.
     var profile: PhoneSpecification
-    var dice: SeededDice
+    var dice: SplitMix64
     var isInstalled = true
     /// The person tapped Allow, or is never asked.
     var handsOutTokens: Bool
@@ -57,7 +58,7 @@ struct VirtualPhone: Sendable {
     }
 
     init(
-        id: PhoneID, specification: PhoneSpecification, limits: DeviceLimits, hasBackend: Bool = true, dice: SeededDice
+        id: PhoneID, specification: PhoneSpecification, limits: DeviceLimits, hasBackend: Bool = true, dice: SplitMix64
     ) {
         self.id = id
         self.limits = limits

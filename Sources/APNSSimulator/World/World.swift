@@ -1,4 +1,5 @@
 internal import APNSModel
+import IsletBasics
 internal import JSONText
 internal import LiveActivityRegistration
 
@@ -63,13 +64,13 @@ struct World: Sendable {
     private(set) var receivedCount = 0
     private var numbers: [PhoneID: Int] = [:]
     private var agenda = Agenda()
-    var dice: SeededDice
+    var dice: SplitMix64
     private var tokenRate: TokenRate
     var effects: [Effect] = []
 
     init(seed: UInt64, limits: Limits) {
         self.limits = limits
-        dice = SeededDice(seed: seed)
+        dice = SplitMix64(seed: seed)
         received = Ring(capacity: limits.received)
         channels = ChannelStore(capacity: limits.channelsPerApp)
         tokenRate = TokenRate(limit: limits.pushesPerTokenAndMinute)
@@ -93,7 +94,7 @@ struct World: Sendable {
             Slot(
                 phone: VirtualPhone(
                     id: id, specification: specification, limits: device, hasBackend: limits.hasBackend,
-                    dice: SeededDice(seed: dice.next()))))
+                    dice: SplitMix64(seed: dice.next()))))
         run(slots.count - 1, now: now) { $0.install(at: now) }
         return id
     }

@@ -1,3 +1,5 @@
+import IsletBasics
+
 /// Why a JSON value does not fit the type it was decoded as, and where.
 ///
 /// It quotes what was given, shortened, but never a value below a member whose key contains "token" or "key": the error
@@ -70,19 +72,7 @@ public struct JSONEncodingError: Error, Sendable, Equatable, CustomStringConvert
     public var description: String { pointer == .root ? detail : "\(pointer): \(detail)" }
 }
 
-/// Finds the word that a misspelt one was meant to be.
-enum Spelling {
-    /// The nearest candidate, when so little differs that it is probably meant: one letter in three, two swapped ones;
-    /// capitals are ignored.
-    static func nearest(to word: String, among candidates: [String]) -> String? {
-        let wanted = Array(word.lowercased().utf8.prefix(64))
-        // Two swapped letters are two replacements.
-        let allowed = wanted.count < 4 ? 1 : max(2, wanted.count / 3)
-        let ranked = candidates.map { ($0, distance(wanted, Array($0.lowercased().utf8.prefix(64)))) }
-        guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= allowed else { return nil }
-        return best.0
-    }
-
+extension Spelling {
     /// "did you mean …?" for a near candidate, else the first twenty of them.
     static func advice(for word: String, among candidates: [String], called noun: String) -> String? {
         guard !candidates.isEmpty else { return nil }
@@ -92,20 +82,5 @@ enum Spelling {
 
     static func list(_ words: [String]) -> String {
         words.prefix(20).map { "`\($0)`" }.joined(separator: ", ") + (words.count > 20 ? ", …" : "")
-    }
-
-    /// The insertions, deletions and replacements between two texts (Levenshtein).
-    static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        var row = Array(0...right.count)
-        for (index, byte) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for column in right.indices {
-                let replaced = diagonal + (right[column] == byte ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(replaced, row[column] + 1, row[column + 1] + 1)
-            }
-        }
-        return row[right.count]
     }
 }

@@ -1,3 +1,5 @@
+import IsletBasics
+
 extension JSONValue {
     /// The value as a `Decodable` type, strictly: every member of every object must be one that the type asks for.
     ///

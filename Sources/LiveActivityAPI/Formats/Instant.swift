@@ -1,3 +1,4 @@
+import IsletBasics
 import JSONText
 
 /// A moment of the API, to the millisecond, from 1970 through 9999.
@@ -38,10 +39,9 @@ public struct Instant: Sendable, Hashable, Comparable {
             let day = reader.digits(2), reader.take("Tt "), let hour = reader.digits(2), reader.take(":"),
             let minute = reader.digits(2), reader.take(":"), let second = reader.digits(2),
             let fraction = reader.fraction(), let offset = reader.zone(), reader.isAtEnd,
-            1...12 ~= month, 1...Self.days(in: month, of: year) ~= day, hour < 24, minute < 60, second <= 60
+            let date = CivilDate(year: year, month: month, day: day), hour < 24, minute < 60, second <= 60
         else { return nil }
-        let days = Self.daysSince1970(year: year, month: month, day: day)
-        let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - offset
         // A leap second is only ever inserted at the end of a day of UTC.
         guard second < 60 || seconds % 86_400 == 0 else { return nil }
         self.init(milliseconds: seconds * 1_000 + fraction)
@@ -52,40 +52,6 @@ public struct Instant: Sendable, Hashable, Comparable {
 
     /// Whether one moment is before another.
     public static func < (left: Instant, right: Instant) -> Bool { left.milliseconds < right.milliseconds }
-
-    private static func days(in month: Int, of year: Int) -> Int {
-        let leap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
-        return switch month {
-        case 2: leap ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    // Howard Hinnant's `days_from_civil`: a year begins in March, so that the leap day is its last.
-    private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
-    private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted % 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
-    }
-
-    private static func padded(_ value: Int, to width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
 }
 
 extension Instant: CustomStringConvertible {
@@ -93,11 +59,8 @@ extension Instant: CustomStringConvertible {
     public var description: String {
         let (seconds, fraction) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
         let (days, time) = seconds.quotientAndRemainder(dividingBy: 86_400)
-        let (year, month, day) = Self.date(daysSince1970: days)
-        let date = [Self.padded(year, to: 4), Self.padded(month, to: 2), Self.padded(day, to: 2)]
-        let clock = [time / 3_600, time / 60 % 60, time % 60].map { Self.padded($0, to: 2) }
-        let decimals = fraction == 0 ? "" : "." + Self.padded(fraction, to: 3)
-        return date.joined(separator: "-") + "T" + clock.joined(separator: ":") + decimals + "Z"
+        let decimals = fraction == 0 ? "" : "." + fraction.padded(to: 3)
+        return "\(CivilDate(daysSince1970: days))T\(time.clock)\(decimals)Z"
     }
 }
 

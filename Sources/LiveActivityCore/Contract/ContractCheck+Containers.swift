@@ -1,3 +1,4 @@
+import IsletBasics
 import JSONText
 
 extension ContractCheck {

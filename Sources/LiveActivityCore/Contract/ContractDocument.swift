@@ -1,3 +1,4 @@
+import IsletBasics
 import JSONText
 
 /// A contract as it is written.

@@ -1,3 +1,4 @@
+import IsletBasics
 import JSONText
 
 /// Reads a JSON Schema, and refuses what could not be checked as it is meant.

@@ -1,3 +1,4 @@
+import IsletBasics
 import JSONText
 
 /// How schemas and values are said to people.

@@ -1,3 +1,4 @@
+import IsletBasics
 import JSONText
 
 /// How the numbers that are given for a `Date` are meant. Text is an RFC 3339 time under each of them.
@@ -103,7 +104,7 @@ struct Moment: Equatable {
         guard let year = number(0..<4), has("-", at: 4), let month = number(5..<7), has("-", at: 7),
             let day = number(8..<10), has("Tt ", at: 10), let hour = number(11..<13), has(":", at: 13),
             let minute = number(14..<16), has(":", at: 16), let second = number(17..<19),
-            1...12 ~= month, 1...Self.days(in: month, of: year) ~= day, hour < 24, minute < 60, second <= 60
+            let date = CivilDate(year: year, month: month, day: day), hour < 24, minute < 60, second <= 60
         else { return nil }
         var end = 19
         if has(".,", at: 19) {
@@ -112,8 +113,7 @@ struct Moment: Equatable {
         }
         let digits = String(decoding: bytes[19..<end].dropFirst(), as: UTF8.self)
         guard let offset = Self.zone(bytes[end...]) else { return nil }
-        let days = Self.daysSince1970(year: year, month: month, day: day)
-        let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - offset
         // A leap second is only ever inserted at the end of a day of UTC, and is the first of the next.
         guard second < 60 || seconds % 86_400 == 0 else { return nil }
         self.seconds = seconds
@@ -139,23 +139,5 @@ struct Moment: Equatable {
             value / 100 < 24, value % 100 < 60
         else { return nil }
         return (sign == "-" ? -1 : 1) * (value / 100 * 3_600 + value % 100 * 60)
-    }
-
-    private static func days(in month: Int, of year: Int) -> Int {
-        let leap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
-        return switch month {
-        case 2: leap ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Howard Hinnant's `days_from_civil`: a year begins in March, so that the leap day is its last.
-    private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }

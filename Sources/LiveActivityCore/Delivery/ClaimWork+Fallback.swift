@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 
 extension ClaimWork {
     /// In the commit that finds out that no card can be shown, an ordinary notification is kept in its place: once for
@@ -33,7 +34,7 @@ extension ClaimWork {
                 phones.map(\.phone.device),
                 NotificationRecord(
                     // Of another stretch of random numbers than the ids of the flight's pushes.
-                    number: NotificationRecord.number(random: seed &* 0x9E37_79B9_7F4A_7C15), app: activity.app,
+                    number: NotificationRecord.number(random: seed &* SplitMix64.stride), app: activity.app,
                     kind: .alert, payload: payload.bytes, collapseID: PushBuilder.collapseID(of: activity.id),
                     expiresAt: Fallback.expiration(desired, now: now),
                     fallback: .init(activity: activity.number, run: activity.run, revision: activity.revision), at: now)

@@ -1,4 +1,5 @@
 package import APNSModel
+import IsletBasics
 
 /// A range of devices within an activity: the unit of exclusion, order and fencing. At most one flight is open on it.
 package struct LaneRecord: Sendable, Hashable {
@@ -239,9 +240,6 @@ package struct FlightRecord: Sendable, Hashable {
 extension PushID {
     /// The `apns-id` of the push to a device: the same however often it is asked for.
     package static func of(_ device: DeviceKey, seed: UInt64) -> PushID {
-        var mixed = UInt64(bitPattern: device) &+ seed &* 0x9E37_79B9_7F4A_7C15
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return PushID(random: seed, mixed ^ mixed >> 31)
+        PushID(random: seed, SplitMix64.mix(UInt64(bitPattern: device) &+ seed &* SplitMix64.stride))
     }
 }

@@ -10,7 +10,7 @@ extension Responder {
 
     /// What a connection has its requests answered by.
     func answering(_ time: TimeSource, _ logger: Logger) -> HTTPChannelHandler.Responder {
-        let date = HTTPDate()
+        let date = DateHeader()
         return { request, writer, channel in
             // What is thrown here came of the connection: HTTP that cannot be read is answered with 400 there.
             var response = try await respond(to: request, from: AddressRoom.label(channel.remoteAddress))

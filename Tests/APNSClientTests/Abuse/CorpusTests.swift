@@ -1,4 +1,5 @@
 import Foundation
+import IsletBasics
 import Testing
 
 /// What the coverage-guided fuzzer found worth keeping, and every script that once broke something: `script/fuzz` adds
@@ -22,7 +23,7 @@ import Testing
     @Test(arguments: 0..<32)
     func `no script of random bytes breaks the connection`(block: UInt64) throws {
         for seed in block * 128..<(block + 1) * 128 {
-            var dice = SeededDice(seed)
+            var dice = SplitMix64(seed: seed)
             let length = Int.random(in: 1...300, using: &dice)
             let script = (0..<length).map { _ in UInt8.random(in: 0...255, using: &dice) }
             let problems = try ConnectionTrial.problems(of: script)
@@ -37,7 +38,7 @@ import Testing
             .filter { !$0.hasPrefix(".") }
             .map { Array(try Data(contentsOf: Self.folder.appendingPathComponent($0))) }
         for seed in block * 64..<(block + 1) * 64 {
-            var dice = SeededDice(seed)
+            var dice = SplitMix64(seed: seed)
             guard var script = scripts.randomElement(using: &dice), !script.isEmpty else { continue }
             for _ in 0..<Int.random(in: 1...6, using: &dice) {
                 let place = Int.random(in: 0..<script.count, using: &dice)

@@ -58,9 +58,9 @@ import Testing
             }
             #expect(await outcome(within: .seconds(200)) == nil)
             // The peer allows one stream: the third call waits for the second one's.
-            async let open = outcome(within: .seconds(10))
+            async let open = outcome(within: .seconds(50))
             while server.requests.count < 2, !Task.isCancelled { await Task.yield() }
-            async let waiting = outcome(within: .seconds(30))
+            async let waiting = outcome(within: .seconds(55))
             while try await pool.eventLoop.submit({ pool.state.value.waiting.count }).get() == 0, !Task.isCancelled {
                 await Task.yield()
             }

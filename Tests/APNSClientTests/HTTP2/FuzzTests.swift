@@ -1,11 +1,12 @@
 import APNSModel
+import IsletBasics
 import Testing
 
 @testable import APNSClient
 
 @Suite struct FuzzTests {
     /// Frames that are right, or nearly.
-    private func frame(_ peer: inout Peer, _ dice: inout SeededDice) -> [UInt8] {
+    private func frame(_ peer: inout Peer, _ dice: inout SplitMix64) -> [UInt8] {
         let id = UInt32.random(in: 0...40, using: &dice)
         switch Int.random(in: 0..<14, using: &dice) {
         case 0, 1, 2:
@@ -30,14 +31,14 @@ import Testing
         }
     }
 
-    private func bytes(_ count: Int, _ dice: inout SeededDice) -> [UInt8] {
+    private func bytes(_ count: Int, _ dice: inout SplitMix64) -> [UInt8] {
         (0..<count).map { _ in dice.byte }
     }
 
     @Test(arguments: 0..<40)
     func `whatever a peer sends, every push is settled exactly once`(block: UInt64) throws {
         for seed in block * 50..<(block + 1) * 50 {
-            var dice = SeededDice(seed)
+            var dice = SplitMix64(seed: seed)
             var peer = Bool.random(using: &dice) ? try Peer.accepting() : try Peer()
             var opened = 0
             for _ in 0..<60 {
@@ -66,7 +67,7 @@ import Testing
     /// A peer that keeps the protocol, whose bytes are cut at random: nothing may be lost or invented.
     @Test(arguments: 0..<20)
     func `a correct peer is understood however its bytes are cut`(seed: UInt64) throws {
-        var dice = SeededDice(seed)
+        var dice = SplitMix64(seed: seed)
         var peer = try Peer.accepting()
         var stream: [UInt8] = []
         var expected: [Int] = []
@@ -95,7 +96,7 @@ import Testing
     }
 }
 
-extension SeededDice {
+extension SplitMix64 {
     fileprivate var byte: UInt8 {
         mutating get { UInt8.random(in: 0...255, using: &self) }
     }

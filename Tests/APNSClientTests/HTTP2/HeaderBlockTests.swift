@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import NIOCore
 import NIOHPACK
 import Testing
@@ -29,7 +30,7 @@ import Testing
 
     /// A push of one of the types that share the app's own topic, or an update.
     private func request(
-        _ number: Int, _ bundleID: String, _ dice: inout SeededDice
+        _ number: Int, _ bundleID: String, _ dice: inout SplitMix64
     ) throws -> PushRequest {
         let priority: PushPriority = Bool.random(using: &dice) ? .low : .high
         let collapseID = Int.random(in: 0..<4, using: &dice) == 0 ? "order-\(number)" : nil
@@ -54,7 +55,7 @@ import Testing
 
     @Test(arguments: 0..<100)
     func `another decoder reads exactly the headers and the body of every push`(seed: UInt64) throws {
-        var dice = SeededDice(seed)
+        var dice = SplitMix64(seed: seed)
         var writer = HeaderBlockWriter(authority: "api.push.apple.com")
         var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
         var token = "token-0"

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import Testing
 
 @testable import APNSClient
@@ -10,20 +11,21 @@ import Testing
             ("Thu, 29 Feb 2024 23:59:60 GMT", 1_709_251_200), ("Sun, 06 Nov 1994 08:49:37 CET", nil),
             ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("", nil), ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
             ("Sun, 06 Nov 1994 24:49:37 GMT", nil), ("Sun, 0x Nov 1994 08:49:37 GMT", nil),
-        ] as [(String, Int64?)])
-    func `a date header is an IMF-fixdate`(text: String, seconds: Int64?) {
-        #expect(HTTPDate.parse(text) == seconds.map { UnixTime(seconds: $0) })
+        ] as [(String, Int?)])
+    func `a date header is an IMF-fixdate`(text: String, seconds: Int?) {
+        #expect(HTTPDate.parse(text) == seconds)
     }
 
     @Test func `a date header reads what UnixTime prints`() {
-        var dice = SeededDice(7)
+        var dice = SplitMix64(seed: 7)
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         for _ in 0..<500 {
             let time = UnixTime(seconds: Int64.random(in: 0..<4_000_000_000, using: &dice))
             let parts = time.description.split { "-T:Z".contains($0) }.map(String.init)
             let month = months[(Int(parts[1]) ?? 1) - 1]
             #expect(
-                HTTPDate.parse("Mon, \(parts[2]) \(month) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT") == time)
+                HTTPDate.parse("Mon, \(parts[2]) \(month) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT")
+                    == Int(time.seconds))
         }
     }
 

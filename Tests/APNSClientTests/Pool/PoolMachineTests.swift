@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import Testing
 
 @testable import APNSClient
@@ -157,7 +158,7 @@ import Testing
 
     @Test(arguments: 0..<200)
     func `no order of events loses or doubles a push, or leaves one to nobody`(seed: UInt64) throws {
-        var dice = SeededDice(seed)
+        var dice = SplitMix64(seed: seed)
         let width = Int.random(in: 1...3, using: &dice)
         var pool = machine(queueLimit: 20, width: width)
         var entered = 0

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import Testing
 
 @testable import APNSClient
@@ -67,7 +68,7 @@ import Testing
 
     @Test(arguments: 0..<100)
     func `order holds within a priority whatever comes back, and nothing is lost`(seed: UInt64) throws {
-        var dice = SeededDice(seed)
+        var dice = SplitMix64(seed: seed)
         var queue = PushQueue(.init(waiting: 50, lowPriorityTurn: Int.random(in: 2...9, using: &dice)))
         var inside: Set<UInt64> = []
         var outside: [Attempt] = []

@@ -1,3 +1,4 @@
+import IsletBasics
 import Testing
 
 @testable import APNSClient
@@ -29,7 +30,7 @@ import Testing
 
     @Test func `no connection ever changes within 20 minutes or sends a token past 50`() {
         for seed in UInt64(0)..<100 {
-            var dice = SeededDice(seed)
+            var dice = SplitMix64(seed: seed)
             var schedule = ProviderTokenSchedule()
             var minute = Double.random(in: 0..<30, using: &dice)
             var last: (issuedAt: Int64, since: Double)?

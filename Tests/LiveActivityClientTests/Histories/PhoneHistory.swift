@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import JSONText
 import LiveActivityCore
 import LiveActivityRegistration
@@ -121,7 +122,7 @@ struct PhoneHistory {
         change(&specification)
         guard let id = PhoneID("phone\(index)") else { return }
         let phone = VirtualPhone(
-            id: id, specification: specification, limits: DeviceLimits(), dice: .init(seed: dice.next()))
+            id: id, specification: specification, limits: DeviceLimits(), dice: SplitMix64(seed: dice.next()))
         owners.append(Owner(phone: phone))
         let effects = owners[index].phone.install(at: now)
         follow(effects, of: index)

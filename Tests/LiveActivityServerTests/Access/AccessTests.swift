@@ -1,5 +1,6 @@
 import APNSModel
 import HTTPTypes
+import IsletBasics
 import JSONText
 import LiveActivityCore
 import LiveActivityServer
@@ -200,7 +201,7 @@ private struct Access {
 
     @Test func `a key of an app that is no longer configured is told so`() async throws {
         try await withServer { fixture in
-            var dice = SeededDice(seed: 3)
+            var dice = SplitMix64(seed: 3)
             let gone = try #require(BundleIDs.gone)
             let (key, record) = APIKey.make(app: gone, scope: .backend, at: fixture.clock.now, using: &dice)
             try await fixture.store.insertKey(record)

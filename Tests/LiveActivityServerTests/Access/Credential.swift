@@ -1,6 +1,7 @@
 import APNSModel
 import Crypto
 import HTTPTypes
+import IsletBasics
 import JSONText
 import LiveActivityCore
 import LiveActivityServer
@@ -37,7 +38,7 @@ struct AccessScene: Sendable {
     let credentials: [Credential: String]
 
     static func make(_ fixture: Fixture) async throws -> AccessScene {
-        var dice = SeededDice(seed: 77)
+        var dice = SplitMix64(seed: 77)
         let (expired, made) = APIKey.make(
             app: pizza.bundleID, scope: .backend, at: fixture.clock.now, using: &dice)
         var record = made
@@ -125,7 +126,7 @@ struct AccessScene: Sendable {
             bearer(try Minter().token(user, at: fixture.clock.now, change))
         }
         let key = fixture.keys[.backend]?.text ?? ""
-        var dice = SeededDice(seed: 99)
+        var dice = SplitMix64(seed: 99)
         let otherSecret = APIKey(using: &dice).text.suffix(43)
         let seconds = Int(fixture.clock.now.seconds)
         switch caller {

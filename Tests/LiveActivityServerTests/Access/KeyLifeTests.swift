@@ -1,6 +1,7 @@
 import APNSModel
 import Crypto
 import HTTPTypes
+import IsletBasics
 import LiveActivityCore
 import LiveActivityServer
 import LiveActivityStorage
@@ -11,7 +12,7 @@ import Testing
 @Suite struct KeyLifeTests {
     @Test func `a key works until it expires, and from then on is told so`() async throws {
         try await withServer { fixture in
-            var dice = SeededDice(seed: 8)
+            var dice = SplitMix64(seed: 8)
             let (key, made) = APIKey.make(app: pizza.bundleID, scope: .read, at: fixture.clock.now, using: &dice)
             var record = made
             record.expiresAt = fixture.clock.now + .seconds(60)
@@ -92,7 +93,7 @@ import Testing
 
     @Test(arguments: [0, 1, 61, 62, 1 << 40, Int64.max] as [Int64])
     func `a credential names its device and reads back, and printing it shows no secret`(device: Int64) throws {
-        var dice = SeededDice(seed: UInt64(device))
+        var dice = SplitMix64(seed: UInt64(device))
         let credential = PhoneCredential(of: device, using: &dice)
         #expect(credential.text.utf8.count == 69 && credential.device == device)
         #expect(PhoneCredential(credential.text) == credential)

@@ -1,4 +1,5 @@
 import APNSModel
+import IsletBasics
 import LiveActivityServer
 import LiveActivityStorage
 import Testing
@@ -10,7 +11,7 @@ enum BundleIDs {
 
 @Suite struct KeyTests {
     private static func make(_ seed: UInt64) throws -> (key: APIKey, record: APIKeyRecord) {
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         let app = try #require(BundleIDs.pizza)
         return APIKey.make(app: app, scope: .device, at: UnixTime(seconds: 1), using: &dice)
     }

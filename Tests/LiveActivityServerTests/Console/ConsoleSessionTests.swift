@@ -1,5 +1,6 @@
 import APNSModel
 import HTTPTypes
+import IsletBasics
 import JSONText
 import LiveActivityStorage
 import Testing
@@ -9,7 +10,7 @@ import Testing
 /// The machine behind the sessions, and where browsers say that requests come from.
 @Suite struct ConsoleSessionTests {
     private static func secret(_ seed: UInt64) -> CallerSecret {
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         return CallerSecret(using: &dice)
     }
 

@@ -1,5 +1,6 @@
 import APNSModel
 import HTTPTypes
+import IsletBasics
 import JSONText
 import LiveActivityAPI
 import LiveActivityCore
@@ -270,7 +271,7 @@ import Testing
     /// Pruning may erase a revoked key's row between two looks at it.
     @Test(.timeLimit(.minutes(10))) func `a key whose row is erased reads no further`() async throws {
         try await withListeningServer(limits: Self.limits) { fixture, address in
-            var dice = SeededDice(seed: 9)
+            var dice = SplitMix64(seed: 9)
             let (key, made) = APIKey.make(app: pizza.bundleID, scope: .read, at: fixture.clock.now, using: &dice)
             var record = made
             record.expiresAt = fixture.clock.now + .seconds(60)

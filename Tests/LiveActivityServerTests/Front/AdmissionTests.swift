@@ -1,5 +1,6 @@
 import APNSModel
 import HTTPTypes
+import IsletBasics
 import JSONText
 import LiveActivityCore
 import LiveActivityServer
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test func `over ten seconds nobody gets more than the rate and the first burst`() {
-        var dice = SeededDice(seed: 11)
+        var dice = SplitMix64(seed: 11)
         let limiter = RateLimiter(perSecond: 7, places: 10)
         var taken = 0
         for step in 0..<10_000 where limiter.take("a", at: Self.time(Int64(step))) == nil && dice.next() % 2 < 2 {

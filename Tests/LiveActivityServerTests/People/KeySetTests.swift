@@ -1,6 +1,7 @@
 import APNSModel
 import Crypto
 import HTTPTypes
+import IsletBasics
 import JSONText
 import LiveActivityCore
 import LiveActivityServer
@@ -83,7 +84,7 @@ private final class Planner {
 
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `whatever comes, it is fetched no more than a call a minute and the retries allow`(seed: UInt64) {
-        var dice = SeededDice(seed: seed)
+        var dice = SplitMix64(seed: seed)
         let schedule = Planner()
         var (now, fetches, failures) = (Self.start, 0, 0)
         for _ in 0..<500 {

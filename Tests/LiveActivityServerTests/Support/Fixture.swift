@@ -4,6 +4,7 @@ import GRDB
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import IsletBasics
 import JSONText
 import LiveActivityCore
 import LiveActivityServer
@@ -77,19 +78,6 @@ final class TestClock: Sendable {
     func advance(_ duration: Duration) { wall.withLock { $0 = $0 + duration } }
     var source: TimeSource {
         TimeSource(wall: { self.now }, monotonic: { MonotonicTime(nanoseconds: self.now.milliseconds * 1_000_000) })
-    }
-}
-
-/// splitmix64: the same numbers for the same seed.
-struct SeededDice: RandomNumberGenerator {
-    var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
     }
 }
 
@@ -184,7 +172,7 @@ struct Fixture: Sendable {
 
 /// A valid token that depends on a name.
 func token(_ name: String) -> String {
-    var dice = SeededDice(seed: Digest.fnv1a(name.utf8))
+    var dice = SplitMix64(seed: Digest.fnv1a(name.utf8))
     return (0..<4).map { _ in String(format: "%016lx", dice.next()) }.joined()
 }
 
@@ -217,7 +205,7 @@ func withServer(
     let store = try SQLiteStore(path: folder.appending(path: "test.db").path)
     defer { store.close() }
     let clock = TestClock()
-    var dice = SeededDice(seed: 1)
+    var dice = SplitMix64(seed: 1)
     func key(_ scope: APIKeyRecord.Scope, _ app: AppSettings) async throws -> APIKey {
         let (key, record) = APIKey.make(app: app.bundleID, scope: scope, at: clock.now, using: &dice)
         try await store.insertKey(record)
@@ -243,7 +231,7 @@ func withServer(
         ) { [reading] }
     }
     configure(&configuration)
-    let numbers = Mutex(SeededDice(seed: 2))
+    let numbers = Mutex(SplitMix64(seed: 2))
     let server = LiveActivityServer(
         configuration: configuration, store: store, time: clock.source, dice: { numbers.withLock { $0.next() } },
         logger: logger)

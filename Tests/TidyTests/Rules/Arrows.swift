@@ -4,10 +4,11 @@ enum Arrows {
 
     /// Standard modules stand here too: pure targets have none, a shell has those it needs.
     static let table: [String: Set<String>] = [
-        "JSONText": [],
-        "APNSModel": ["JSONText"],
-        "LiveActivityCore": ["APNSModel", "JSONText"],
-        "LiveActivityAPI": ["JSONText", "Crypto"],
+        "IsletBasics": [],
+        "JSONText": ["IsletBasics"],
+        "APNSModel": ["IsletBasics", "JSONText"],
+        "LiveActivityCore": ["APNSModel", "IsletBasics", "JSONText"],
+        "LiveActivityAPI": ["IsletBasics", "JSONText", "Crypto"],
         "LiveActivityRegistration": ["LiveActivityAPI", "JSONText"],
         "LiveActivityClient": [
             "LiveActivityRegistration", "LiveActivityAPI", "JSONText",
@@ -24,7 +25,7 @@ enum Arrows {
             "PeerIdentity", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOTLS", "NIOSSL", "Foundation", "Synchronization",
         ],
         "APNSClient": nio.union([
-            "APNSModel", "JSONText", "PeerIdentity", "Crypto", "Logging", "NIOHTTP2",
+            "APNSModel", "IsletBasics", "JSONText", "PeerIdentity", "Crypto", "Logging", "NIOHTTP2",
             "Synchronization", "Glibc", "Musl", "Darwin",
         ]),
         "LiveActivityTracing": ["JSONText", "Synchronization", "Tracing"],
@@ -35,13 +36,14 @@ enum Arrows {
         ],
         "LiveActivityServer": [
             "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "LiveActivityTracing", "Tracing", "APNSModel",
-            "JSONText", "Hummingbird",
+            "IsletBasics", "JSONText", "Hummingbird",
             "HummingbirdCore", "HummingbirdHTTP2", "HTTPTypes", "JWTKit", "NIOCore", "NIOExtras", "NIOHTTP2",
             "NIOHTTPTypes", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle", "Logging", "CoreMetrics", "Crypto",
             "Foundation", "Synchronization",
         ],
         "APNSSimulator": nio.union([
-            "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", "NIOHTTP2", "X509", "SwiftASN1",
+            "APNSModel", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", "NIOHTTP2", "X509",
+            "SwiftASN1",
             "Crypto", "HTTPTypes", "Hummingbird", "HummingbirdCore",
             "ServiceLifecycle", "Logging",
             "Foundation", "Synchronization",

@@ -26,7 +26,9 @@ struct CodeRule: CustomStringConvertible, Sendable {
 }
 
 extension CodeRule {
-    private static let pureTargets = ["JSONText", "APNSModel", "LiveActivityCore", "LiveActivityRegistration"]
+    private static let pureTargets = [
+        "IsletBasics", "JSONText", "APNSModel", "LiveActivityCore", "LiveActivityRegistration",
+    ]
     @Sendable private static func isPure(_ source: Source) -> Bool {
         pureTargets.contains { source.isUnder("Sources/\($0)") } || source.isUnder("Tools/Sources/SourceContract")
     }

@@ -1,0 +1,38 @@
+/// Finds the name that a misspelt one was meant to be.
+package enum Spelling {
+    /// Longer names, and longer lists of them, are not compared.
+    private static let maximumLength = 64
+    private static let maximumNames = 256
+
+    /// The name that differs in nothing but capitals and separators (`eta_minutes`, `etaMinutes`), else the nearest,
+    /// when so little differs that it is probably meant: one letter in three, or two swapped ones.
+    package static func nearest(to word: String, among names: [String]) -> String? {
+        guard word.utf8.count <= maximumLength else { return nil }
+        let wanted = plain(word)
+        // Two swapped letters are two replacements.
+        let allowed = wanted.count < 4 ? wanted.count / 2 : max(2, wanted.count / 3)
+        let ranked = names.prefix(maximumNames).filter { $0.utf8.count <= maximumLength }
+            .map { ($0, distance(wanted, plain($0))) }
+        guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= allowed else { return nil }
+        return best.0
+    }
+
+    private static func plain(_ word: String) -> [UInt8] {
+        Array(word.lowercased().filter { !"_- ".contains($0) }.utf8)
+    }
+
+    /// The insertions, deletions and replacements between two texts (Levenshtein).
+    package static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var row = Array(0...right.count)
+        for (index, byte) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for (column, other) in right.enumerated() {
+                let above = row[column + 1]
+                row[column + 1] = min(min(above, row[column]) + 1, diagonal + (byte == other ? 0 : 1))
+                diagonal = above
+            }
+        }
+        return row[right.count]
+    }
+}

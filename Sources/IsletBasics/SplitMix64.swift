@@ -1,0 +1,25 @@
+/// Random numbers that are the same for the same seed: SplitMix64, after Steele, Lea and Flood (2014). Not for secrets.
+package struct SplitMix64: RandomNumberGenerator, Sendable {
+    /// The distance of two states, as the golden ratio divides 2⁶⁴: seeds so far apart begin streams of their own.
+    package static let stride: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= Self.stride
+        return Self.mix(state)
+    }
+
+    /// A number from 0 up to, not including, 1.
+    package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
+
+    /// Each state has a number of its own.
+    package static func mix(_ state: UInt64) -> UInt64 {
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
