@@ -101,4 +101,7 @@ extension CardMachine {
     func predecessorWaitsUntil(at now: UnixTime) -> UnixTime? {
         [predecessor.dueAt, awaitedUntil].compactMap { $0 }.filter { now < $0 && $0 <= now + Backoff.longest }.max()
     }
+
+    /// The answer to a push, of this card or of the one before, is awaited.
+    func awaitsAnswer(at now: UnixTime) -> Bool { awaitedUntil.map { now < $0 } ?? false }
 }

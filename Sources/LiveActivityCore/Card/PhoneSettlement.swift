@@ -312,10 +312,7 @@ struct PhoneSettlement {
     /// What the push before met says which waits a newer state may cut short. This one's answer is none of those.
     /// Anything else is remembered while an answer is awaited: where a token was tried, or why it is dead.
     private func isOldNews(_ last: LastDelivery) -> Bool {
-        switch last.reason.code {
-        case .accepted, .awaited: true
-        case .serviceTrouble: last.revision < plan.revision
-        default: false
-        }
+        let code = last.reason.code
+        return code == .accepted || code == .awaited || code == .serviceTrouble && last.revision < plan.revision
     }
 }

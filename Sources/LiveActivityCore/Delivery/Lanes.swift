@@ -52,7 +52,7 @@ package enum Lanes {
         case .wait(let until, _): return until
         case .nothing(let reason):
             let asksForStart =
-                reason.code == .noPushToStartToken || card.state != .live && reason.makesDisplayImpossible
+                reason.code == .noPushToStartToken || card.state != .live && reason.code.makesDisplayImpossible
             return !knowsStart && asksForStart ? now : nil
         }
     }

@@ -94,16 +94,10 @@ extension CardDiagnosis {
 /// How bad a decision is that sends nothing, and what can be done about it.
 enum DecisionWords {
     static func severity(of code: Reason.Code) -> DiagnosisFinding.Severity {
-        switch code {
-        case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded: .note
-        case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
-            .startGrace, .startBudget, .retryLater, .coalescing, .notAnnounced, .slowDown, .serviceTrouble,
-            .providerToken,
-            .connection, .unknownFate, .notSent, .rescued, .awaited, .tokenNewer, .otherEnvironment, .quietHours,
-            .localAhead,
-            .startTokenSuspect, .atCeiling, .evicting:
-            .waiting
-        default: .blocked
+        switch code.prospect {
+        case .settled: .note
+        case .passing: .waiting
+        case .awaitsOthers, .closed: .blocked
         }
     }
 

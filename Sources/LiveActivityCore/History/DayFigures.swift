@@ -75,7 +75,7 @@ package struct DayFigures: Sendable, Equatable {
                 sent.insert(entry.revision)
                 if isInside { count(push: entry) }
                 guard carried.insert(Carried(device: entry.device, revision: entry.revision)).inserted,
-                    let at = changedAt[entry.revision], entry.tellsOfChange
+                    let at = changedAt[entry.revision], entry.reason?.code.tellsOfChange == true
                 else { continue }
                 waits.append(entry.at - at)
             // It is recorded when it is decided on, and once more with its answer.
@@ -105,15 +105,5 @@ package struct DayFigures: Sendable, Equatable {
         let isSilentStart = push.reason?.code == .renewal
         if push.carriesAlert || push.kind == .start && !isSilentStart { alerts += 1 }
         if let code = push.reason?.code { reasons[code, default: 0] += 1 }
-    }
-}
-
-extension HistoryEntry {
-    /// It went out because of a change, and not because a phone or a date came up.
-    fileprivate var tellsOfChange: Bool {
-        switch reason?.code {
-        case .firstState, .newState, .activityEnded: true
-        default: false
-        }
     }
 }

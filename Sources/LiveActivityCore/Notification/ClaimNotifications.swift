@@ -193,12 +193,3 @@ extension AddresseeRecord {
     /// Nothing left for this phone, or APNs refused all that did: of an earlier attempt nothing is known any more.
     fileprivate var cannotHaveArrived: Bool { tries == 0 || tries == 1 && (reason?.code.isOfDeviceToken ?? false) }
 }
-
-extension Reason.Code {
-    fileprivate var isOfDeviceToken: Bool {
-        switch self {
-        case .noDeviceToken, .deviceTokenDead, .tokenInactive, .tokenBad, .tokenWrongTopic: true
-        default: false
-        }
-    }
-}

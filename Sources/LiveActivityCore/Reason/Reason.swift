@@ -101,6 +101,19 @@ package struct Reason: Sendable, Hashable {
         case notListed = "not-listed"
     }
 
+    /// APNs's own word for a refusal; `nil` where it gave none, or it was no refusal.
+    package var apnsReason: String? {
+        if let word = Self.impliedReasons[code] { return word }
+        guard let place = Self.placesOfReason[code], place < arguments.count else { return nil }
+        return arguments[place].isEmpty ? nil : arguments[place]
+    }
+    private static let impliedReasons: [Code: String] = [
+        .tokenBad: "BadDeviceToken", .tokenWrongTopic: "DeviceTokenNotForTopic", .slowDown: "TooManyRequests",
+    ]
+    private static let placesOfReason: [Code: Int] = [
+        .tokenInactive: 0, .providerToken: 0, .connection: 0, .serviceTrouble: 1, .halted: 1, .parked: 1,
+    ]
+
     /// In words, for a person.
     package var text: String {
         func argument(_ index: Int) -> String { index < arguments.count ? arguments[index] : "?" }

@@ -63,15 +63,3 @@ package enum Fallback {
         return now < late ? .wait(until: min(until, late), reason) : .fallBack(reason)
     }
 }
-
-extension Reason {
-    /// An obstacle to a start that no waiting overcomes: the phone, its settings, its token, or our own mistake.
-    var makesDisplayImpossible: Bool {
-        switch code {
-        case .activitiesDisabled, .belowPushToStart, .noPushToStartToken, .pushToStartTokenDead, .noStartAlert,
-            .parked, .payloadRefused, .incompatibleBuild:
-            true
-        default: false
-        }
-    }
-}

@@ -161,7 +161,7 @@ extension Reconciler {
         return .send(plan)
     }
 
-    /// The end of the card that a renewal took the place of; it comes before anything else.
+    /// The end of the card that a renewal took the place of.
     static func endOfPredecessor(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision? {

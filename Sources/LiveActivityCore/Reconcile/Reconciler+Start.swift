@@ -9,7 +9,7 @@ extension Reconciler {
         if Fallback.hasTold(desired, phone) { return .nothing(Reason(.fellBack)) }
         let alert = dueAlert(desired, phone, now)
         if let obstacle = obstacleToStart(desired, phone) {
-            guard obstacle.makesDisplayImpossible, Fallback.isDue(desired, phone, now) else {
+            guard obstacle.code.makesDisplayImpossible, Fallback.isDue(desired, phone, now) else {
                 return .nothing(obstacle)
             }
             return waitForPerson(desired, phone, alert, now) ?? .fallBack(obstacle)

@@ -33,8 +33,24 @@ package enum Reconciler {
         guard desired.activity.phase != .announced else { return .nothing(Reason(.notAnnounced)) }
         // Neither told anything nor ended: to its phone the activity looks like one that nobody spoke of.
         guard phone.card.awaitsUntil == nil else { return .nothing(Reason(.awaitingAudience)) }
-        // A card that is too many comes before anything else.
-        if let end = endOfPredecessor(desired, phone, now) { return end }
+        // A card that is too many comes before anything else, and holds up starts alone.
+        if let end = endOfPredecessor(desired, phone, now) {
+            return meanwhile(end, decideCard(desired, phone, now), phone.card, now)
+        }
+        return decideCard(desired, phone, now)
+    }
+
+    /// Until the end of another card is tried again, the phone's own card gets what it needs.
+    private static func meanwhile(
+        _ end: Decision, _ own: Decision, _ card: CardMachine, _ now: UnixTime
+    ) -> Decision {
+        guard case .wait(let until, _) = end, !card.awaitsAnswer(at: now) else { return end }
+        if case .send(let plan) = own, plan.kind != .start { return own }
+        if case .wait(let due, _) = own, due < until { return own }
+        return end
+    }
+
+    private static func decideCard(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
         guard phone.device.signedOutAt == nil || phone.card.state.mayHaveCard else {
             return .nothing(Reason(.signedOut))
         }

@@ -94,22 +94,7 @@ extension DeliveryView {
     init(_ last: LastDelivery) {
         self.init(
             kind: last.kind.name, at: Instant(last.at), status: last.status > 0 ? last.status : nil,
-            verdict: last.reason.code.rawValue, reason: Self.words(of: last.reason), detail: last.reason.text)
-    }
-
-    /// APNs's own word for a refusal.
-    private static func words(of reason: LiveActivityCore.Reason) -> String? {
-        func argument(_ index: Int) -> String? {
-            index < reason.arguments.count && !reason.arguments[index].isEmpty ? reason.arguments[index] : nil
-        }
-        return switch reason.code {
-        case .tokenInactive, .providerToken, .connection: argument(0)
-        case .serviceTrouble, .halted, .parked: argument(1)
-        case .tokenBad: "BadDeviceToken"
-        case .tokenWrongTopic: "DeviceTokenNotForTopic"
-        case .slowDown: "TooManyRequests"
-        default: nil
-        }
+            verdict: last.reason.code.rawValue, reason: last.reason.apnsReason, detail: last.reason.text)
     }
 }
 

@@ -72,27 +72,10 @@ struct Outlook {
 
     /// Whether a phone that gets nothing now gets something by the ordinary course of things: a token, a card, the app.
     private static func course(of code: LiveActivityCore.Reason.Code) -> Course {
-        switch code {
-        case .starting: .start
-        case .fellBack: .fallback
-        case .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .updateTokenDead, .noPushToStartToken,
-            .pushToStartTokenDead, .belowPushToStart, .appOnly, .otherStartOpen, .requesting, .startGrace, .startBudget,
-            .retryLater, .coalescing, .slowDown, .serviceTrouble, .halted, .providerToken, .connection, .unknownFate,
-            .notSent,
-            .notConfigured, .rescued, .awaited, .tokenNewer, .otherEnvironment, .quietHours, .startTokenSuspect,
-            .atCeiling,
-            .evicting:
-            .pending
-        case .firstState, .newState, .freshToken, .phoneBehind, .activityEnded, .endRepeated, .leftAudience,
-            .earlierRun, .nobodyEnded, .upToDate, .staleDateRenewed, .localAheadOver, .localAhead, .renewal, .renewed,
-            .evicted,
-            .activitiesDisabled, .incompatibleBuild, .startNever, .noStartAlert, .personDismissed, .cardGone,
-            .cardEnded, .endSent,
-            .endedUnseen, .signedOut, .notAnnounced, .awaitingAudience, .otherDeviceActive, .parked, .payloadRefused,
-            .accepted,
-            .tokenInactive, .tokenBad, .tokenWrongTopic, .noDeviceToken, .deviceTokenDead, .notificationsDenied,
-            .expired, .reported, .notListed:
-            .none
+        switch code.prospect {
+        case .passing: code == .starting ? .start : .pending
+        case .awaitsOthers: .pending
+        case .settled, .closed: code == .fellBack ? .fallback : .none
         }
     }
 

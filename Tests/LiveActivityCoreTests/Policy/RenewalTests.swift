@@ -308,6 +308,24 @@ struct RenewalTests {
         #expect(sent.map(\.plan.kind) == [.end, .start] && sent.first?.plan.part == .predecessor)
     }
 
+    @Test func `While the end of the first card waits, the second one gets its states`() throws {
+        var scene = try renewing()
+        try scene.report(local: "second", token: "u2")
+        for _ in 0..<4 {
+            scene.now = try scene.card().predecessor.dueAt ?? scene.now
+            let flight = try scene.onlyFlight()
+            #expect(flight.seats.map(\.plan.part) == [.predecessor])
+            try scene.settle(flight) { _ in .answered(.success(.refusal(.tooManyRequests))) }
+        }
+        #expect(try scene.deliver().map(\.plan.part) == [.card])
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.part) == [.card] && sent.first?.plan.kind == .update)
+        scene.now = try #require(try scene.card().predecessor.dueAt)
+        #expect(try scene.deliver().map(\.plan.part) == [.predecessor])
+    }
+
     @Test(arguments: [true, false])
     func `The end of the first card waits for no clock that was ahead and is set right`(_ isAwaited: Bool) throws {
         var scene = try renewing()
