@@ -96,10 +96,10 @@ extension CardMachine {
     /// Until when the end of the card that another took the place of waits: its own retry, or the answer to another
     /// push.
     ///
-    /// Neither is further ahead than `Backoff.longest`, unless a clock that was ahead was set back since: then it does
-    /// not wait.
+    /// Neither is further ahead than `RetryDelay.longest`, unless a clock that was ahead was set back since: then it
+    /// does not wait.
     func predecessorWaitsUntil(at now: UnixTime) -> UnixTime? {
-        [predecessor.dueAt, awaitedUntil].compactMap { $0 }.filter { now < $0 && $0 <= now + Backoff.longest }.max()
+        [predecessor.dueAt, awaitedUntil].compactMap { $0 }.filter { now < $0 && $0 <= now + RetryDelay.longest }.max()
     }
 
     /// The answer to a push, of this card or of the one before, is awaited.

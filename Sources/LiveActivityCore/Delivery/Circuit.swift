@@ -115,7 +115,7 @@ package struct CircuitBoard: Sendable {
     private func rest(
         _ line: inout Line, _ trouble: RouteTrouble, tries: Int, since: UnixTime, _ now: UnixTime, _ dice: Double
     ) -> UnixTime {
-        let until = now + Backoff.lane(tries: tries, dice: dice)
+        let until = now + RetryDelay.lane(tries: tries, dice: dice)
         line.opening = Opening(
             since: since, tries: tries, trouble: trouble, phase: .resting(until: until, isPoor: false))
         return until
@@ -178,7 +178,7 @@ package struct CircuitBoard: Sendable {
     /// When the next probe may leave. A clock that was set back does not make that longer than a wait can be.
     private static func next(_ phase: Phase, _ now: UnixTime) -> UnixTime {
         switch phase {
-        case .resting(let until, _): min(until, now + Backoff.halted)
+        case .resting(let until, _): min(until, now + RetryDelay.halted)
         case .probing(let since): min(since, now) + probeLimit
         }
     }

@@ -123,7 +123,7 @@ package struct ClaimWork: Command {
                 claim(known, lane, type, &room, &draft, &reply)
             } else {
                 // The configuration no longer has this type: the work is kept, and looked at again.
-                draft.change(key) { $0.nextAt = now + Backoff.halted }
+                draft.change(key) { $0.nextAt = now + RetryDelay.halted }
             }
         }
         reply.hasMore = reply.hasMore || draft.snapshot.due.count >= limits.lanes
@@ -373,7 +373,7 @@ package struct ClaimWork: Command {
 extension LaneRecord {
     /// A phone of it may wait for the answer to what met the lane's faults, or to be tried again. Where a lap took
     /// several pages that may be a phone of any of them, not of the last alone.
-    fileprivate func waits(at now: UnixTime) -> Bool { lookAt.map { $0 <= now + Backoff.halted } ?? false }
+    fileprivate func waits(at now: UnixTime) -> Bool { lookAt.map { $0 <= now + RetryDelay.halted } ?? false }
 }
 
 extension DesiredSituation {

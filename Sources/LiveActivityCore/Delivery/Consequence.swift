@@ -30,10 +30,10 @@ package enum Consequence: Sendable, Equatable {
         /// Where it is one phone's own matter: others do not wait with it, so that it may wait longer.
         package func retryAt(ofPhone tries: Int, now: UnixTime, dice: Double) -> UnixTime {
             switch kind {
-            case .notSent: now + Backoff.notSent
-            case .connection: now + Backoff.unknownFate(tries: tries + 1, dice: dice)
-            case .service: now + Backoff.service(tries: tries + 1, dice: dice)
-            case .halted: now + Backoff.halted
+            case .notSent: now + RetryDelay.notSent
+            case .connection: now + RetryDelay.unknownFate(tries: tries + 1, dice: dice)
+            case .service: now + RetryDelay.service(tries: tries + 1, dice: dice)
+            case .halted: now + RetryDelay.halted
             }
         }
     }
@@ -79,12 +79,12 @@ package enum Consequence: Sendable, Equatable {
     private static func of(_ answer: PushAnswer, _ context: Context) -> Self {
         let now = context.now
         let reasonText = answer.reason?.text ?? ""
-        let serviceAt = now + Backoff.lane(tries: context.laneTries + 1, dice: context.dice)
+        let serviceAt = now + RetryDelay.lane(tries: context.laneTries + 1, dice: context.dice)
         switch answer.verdict {
         case .accepted: return .accepted
         case .tokenDead(.inactive(let since)):
             if let since, context.tokenFirstSeenAt > since, context.tries < Self.doubts {
-                let at = now + Backoff.unknownFate(tries: context.tries + 1, dice: context.dice)
+                let at = now + RetryDelay.unknownFate(tries: context.tries + 1, dice: context.dice)
                 return .retry(at: at, Reason(.tokenNewer, at.description))
             }
             return .tokenDead(Reason(.tokenInactive, reasonText))
@@ -96,7 +96,7 @@ package enum Consequence: Sendable, Equatable {
             return .tokenDead(Reason(.tokenBad))
         case .tokenDead(.wrongTopic): return .tokenDead(Reason(.tokenWrongTopic))
         case .slowDown:
-            let at = now + Backoff.token(tries: context.tries + 1, dice: context.dice)
+            let at = now + RetryDelay.token(tries: context.tries + 1, dice: context.dice)
             return .retry(at: at, Reason(.slowDown, at.description))
         case .serviceTrouble:
             return .laneFault(
@@ -109,13 +109,13 @@ package enum Consequence: Sendable, Equatable {
                     kind: .connection, retryAt: serviceAt,
                     reason: Reason(.connection, reasonText, serviceAt.description)))
         case .keepProviderToken, .renewProviderToken:
-            let at = answer.verdict == .keepProviderToken ? serviceAt : now + Backoff.halted
+            let at = answer.verdict == .keepProviderToken ? serviceAt : now + RetryDelay.halted
             return .laneFault(
                 Fault(
                     kind: answer.verdict == .keepProviderToken ? .connection : .halted, retryAt: at,
                     reason: Reason(.providerToken, reasonText, at.description)))
         case .halted(let scope):
-            let at = now + Backoff.halted
+            let at = now + RetryDelay.halted
             return .laneFault(
                 Fault(
                     kind: .halted, retryAt: at,
@@ -128,26 +128,26 @@ package enum Consequence: Sendable, Equatable {
         let now = context.now
         switch failure.code {
         case .unknownFate:
-            let at = now + Backoff.unknownFate(tries: context.tries + 1, dice: context.dice)
+            let at = now + RetryDelay.unknownFate(tries: context.tries + 1, dice: context.dice)
             // The timeline promises no attempt that will not be made.
             let reason =
                 context.isStart
                 ? Reason(.unknownFate, failure.detail) : Reason(.unknownFate, failure.detail, at.description)
             return .unknownFate(retryAt: at, reason)
         case .cannotConnect, .refusedByPeer:
-            let at = now + Backoff.lane(tries: context.laneTries + 1, dice: context.dice)
+            let at = now + RetryDelay.lane(tries: context.laneTries + 1, dice: context.dice)
             return .laneFault(
                 Fault(
                     kind: .connection, retryAt: at,
                     reason: Reason(.notSent, failure.description, at.description)))
         case .notSentInTime, .overloaded, .stopping:
-            let at = now + Backoff.notSent
+            let at = now + RetryDelay.notSent
             return .laneFault(
                 Fault(kind: .notSent, retryAt: at, reason: Reason(.notSent, failure.code.rawValue, at.description)))
         case .notConfigured:
             return .laneFault(
                 Fault(
-                    kind: .halted, retryAt: now + Backoff.halted,
+                    kind: .halted, retryAt: now + RetryDelay.halted,
                     reason: Reason(.notConfigured, context.environment.rawValue)))
         }
     }

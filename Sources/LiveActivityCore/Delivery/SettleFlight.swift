@@ -149,7 +149,7 @@ package struct SettleFlight: Command {
                 nextAt = fault.retryAt
             } else if Double(slowDowns) > Self.slowDownShare * Double(entries.count), slowDowns > 1 {
                 lane.tries += 1
-                let at = now + Backoff.token(tries: lane.tries, dice: entries.first?.dice ?? 1)
+                let at = now + RetryDelay.token(tries: lane.tries, dice: entries.first?.dice ?? 1)
                 lane.reason = Reason(.slowDown, at.description)
                 nextAt = max(nextAt ?? at, at)
             } else {

@@ -143,7 +143,7 @@ package enum Reconciler {
         guard let last = card.last, last.reason.code == .serviceTrouble, last.revision < activity.revision else {
             return due
         }
-        let sooner = min(due, last.at + Backoff.halted)
+        let sooner = min(due, last.at + RetryDelay.halted)
         return now < sooner ? sooner : nil
     }
 

@@ -89,7 +89,7 @@ package struct FinishRefresh: Command {
         record.failure = reply.failure.map { "\($0.code.rawValue): \($0.detail)" }
         if reply.failure != nil {
             record.tries += 1
-            record.dueAt = now + Backoff.token(tries: record.tries, dice: dice)
+            record.dueAt = now + RetryDelay.token(tries: record.tries, dice: dice)
         } else {
             record.tries = 0
             record.done = run.asked

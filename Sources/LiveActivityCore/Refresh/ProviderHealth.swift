@@ -33,7 +33,7 @@ package struct ProviderHealth: Sendable, Equatable {
         if failed.count < Self.threshold { failed.insert(user) }
         guard failed.count >= Self.threshold else { return false }
         tries += 1
-        heldUntil = now + Backoff.lane(tries: tries, dice: dice)
+        heldUntil = now + RetryDelay.lane(tries: tries, dice: dice)
         return !wasHeld
     }
 }

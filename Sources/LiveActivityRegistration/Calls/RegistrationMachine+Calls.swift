@@ -7,16 +7,18 @@ extension RegistrationMachine {
 
     /// Sends what is most urgent, unless a call is under way or a pause is not over.
     mutating func pump(_ now: PhoneMoment) {
-        guard inFlight == nil, nextAttempt <= now.steady, mayLeave(now), let purpose = nextPurpose,
+        if case .pausing(let until) = line, until <= now.steady { line = .free }
+        guard case .free = line, mayLeave(now), let purpose = nextPurpose,
             let (method, path, body) = words(of: purpose, now)
         else { return }
         calls += 1
-        inFlight = InFlight(
-            number: calls, purpose: purpose, epoch: epoch, round: round, sentAt: now.steady,
-            contents: memory.cards.mapValues(\.content), usesCredential: hasCredential)
+        line = .busy(
+            InFlight(
+                number: calls, purpose: purpose, epoch: epoch, round: round, sentAt: now.steady,
+                contents: memory.cards.mapValues(\.content), usesCredential: credential.isOwn))
         var showsProof = false
-        if case .device = purpose, !hasCredential {
-            showsProof = hasProof
+        if case .device = purpose, !credential.isOwn {
+            showsProof = credential == .proof
             change { $0.isUnproven = true }
         }
         act(.send(PhoneCall(number: calls, method: method, path: path, body: body, showsProof: showsProof)))
@@ -38,7 +40,7 @@ extension RegistrationMachine {
         if memory.owesInventory, knowsCards {
             return .inventory(memory.cards.filter(\.value.isRunning).mapValues(\.version))
         }
-        if let order = orders.first(where: { !$0.isStarting && $0.announcedAt == nil }) {
+        if let order = orders.first(where: \.isUnheard) {
             return .announcement(order: order.number)
         }
         if let token = pendingStartToken { return token }
@@ -84,7 +86,7 @@ extension RegistrationMachine {
             return (.put, device + "/push-to-start-tokens/" + Self.segment(type), body)
         case .announcement(let number):
             guard let index = orders.firstIndex(where: { $0.number == number }) else { return nil }
-            orders[index].announcedAt = now.steady
+            orders[index].announce()
             let path = device + "/instances/" + Self.segment("starting-\(number)")
             return (.put, path, numbered(Self.announcement(of: orders[index].card)))
         case .inventory:

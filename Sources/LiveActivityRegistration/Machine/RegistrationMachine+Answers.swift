@@ -5,11 +5,11 @@ extension RegistrationMachine {
     /// Whether a call is still to be made, to be asked just before it is: what was decided while somebody else was
     /// signed in is not said any more, least of all with the next one's credential; nor is a token that has changed.
     package mutating func isDue(_ number: Int, _ now: PhoneMoment) -> Bool {
-        guard let call = inFlight, call.number == number else { return false }
+        guard let call = line.call, call.number == number else { return false }
         var isNews = call.epoch == epoch
         if case .startToken(let type, let token) = call.purpose { isNews = isNews && memory.startTokens[type] == token }
         guard !isNews else { return true }
-        inFlight = nil
+        line = .free
         pump(now)
         return false
     }
@@ -20,8 +20,8 @@ extension RegistrationMachine {
     ///   - answer: `nil` when there was none in time.
     ///   - dice: 0 up to 1: spreads the tries of many phones.
     package mutating func answered(_ number: Int, _ answer: PhoneAnswer?, dice: Double, _ now: PhoneMoment) {
-        guard let call = inFlight, call.number == number else { return }
-        inFlight = nil
+        guard let call = line.call, call.number == number else { return }
+        line = .free
         if let date = answer?.date { offset = date * 1_000 + 500 - now.steady }
         guard let answer else {
             failed(.serverUnreachable, nil, dice, now)
@@ -29,7 +29,7 @@ extension RegistrationMachine {
         }
         switch answer.status {
         case 200..<300:
-            if call.usesCredential { isUntried = false }
+            if call.usesCredential, credential.isOwn { credential = .own(isUntried: false) }
             let body = (try? JSONValue(parsing: answer.body))?.object ?? [:]
             if let newer = body["supersededBy"]?.int, case .inventory = call.purpose {
                 overtake(newer)
@@ -37,7 +37,6 @@ extension RegistrationMachine {
                 break
             }
             failures = 0
-            nextAttempt = Int.min
             keepCredential(body["credential"]?.string, of: call)
             confirm(call, DesiredStates.read(body), date: answer.date, now)
         // What answers with a redirect is not the server.
@@ -58,7 +57,7 @@ extension RegistrationMachine {
         guard let credential, !credential.isEmpty, case .device = call.purpose, call.epoch == epoch,
             let user = memory.user
         else { return }
-        (hasCredential, hasProof, isUntried) = (true, false, true)
+        self.credential = .own(isUntried: true)
         change { $0.isUnproven = false }
         act(.change(.keep(credential, of: user)))
     }
@@ -66,15 +65,15 @@ extension RegistrationMachine {
     /// The phone's own credential is taken back: the person's is used again, at once, and another one asked for; not
     /// where it was never taken. What stands between the phone and the server may know the person's alone.
     private mutating func loseCredential() {
-        credentialsLost = isUntried ? Self.mostLost : credentialsLost + 1
-        (hasCredential, hasProof, isUntried) = (false, false, false)
+        credentialsLost = credential == .own(isUntried: true) ? Self.mostLost : credentialsLost + 1
+        credential = .none
         act(.change(.dropOwn))
         change { $0.confirmed = nil }
         tell(PhoneNote(.credentialsRefused))
     }
 
     /// Whether one of the phone's own is asked for.
-    var wantsCredential: Bool { !hasCredential && credentialsLost < Self.mostLost }
+    var wantsCredential: Bool { !credential.isOwn && credentialsLost < Self.mostLost }
 
     /// A process that lost so many goes on with the person's.
     private static let mostLost = 3
@@ -88,7 +87,7 @@ extension RegistrationMachine {
             $0.device = String($0.device.prefix { $0 != "~" }) + "~" + mark
             $0.isUnproven = false
         }
-        (hasCredential, hasProof) = (false, false)
+        credential = .none
         act(.change(.dropOwn))
         forgetConfirmations()
     }
@@ -108,7 +107,7 @@ extension RegistrationMachine {
     private mutating func failed(_ code: PhoneNote.Code, _ detail: String?, _ dice: Double, _ now: PhoneMoment) {
         failures += 1
         let pause = min(limits.firstPause << min(failures - 1, 20), limits.longestPause)
-        nextAttempt = now.steady + pause / 2 + Int(Double(pause) / 2 * dice)
+        line = .pausing(until: now.steady + pause / 2 + Int(Double(pause) / 2 * dice))
         tell(PhoneNote(code, detail: detail))
     }
 
@@ -172,8 +171,8 @@ extension RegistrationMachine {
             if isCurrent { change { $0.confirmed = request } }
             // Whoever was here before has no card any more on the server either.
             change { $0.leaver = nil }
-            if hasProof {
-                hasProof = false
+            if credential == .proof {
+                credential = .none
                 act(.change(.dropProof))
             }
             tell(PhoneNote(.deviceConfirmed))

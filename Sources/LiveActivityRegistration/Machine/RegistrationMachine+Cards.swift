@@ -86,8 +86,10 @@ extension RegistrationMachine {
         tell(PhoneNote(.cardSeen, type: seen.type, activity: seen.activity, localID: seen.localID))
         if let token = seen.token { obtained(token, of: seen) }
         // A card in place of one that is to be started makes that start needless.
-        orders.removeAll { !$0.isStarting && $0.card.type == seen.type && Self.isSame($0.card.activity, seen.activity) }
-        nextAttempt = Int.min
+        orders.removeAll {
+            $0.stage != .starting && $0.card.type == seen.type && Self.isSame($0.card.activity, seen.activity)
+        }
+        line.endPause()
     }
 
     private mutating func follow(_ seen: SeenCard, _ now: PhoneMoment) {
@@ -130,7 +132,7 @@ extension RegistrationMachine {
         }
         close(localID) { $0.state = state }
         witnessed.remove(localID)
-        nextAttempt = Int.min
+        line.endPause()
     }
 
     /// A card that is over has no token and takes no update.
@@ -146,7 +148,7 @@ extension RegistrationMachine {
     }
 
     private mutating func obtained(_ token: TokenText, of seen: SeenCard) {
-        nextAttempt = Int.min
+        line.endPause()
         tell(
             PhoneNote(
                 .tokenObtained, type: seen.type, activity: seen.activity, localID: seen.localID,

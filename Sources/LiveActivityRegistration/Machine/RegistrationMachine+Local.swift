@@ -12,9 +12,10 @@ extension RegistrationMachine {
         guard memory.user != nil else { return refuse(card, "nobody-signed-in") }
         guard !isShown(card) else { return refuse(card, "already-there") }
         change { _ = $0.count() }
-        let order = Order(number: memory.counter, card: card, deadline: now.steady + limits.patience)
+        let order = Order(
+            number: memory.counter, card: card, isWish: false, stage: .asked(until: now.steady + limits.patience))
         orders.append(order)
-        nextAttempt = Int.min
+        line.endPause()
         pump(now)
         return order.number
     }
@@ -68,7 +69,7 @@ extension RegistrationMachine {
         witnessed.remove(seen.localID)
         end(seen.localID, content: nil, .immediate, timestamp: nil)
         change { $0.bury(seen.localID) }
-        nextAttempt = Int.min
+        line.endPause()
         pump(now)
     }
 
@@ -94,7 +95,7 @@ extension RegistrationMachine {
         ask(
             localID, content, presentation, timestamp: newerTimestamp(than: card.newestTimestamp, now),
             revision: nil, ahead: CardMemory.LocalChange(basedOn: based, at: now.steady))
-        nextAttempt = Int.min
+        line.endPause()
         pump(now)
         return true
     }
@@ -109,7 +110,7 @@ extension RegistrationMachine {
         let timestamp = newerTimestamp(than: card.newestTimestamp, now)
         bidFarewell(localID, content: content, unlessPast(dismissal, now), timestamp: timestamp)
         close(localID) { $0.state = .ended }
-        nextAttempt = Int.min
+        line.endPause()
         pump(now)
         return true
     }
@@ -141,13 +142,15 @@ extension RegistrationMachine {
 
     /// Makes the card of an order, unless it was overtaken.
     mutating func begin(_ number: Int, isConfirmed: Bool, _ now: PhoneMoment) {
-        guard let index = orders.firstIndex(where: { $0.number == number }), !orders[index].isStarting else { return }
+        guard let index = orders.firstIndex(where: { $0.number == number }), orders[index].stage != .starting else {
+            return
+        }
         if orders[index].isWish, !isConfirmed {
             // The server wants it, and will start it by a push where the app does not come to it.
             orders.remove(at: index)
             return
         }
-        orders[index].isStarting = true
+        orders[index].stage = .starting
         if !isConfirmed {
             let card = orders[index].card
             tell(PhoneNote(.cardStartedWithoutServer, type: card.type, activity: card.activity))
@@ -159,12 +162,13 @@ extension RegistrationMachine {
     mutating func decide(
         _ number: Int, sentAt: Int, _ desired: [DesiredStatesAnswer.DesiredState], _ now: PhoneMoment
     ) {
-        guard let index = orders.firstIndex(where: { $0.number == number }), !orders[index].isStarting else { return }
+        guard let index = orders.firstIndex(where: { $0.number == number }), orders[index].stage != .starting else {
+            return
+        }
         let card = orders[index].card
         guard now.steady - sentAt < limits.announcementLease else {
             // The server's patience may be over before the card is there: it is told again.
-            orders[index].announcedAt = nil
-            orders[index].deadline = now.steady + limits.patience
+            orders[index].stage = .asked(until: now.steady + limits.patience)
             return
         }
         let wish = desired.first { $0.type == card.type && Self.isSame($0.activity, card.activity) }
@@ -199,6 +203,8 @@ extension RegistrationMachine {
         guard !isShown(card) else { return }
         change { _ = $0.count() }
         orders.append(
-            Order(number: memory.counter, card: card, deadline: now.steady + limits.announcementLease, isWish: true))
+            Order(
+                number: memory.counter, card: card, isWish: true,
+                stage: .asked(until: now.steady + limits.announcementLease)))
     }
 }

@@ -49,41 +49,6 @@ package struct RegistrationMachine: Sendable {
         }
     }
 
-    struct Order: Sendable {
-        let number: Int
-        let card: CardOrder
-        /// When the app gives up waiting for the server, on the steady clock; `nil`: it asked for nothing yet.
-        var deadline: Int
-        /// When the word to the server left, on the steady clock.
-        var announcedAt: Int?
-        /// The card is being made.
-        var isStarting = false
-        /// The server asked for it, not the app.
-        var isWish = false
-    }
-
-    /// What a call under way is about.
-    struct InFlight: Sendable {
-        enum Purpose: Sendable {
-            case signOut
-            case device(DeviceRequest)
-            case startToken(type: String, TokenText)
-            case announcement(order: Int)
-            case inventory([String: Int])
-            case card(String, version: Int)
-        }
-
-        let number: Int
-        let purpose: Purpose
-        let epoch: Int
-        let round: Int
-        let sentAt: Int
-        /// What each card held when it left: an answer does not overrule what came meanwhile.
-        let contents: [String: JSONObject?]
-        /// It went with the phone's own credential.
-        let usesCredential: Bool
-    }
-
     package private(set) var memory: RegistrationMemory
     package let limits: Limits
     var rules: [String: TypeRules]
@@ -95,7 +60,7 @@ package struct RegistrationMachine: Sendable {
     /// The server's clock less the steady one, in milliseconds; `nil` until an answer told. The phone's own clock has
     /// no part in it: somebody may set it at any moment.
     var offset: Int?
-    var inFlight: InFlight?
+    var line = Line.free
     var calls = 0
     /// Grows with every change of person: answers of an earlier time are dropped.
     package internal(set) var epoch = 0
@@ -103,8 +68,8 @@ package struct RegistrationMachine: Sendable {
     var round = 0
     /// When the last person left, on the steady clock.
     var leftAt: Int?
+    /// Calls that failed one after another.
     var failures = 0
-    var nextAttempt = Int.min
     var orders: [Order] = []
     /// Cards that were seen running by this process.
     var witnessed: Set<String> = []
@@ -118,13 +83,8 @@ package struct RegistrationMachine: Sendable {
     var underWay: Set<Int> = []
     /// The revision that a card did not take: it is tried again when the app is woken, and not before.
     var tried: [String: Int] = [:]
-    /// The server gave this phone a credential of its own, and has not refused it.
-    var hasCredential: Bool
-    /// There is one of the person before, which proves that the phone was handed over.
-    var hasProof: Bool
-    /// Whether no call has been taken yet with the one that this process was given.
-    var isUntried = false
-    /// How often one was taken back from this process.
+    var credential: Credential
+    /// How often one of its own was taken back from this process.
     var credentialsLost = 0
     /// The types whose push-to-start token iOS has named in this round: what it named in an earlier one may be stale.
     var named: Set<String> = []
@@ -150,12 +110,11 @@ package struct RegistrationMachine: Sendable {
             actions = [.change(change)]
         }
         self.memory = memory
-        hasCredential = kept.own != nil
-        hasProof = kept.proof != nil
+        credential = kept.own != nil ? .own(isUntried: false) : kept.proof != nil ? .proof : .none
         saved = memory
         rules = types
         self.limits = limits
-        if hasCredential, !memory.isLeaving { self.memory.isUnproven = false }
+        if credential.isOwn, !memory.isLeaving { self.memory.isUnproven = false }
         self.memory.forgetMoments()
         // What was confirmed is said again by a new process: tokens and the server's rows may have changed meanwhile.
         sayAgain()
@@ -172,10 +131,11 @@ package struct RegistrationMachine: Sendable {
 
     /// When to call ``tick(_:)``, on the steady clock; `nil`: when something happens.
     package var nextWake: Int? {
-        var due = orders.filter { !$0.isStarting }.map(\.deadline)
-        if inFlight == nil, hasPending {
+        var due = orders.compactMap(\.deadline)
+        if line.call == nil, hasPending {
+            let pauseEnd = if case .pausing(let until) = line { until } else { Int.min }
             let isEnding = memory.user == nil && !ending.isEmpty
-            due.append(max(nextAttempt, isEnding ? (leftAt ?? 0) + limits.endingPatience : Int.min))
+            due.append(max(pauseEnd, isEnding ? (leftAt ?? 0) + limits.endingPatience : Int.min))
         }
         if let callEnd { due.append(callEnd) }
         return due.min()
@@ -183,21 +143,21 @@ package struct RegistrationMachine: Sendable {
 
     /// When nobody waits any more for the call under way, on the steady clock.
     private var callEnd: Int? {
-        guard let call = inFlight, let patience = limits.answerPatience else { return nil }
+        guard let call = line.call, let patience = limits.answerPatience else { return nil }
         return call.sentAt + patience
     }
 
     /// Whether the server has confirmed all there is to say.
-    package var isSettled: Bool { inFlight == nil && !hasPending && orders.isEmpty }
+    package var isSettled: Bool { line.call == nil && !hasPending && orders.isEmpty }
 
     // MARK: - What the shell says
 
     /// Time has passed.
     package mutating func tick(_ now: PhoneMoment) {
         // Each phone has waited from a moment of its own: there is nothing to spread.
-        if let call = inFlight, let callEnd, callEnd <= now.steady { answered(call.number, nil, dice: 0.5, now) }
-        for order in orders where !order.isStarting && order.deadline <= now.steady {
-            begin(order.number, isConfirmed: false, now)
+        if let call = line.call, let callEnd, callEnd <= now.steady { answered(call.number, nil, dice: 0.5, now) }
+        for order in orders {
+            if let deadline = order.deadline, deadline <= now.steady { begin(order.number, isConfirmed: false, now) }
         }
         pump(now)
     }
@@ -223,7 +183,7 @@ package struct RegistrationMachine: Sendable {
 
     /// The network is back: what waits for a pause goes at once.
     package mutating func retryNow(_ now: PhoneMoment) {
-        nextAttempt = Int.min
+        line.endPause()
         pump(now)
     }
 
@@ -241,7 +201,7 @@ package struct RegistrationMachine: Sendable {
                 || old.frequentPushesEnabled != merged.frequentPushesEnabled
         {
             switchedAt = now.steady
-            nextAttempt = Int.min
+            line.endPause()
         }
         memory.facts = merged
         knowsFacts = true
@@ -270,7 +230,7 @@ package struct RegistrationMachine: Sendable {
             memory.user = user
             memory.isSignedOut = false
             forgetConfirmations()
-            nextAttempt = Int.min
+            line.endPause()
             claim(now)
         }
         pump(now)
@@ -289,7 +249,7 @@ package struct RegistrationMachine: Sendable {
         memory.user = nil
         takeLeave()
         forgetConfirmations()
-        nextAttempt = Int.min
+        line.endPause()
         pump(now)
     }
 
@@ -297,7 +257,7 @@ package struct RegistrationMachine: Sendable {
 
     /// Everything is sent anew: an app that comes back cannot know what was lost meanwhile.
     private mutating func repeatEverything(_ now: PhoneMoment) {
-        nextAttempt = Int.min
+        line.endPause()
         tried = [:]
         sayAgain()
     }
@@ -336,7 +296,7 @@ package struct RegistrationMachine: Sendable {
 
     private mutating func obtained(_ kind: String, _ token: TokenText, type: String? = nil, _ now: PhoneMoment) {
         // Something new is tried at once, however long the pause after the last failure is.
-        nextAttempt = Int.min
+        line.endPause()
         tell(PhoneNote(.tokenObtained, type: type, detail: "\(kind) \(token)"))
     }
 
@@ -350,8 +310,7 @@ package struct RegistrationMachine: Sendable {
     private mutating func handOver(to user: String) {
         if memory.isUnproven || memory.leaver == user { return takeLeave() }
         memory.isLeaving = false
-        hasProof = hasProof || hasCredential
-        hasCredential = false
+        if credential.isOwn { credential = .proof }
         act(.change(.turnIntoProof))
     }
 
@@ -364,14 +323,14 @@ package struct RegistrationMachine: Sendable {
     /// where that is not taken with what the last person lent.
     private mutating func takeLeave() {
         memory.isLeaving = true
-        guard hasProof else { return }
-        (hasCredential, hasProof) = (true, false)
+        guard credential == .proof else { return }
+        credential = .own(isUntried: false)
         act(.change(.turnIntoOwn))
     }
 
     /// Whatever lets this phone speak for somebody is forgotten.
     mutating func dropCredentials() {
-        (hasCredential, hasProof, isUntried) = (false, false, false)
+        credential = .none
         act(.change(.dropAll))
     }
 

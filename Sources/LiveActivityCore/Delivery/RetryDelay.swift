@@ -1,7 +1,7 @@
 import APNSModel
 
 /// How long to wait before another attempt. The dice are 0 to 1 and given in, so that tests know the answer.
-package enum Backoff {
+package enum RetryDelay {
     /// 429 TooManyRequests for one token: 1 to 2 s, then up to 4 s, 8 s, … to 5 min, and never under 1 s.
     ///
     /// Each wait is spread evenly between that second and its limit: phones that APNs slowed down together come back

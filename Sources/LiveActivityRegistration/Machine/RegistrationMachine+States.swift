@@ -1,0 +1,85 @@
+internal import JSONText
+internal import LiveActivityAPI
+
+// What the machine is in the middle of: each has one state at a time. Moments are milliseconds of the steady clock.
+extension RegistrationMachine {
+    /// A card that is to be started by the app.
+    struct Order: Sendable {
+        enum Stage: Sendable, Hashable {
+            /// The server has not heard of it. It is started without at this moment, or given up where it is a wish.
+            case asked(until: Int)
+            /// The server has been told, and is waited for as long.
+            case announced(until: Int)
+            /// The card is being made.
+            case starting
+        }
+
+        let number: Int
+        let card: CardOrder
+        /// The server asked for it, not the app.
+        let isWish: Bool
+        var stage: Stage
+
+        var deadline: Int? {
+            switch stage {
+            case .asked(let until), .announced(let until): until
+            case .starting: nil
+            }
+        }
+
+        var isUnheard: Bool { if case .asked = stage { true } else { false } }
+
+        /// The server hears of it, or is to hear of it again.
+        mutating func announce() { if let deadline { stage = .announced(until: deadline) } }
+    }
+
+    /// A call under way.
+    struct InFlight: Sendable {
+        /// What it is about.
+        enum Purpose: Sendable {
+            case signOut
+            case device(DeviceRequest)
+            case startToken(type: String, TokenText)
+            case announcement(order: Int)
+            case inventory([String: Int])
+            case card(String, version: Int)
+        }
+
+        let number: Int
+        let purpose: Purpose
+        let epoch: Int
+        let round: Int
+        let sentAt: Int
+        /// What each card held when it left: an answer does not overrule what came meanwhile.
+        let contents: [String: JSONObject?]
+        /// It went with the phone's own credential.
+        let usesCredential: Bool
+    }
+
+    /// There is one call at a time.
+    enum Line: Sendable {
+        /// The next call may leave.
+        case free
+        /// None leaves before: the one before failed.
+        case pausing(until: Int)
+        case busy(InFlight)
+
+        var call: InFlight? { if case .busy(let call) = self { call } else { nil } }
+
+        /// What waits for a pause goes at once.
+        mutating func endPause() { if case .pausing = self { self = .free } }
+    }
+
+    /// What the server has given this phone to speak with.
+    enum Credential: Sendable, Hashable {
+        case none
+        /// The one of the person before, which proves that the phone was handed over.
+        case proof
+        /// One of its own that the server has not refused.
+        ///
+        /// - Parameter isUntried: No call of this process was taken with it yet.
+        case own(isUntried: Bool)
+
+        var isOwn: Bool { if case .own = self { true } else { false } }
+    }
+}
