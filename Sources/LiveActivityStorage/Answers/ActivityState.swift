@@ -1,0 +1,32 @@
+package import LiveActivityCore
+
+/// An activity as it stands.
+package struct ActivityState: Sendable, Equatable {
+    package var record: ActivityRecord
+    package var content: ContentRecord?
+    package var lanes: [LaneRecord]
+
+    package init(record: ActivityRecord, content: ContentRecord?, lanes: [LaneRecord]) {
+        self.record = record
+        self.content = content
+        self.lanes = lanes
+    }
+
+    /// How many phones it is on, by where they are in their life.
+    package var counts: LaneCounts { lanes.reduce(into: LaneCounts()) { $0 += $1.counts } }
+    package var phones: Int { counts.total }
+
+    /// How many phones the newest change has come around to, by estimate; `nil`: to all of them.
+    package var reached: Int? {
+        guard lanes.contains(where: { $0.progress(in: record.lap) < 1 }) else { return nil }
+        return lanes.reduce(0) { $0 + Int(Double($1.counts.total) * $1.progress(in: record.lap)) }
+    }
+}
+
+/// Devices that have tokens.
+package struct TokenHolders: Sendable, Equatable {
+    package var pushToStart: Set<DeviceKey> = []
+    package var device: Set<DeviceKey> = []
+
+    package init() {}
+}
