@@ -40,11 +40,13 @@ package enum Reconciler {
         return decideCard(desired, phone, now)
     }
 
-    /// Until the end of another card is tried again, the phone's own card gets what it needs.
+    /// Until the end of another card is tried again, a card that is there gets what it needs. What a start waits for
+    /// is nobody's business yet: none is made before that end.
     private static func meanwhile(
         _ end: Decision, _ own: Decision, _ card: CardMachine, _ now: UnixTime
     ) -> Decision {
-        guard case .wait(let until, _) = end, !card.awaitsAnswer(at: now) else { return end }
+        guard case .wait(let until, _) = end, !card.awaitsAnswer(at: now), card.state == .live || card.state == .ending
+        else { return end }
         if case .send(let plan) = own, plan.kind != .start { return own }
         if case .wait(let due, _) = own, due < until { return own }
         return end
