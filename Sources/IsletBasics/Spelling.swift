@@ -6,11 +6,13 @@ package enum Spelling {
 
     /// The name that differs in nothing but capitals and separators (`eta_minutes`, `etaMinutes`), else the nearest,
     /// when so little differs that it is probably meant: one letter in three, or two swapped ones.
-    package static func nearest(to word: String, among names: [String]) -> String? {
+    ///
+    /// - Parameter slips: No more letters than these may differ, for who takes the nearest as a fact.
+    package static func nearest(to word: String, among names: [String], slips: Int = .max) -> String? {
         guard word.utf8.count <= maximumLength else { return nil }
         let wanted = plain(word)
         // Two swapped letters are two replacements.
-        let allowed = wanted.count < 4 ? wanted.count / 2 : max(2, wanted.count / 3)
+        let allowed = min(slips, wanted.count < 4 ? wanted.count / 2 : max(2, wanted.count / 3))
         let ranked = names.prefix(maximumNames).filter { $0.utf8.count <= maximumLength }
             .map { ($0, distance(wanted, plain($0))) }
         guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= allowed else { return nil }

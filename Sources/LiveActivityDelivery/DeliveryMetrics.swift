@@ -196,6 +196,8 @@ extension Flight.Seat {
         let changedAt = flight.desired.activity.changedAt
         let tokenAt = plan.kind == .start ? phone.pushToStartToken?.firstSeenAt : phone.updateToken?.firstSeenAt
         guard phone.card.sentRevision < plan.revision, phone.card.revisions.contradictions == 0,
+            // What the app made of a state itself stays for its minute.
+            phone.card.lead == nil || phone.card.shownRevision < plan.revision,
             phone.card.createdAt <= changedAt, tokenAt.map({ $0 <= changedAt }) == true
         else { return nil }
         let mayLeaveAt = flight.desired.activity.mayLeaveAt(

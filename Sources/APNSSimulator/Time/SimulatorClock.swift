@@ -1,5 +1,6 @@
 package import APNSModel
 internal import Foundation
+internal import IsletBasics
 internal import NIOCore
 internal import Synchronization
 
@@ -33,18 +34,5 @@ extension TimeSource {
 
 extension UnixTime {
     /// The value of an HTTP `date` header (RFC 9110 section 5.6.7): `Sat, 21 Nov 2026 14:32:00 GMT`.
-    var httpDate: String {
-        // `description` is `2026-11-21T14:32:00Z`.
-        let parts = description.split { "-T:Z".contains($0) }
-        guard parts.count == 6, let month = Int(parts[1]), (1...12).contains(month) else { return description }
-        let days = Int((Double(seconds) / 86_400).rounded(.down))
-        // 1970-01-01 was a Thursday.
-        let weekday = Self.weekdays[((days + 4) % 7 + 7) % 7]
-        return "\(weekday), \(parts[2]) \(Self.months[month - 1]) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT"
-    }
-
-    private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
+    var httpDate: String { HTTPDate.write(Int(seconds)) }
 }

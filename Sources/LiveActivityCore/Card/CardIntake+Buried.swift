@@ -64,7 +64,7 @@ extension CardIntake {
     }
 
     /// The phone shows a card that counts as over: its end got lost, or went to a token that iOS had replaced. It is
-    /// ended by the token that the phone names, before anything else is sent there: nobody would come back to it.
+    /// ended by the token that the phone names, before another is started there: nobody would come back to it.
     ///
     /// Only an inventory tells: a card's report may be one that the network kept back until after the end.
     func endStray(
@@ -97,7 +97,7 @@ extension CardIntake {
     }
 
     /// A card of this run takes the row of an earlier run's card. That card is over for the server. Where nobody has
-    /// ended it, its end comes before anything else.
+    /// ended it, it is ended before another is started.
     func leaveBehind(_ card: CardMachine, for report: CardReport, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(card.activity, card.device)
         guard let local = card.localID, local != report.localID else { return }

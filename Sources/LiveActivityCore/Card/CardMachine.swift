@@ -289,7 +289,7 @@ package struct CardMachine: Sendable, Hashable {
         life.update { $0.endsOther = false }
     }
 
-    /// A card that should be over, and that is to be ended before anything else is sent.
+    /// A card that should be over, and that is to be ended before another is started.
     mutating func findStray() {
         predecessor.clear()
         if case .live = life { lookAfterPredecessor() }

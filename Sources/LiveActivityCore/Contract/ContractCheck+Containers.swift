@@ -24,7 +24,7 @@ extension ContractCheck {
             // A member that this build does not know yet, or a phone's constant, which it encodes and never decodes.
             case .refused where isLenient: continue
             case .refused:
-                let near = Spelling.nearest(to: key, among: node.names.filter { object[$0] == nil })
+                let near = Spelling.meant(by: key, among: node.names.filter { object[$0] == nil })
                 note(
                     "one of the members \(ContractWords.list(node.names))", value,
                     fix: near.map { "the name is `\($0)`" } ?? "leave it out: the Swift type has no such member",
@@ -47,7 +47,7 @@ extension ContractCheck {
     private mutating func noteMissing(_ name: String, _ node: SchemaNode, _ object: JSONObject) {
         let expected = node.properties[name].map { ContractWords.expected($0, schema) } ?? "a value"
         let others = object.keys.filter { node.properties[$0] == nil }
-        let near = Spelling.nearest(to: name, among: others)
+        let near = Spelling.meant(by: name, among: others)
         note(expected, nil, fix: near.map { "`\($0)` is there: Swift's name for it is `\(name)`" }, at: name)
     }
 
@@ -55,7 +55,7 @@ extension ContractCheck {
     private mutating func checkCase(_ node: SchemaNode, _ object: JSONObject) {
         let named = object.keys.filter { node.properties[$0] != nil }
         guard named.count != 1 else { return }
-        let near = named.isEmpty ? object.keys.first.flatMap { Spelling.nearest(to: $0, among: node.names) } : nil
+        let near = named.isEmpty ? object.keys.first.flatMap { Spelling.meant(by: $0, among: node.names) } : nil
         note(
             "one key that names the case: \(ContractWords.list(node.names))", .object(object),
             fix: near.map { "the case is `\($0)`" })

@@ -68,7 +68,7 @@ enum Keywords {
                     here, "this keyword is not checked here, so that a contract that relies on it is refused")
             }
             if atTheTop.contains(key) { throw ContractError(here, "it may stand only at the top of a schema") }
-            let near = Spelling.nearest(to: key, among: checked.union(annotations).sorted())
+            let near = Spelling.meant(by: key, among: checked.union(annotations).sorted())
             throw ContractError(
                 here, "JSON Schema 2020-12 has no such keyword" + (near.map { "; is `\($0)` meant?" } ?? ""))
         }

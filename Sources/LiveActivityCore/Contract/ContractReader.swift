@@ -292,7 +292,7 @@ struct ContractReader {
                 "Bool", "String", "Double", "TimeInterval", "CGFloat", "Float", "Decimal", "Date", "Data", "URL",
                 "UUID", "Set", "Range", "ClosedRange", "Dictionary", "Enum",
             ]
-        let near = Spelling.nearest(to: name, among: names).map { "; is `\($0)` meant?" }
+        let near = Spelling.meant(by: name, among: names).map { "; is `\($0)` meant?" }
         return ContractError(
             place, "no Swift type of this name is known" + (near ?? ": leave `x-swift` out, and JSON Schema decides"))
     }

@@ -66,7 +66,7 @@ enum ContractWords {
     /// The choice that was meant, when it is near.
     static func nearest(to value: JSONValue, among choices: [JSONValue]) -> String? {
         guard let text = value.string else { return nil }
-        return Spelling.nearest(to: text, among: choices.compactMap(\.string)).map { "is \"\($0)\" meant?" }
+        return Spelling.meant(by: text, among: choices.compactMap(\.string)).map { "is \"\($0)\" meant?" }
     }
 
     static func fix(for value: JSONValue, _ node: SchemaNode) -> String? {

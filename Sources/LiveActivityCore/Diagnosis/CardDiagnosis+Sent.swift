@@ -96,7 +96,7 @@ enum DecisionWords {
     static func severity(of code: Reason.Code) -> DiagnosisFinding.Severity {
         switch code.prospect {
         case .settled: .note
-        case .passing: .waiting
+        case .passing, .awaitsState: .waiting
         case .awaitsOthers, .closed: .blocked
         }
     }

@@ -1,23 +1,26 @@
 extension Reason.Code {
-    /// What has to come before a phone of which a code is said gets what it lacks.
+    /// How a phone of which a code is said comes to what it lacks.
     package enum Prospect: Sendable {
         /// It lacks nothing.
         case settled
-        /// A date, an answer, an end of something else: it comes by itself.
+        /// A date, an answer, an end of something else brings it: nobody has to do anything.
         case passing
-        /// A token, a card or a start by the app, or a key that works.
+        /// The app brings it, with a token, a card or a start, or whoever runs the server, with a key that works.
         case awaitsOthers
-        /// Nothing, as things are set.
+        /// The backend's next state: none was set yet, or the app's own stays until then.
+        case awaitsState
+        /// Nothing follows by itself: somebody has to decide otherwise.
         case closed
     }
 
     package var prospect: Prospect {
         switch self {
-        case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded, .localAhead: .settled
+        case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded: .settled
+        case .localAhead, .notAnnounced: .awaitsState
         case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
             .startGrace, .startBudget, .retryLater, .coalescing, .quietHours, .startTokenSuspect, .atCeiling, .evicting,
             .slowDown, .serviceTrouble, .providerToken, .connection, .unknownFate, .notSent, .rescued, .awaited,
-            .tokenNewer, .otherEnvironment, .notAnnounced:
+            .tokenNewer, .otherEnvironment:
             .passing
         case .updateTokenDead, .noPushToStartToken, .pushToStartTokenDead, .belowPushToStart, .appOnly, .halted,
             .notConfigured:

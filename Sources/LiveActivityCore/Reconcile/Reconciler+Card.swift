@@ -7,7 +7,8 @@ extension Reconciler {
         case state
         /// The app's own state had its time.
         case localState
-        /// The state was sent without its alert, whose push APNs refused when that was known late.
+        /// The state was sent without its alert: APNs refused the alert's push when that was known late, or the app's
+        /// own state stood when it was due.
         case alert
         case staleDate
     }

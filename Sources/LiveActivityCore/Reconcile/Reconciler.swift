@@ -33,7 +33,7 @@ package enum Reconciler {
         guard desired.activity.phase != .announced else { return .nothing(Reason(.notAnnounced)) }
         // Neither told anything nor ended: to its phone the activity looks like one that nobody spoke of.
         guard phone.card.awaitsUntil == nil else { return .nothing(Reason(.awaitingAudience)) }
-        // A card that is too many comes before anything else, and holds up starts alone.
+        // A card that is too many comes first; while its end waits, it holds up starts, and fallbacks in their place.
         if let end = endOfPredecessor(desired, phone, now) {
             return meanwhile(end, decideCard(desired, phone, now), phone.card, now)
         }

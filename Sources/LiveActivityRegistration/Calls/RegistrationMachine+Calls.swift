@@ -18,7 +18,7 @@ extension RegistrationMachine {
                 contents: memory.cards.mapValues(\.content), usesCredential: credential.isOwn))
         var showsProof = false
         if case .device = purpose, !credential.isOwn {
-            showsProof = credential == .proof
+            showsProof = credential.isProof
             change { $0.isUnproven = true }
         }
         act(.send(PhoneCall(number: calls, method: method, path: path, body: body, showsProof: showsProof)))

@@ -171,7 +171,7 @@ extension RegistrationMachine {
             if isCurrent { change { $0.confirmed = request } }
             // Whoever was here before has no card any more on the server either.
             change { $0.leaver = nil }
-            if credential == .proof {
+            if credential.isProof {
                 credential = .none
                 act(.change(.dropProof))
             }

@@ -8,7 +8,7 @@ extension RegistrationMachine {
         enum Stage: Sendable, Hashable {
             /// The server has not heard of it. It is started without at this moment, or given up where it is a wish.
             case asked(until: Int)
-            /// The server has been told, and is waited for as long.
+            /// The word to the server has left, and its answer is waited for as long.
             case announced(until: Int)
             /// The card is being made.
             case starting
@@ -29,13 +29,13 @@ extension RegistrationMachine {
 
         var isUnheard: Bool { if case .asked = stage { true } else { false } }
 
-        /// The server hears of it, or is to hear of it again.
+        /// The word to the server leaves.
         mutating func announce() { if let deadline { stage = .announced(until: deadline) } }
     }
 
     /// A call under way.
     struct InFlight: Sendable {
-        /// What it is about.
+        /// The subject of a call.
         enum Purpose: Sendable {
             case signOut
             case device(DeviceRequest)
@@ -50,13 +50,13 @@ extension RegistrationMachine {
         let epoch: Int
         let round: Int
         let sentAt: Int
-        /// What each card held when it left: an answer does not overrule what came meanwhile.
+        /// The contents of the cards when it left: an answer does not overrule what came meanwhile.
         let contents: [String: JSONObject?]
         /// It went with the phone's own credential.
         let usesCredential: Bool
     }
 
-    /// There is one call at a time.
+    /// The way to the server, which has room for one call at a time.
     enum Line: Sendable {
         /// The next call may leave.
         case free
@@ -66,20 +66,21 @@ extension RegistrationMachine {
 
         var call: InFlight? { if case .busy(let call) = self { call } else { nil } }
 
-        /// What waits for a pause goes at once.
+        /// The pause ends: the next call goes at once.
         mutating func endPause() { if case .pausing = self { self = .free } }
     }
 
-    /// What the server has given this phone to speak with.
+    /// The credential that the server has given this phone.
     enum Credential: Sendable, Hashable {
         case none
         /// The one of the person before, which proves that the phone was handed over.
-        case proof
+        case proof(isUntried: Bool)
         /// One of its own that the server has not refused.
         ///
-        /// - Parameter isUntried: No call of this process was taken with it yet.
+        /// - Parameter isUntried: This process was given it, and no call was taken with it yet.
         case own(isUntried: Bool)
 
         var isOwn: Bool { if case .own = self { true } else { false } }
+        var isProof: Bool { if case .proof = self { true } else { false } }
     }
 }

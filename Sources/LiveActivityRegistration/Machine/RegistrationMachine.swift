@@ -110,7 +110,7 @@ package struct RegistrationMachine: Sendable {
             actions = [.change(change)]
         }
         self.memory = memory
-        credential = kept.own != nil ? .own(isUntried: false) : kept.proof != nil ? .proof : .none
+        credential = kept.own != nil ? .own(isUntried: false) : kept.proof != nil ? .proof(isUntried: false) : .none
         saved = memory
         rules = types
         self.limits = limits
@@ -310,7 +310,7 @@ package struct RegistrationMachine: Sendable {
     private mutating func handOver(to user: String) {
         if memory.isUnproven || memory.leaver == user { return takeLeave() }
         memory.isLeaving = false
-        if credential.isOwn { credential = .proof }
+        if case .own(let isUntried) = credential { credential = .proof(isUntried: isUntried) }
         act(.change(.turnIntoProof))
     }
 
@@ -323,8 +323,8 @@ package struct RegistrationMachine: Sendable {
     /// where that is not taken with what the last person lent.
     private mutating func takeLeave() {
         memory.isLeaving = true
-        guard credential == .proof else { return }
-        credential = .own(isUntried: false)
+        guard case .proof(let isUntried) = credential else { return }
+        credential = .own(isUntried: isUntried)
         act(.change(.turnIntoOwn))
     }
 

@@ -75,7 +75,7 @@ struct Outlook {
         switch code.prospect {
         case .passing: code == .starting ? .start : .pending
         case .awaitsOthers: .pending
-        case .settled, .closed: code == .fellBack ? .fallback : .none
+        case .settled, .awaitsState, .closed: code == .fellBack ? .fallback : .none
         }
     }
 

@@ -326,6 +326,24 @@ struct RenewalTests {
         #expect(try scene.deliver().map(\.plan.part) == [.predecessor])
     }
 
+    @Test func `While the end of the first card waits, nothing is done for a start that waits as well`() throws {
+        var scene = try renewing(
+            Sample.type { policy in
+                policy.renewal = true
+                policy.restart = .always
+            })
+        try scene.report(local: "second", token: "u2")
+        var wait = Duration.zero
+        while wait < .seconds(130) {
+            scene.now = try scene.card().predecessor.dueAt ?? scene.now
+            try scene.settle(try scene.onlyFlight()) { _ in .answered(.success(.refusal(.tooManyRequests))) }
+            wait = try #require(try scene.card().predecessor.dueAt) - scene.now
+        }
+        try scene.report(local: "second", .dismissed)
+        try scene.report(local: "third", .requesting)
+        #expect(try scene.decision().reason.code == .retryLater)
+    }
+
     @Test(arguments: [true, false])
     func `The end of the first card waits for no clock that was ahead and is set right`(_ isAwaited: Bool) throws {
         var scene = try renewing()

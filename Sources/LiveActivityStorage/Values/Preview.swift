@@ -1,17 +1,6 @@
 package import LiveActivityCore
 
-/// So many phones of an activity, from the one after `after`.
-package struct PhoneStretch: Sendable, Equatable {
-    package var after: DeviceKey
-    package var limit: Int
-
-    package init(after: DeviceKey, limit: Int) {
-        self.after = after
-        self.limit = limit
-    }
-}
-
-/// What a command would do.
+/// The outcome of a command that was tried and taken back.
 package struct Preview<Reply: Sendable>: Sendable {
     package var reply: Reply
     /// The activity as it would stand.

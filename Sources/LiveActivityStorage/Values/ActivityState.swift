@@ -22,11 +22,3 @@ package struct ActivityState: Sendable, Equatable {
         return lanes.reduce(0) { $0 + Int(Double($1.counts.total) * $1.progress(in: record.lap)) }
     }
 }
-
-/// Devices that have tokens.
-package struct TokenHolders: Sendable, Equatable {
-    package var pushToStart: Set<DeviceKey> = []
-    package var device: Set<DeviceKey> = []
-
-    package init() {}
-}
