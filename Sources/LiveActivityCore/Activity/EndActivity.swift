@@ -79,14 +79,11 @@ package struct EndActivity: Command {
         draft.put(activity)
         draft.put(content)
         draft.record(
-            HistoryRecord(
-                activity: activity.number, at: now, revision: activity.revision,
-                entries: [
-                    HistoryEntry(
-                        .ended, at: now, revision: activity.revision, carriesAlert: activity.alert != nil,
-                        reason: reason,
-                        detail: ChangeContent.text(state: content.state, alert: activity.alert?.alert))
-                ]))
+            HistoryEntry(
+                .ended, at: now, revision: activity.revision, carriesAlert: activity.alert != nil,
+                reason: reason,
+                detail: ChangeContent.text(state: content.state, alert: activity.alert?.alert)),
+            of: activity)
         return Reply(
             number: activity.number, revision: activity.revision, changed: true, phase: .ended, run: activity.run)
     }

@@ -113,15 +113,12 @@ package struct SetDesiredState: Command {
                 state: state.unfit, attributes: type.unfitBuilds(attributes: attributes.encoded))
             draft.put(content)
             draft.record(
-                HistoryRecord(
-                    activity: activity.number, at: now, revision: activity.revision,
-                    entries: [
-                        HistoryEntry(
-                            old != nil && begins && activity.run > 1 ? .reopened : .stateSet, at: now,
-                            revision: activity.revision, carriesAlert: newAlert != nil,
-                            detail: ChangeContent.text(
-                                state: state.encoded, alert: newAlert == nil ? nil : activity.alert?.alert, activity))
-                    ]))
+                HistoryEntry(
+                    old != nil && begins && activity.run > 1 ? .reopened : .stateSet, at: now,
+                    revision: activity.revision, carriesAlert: newAlert != nil,
+                    detail: ChangeContent.text(
+                        state: state.encoded, alert: newAlert == nil ? nil : activity.alert?.alert, activity)),
+                of: activity)
         }
         draft.put(activity)
         try Audience(activity: activity, now: now, beginsLap: activity.lap != old?.lap)

@@ -143,12 +143,9 @@ package struct Audience: Sendable {
         card.lookAt = card.state.mayHaveCard || card.run != activity.run ? now : nil
         draft.put(card)
         draft.record(
-            HistoryRecord(
-                activity: activity.number, at: now, revision: activity.revision,
-                entries: [
-                    HistoryEntry(
-                        .audienceChanged, device: device.key, at: now, revision: activity.revision, detail: "left")
-                ]))
+            HistoryEntry(
+                .audienceChanged, device: device.key, at: now, revision: activity.revision, detail: "left"),
+            of: activity)
     }
 
     private func canStart(_ device: DeviceRecord, _ draft: Draft) -> Bool {

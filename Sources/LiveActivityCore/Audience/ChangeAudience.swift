@@ -228,12 +228,9 @@ private struct Members {
         draft.put(record)
         guard added + removed > 0 else { return }
         draft.record(
-            HistoryRecord(
-                activity: activity.number, at: now, revision: activity.revision,
-                entries: [
-                    HistoryEntry(
-                        .audienceChanged, at: now, revision: activity.revision,
-                        detail: "\(added) joined, \(removed) left")
-                ]))
+            HistoryEntry(
+                .audienceChanged, at: now, revision: activity.revision,
+                detail: "\(added) joined, \(removed) left"),
+            of: activity)
     }
 }

@@ -128,13 +128,10 @@ struct CardIntake {
         if old?.hasOpenStart == true, !card.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
         if old?.state != card.state {
             draft.record(
-                HistoryRecord(
-                    activity: activity.number, at: now, revision: activity.revision,
-                    entries: [
-                        HistoryEntry(
-                            .reported, device: device.key, at: now, revision: card.heldRevision,
-                            detail: report.state.rawValue)
-                    ]))
+                HistoryEntry(
+                    .reported, device: device.key, at: now, revision: card.heldRevision,
+                    detail: report.state.rawValue),
+                of: activity)
         }
         CardEvents(activity: activity, now: now).reported(old, card, .reported, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
@@ -148,13 +145,10 @@ struct CardIntake {
         bury(report.localID, activity.number, .ended, &draft)
         let key = Snapshot.PhoneKey(activity.number, device.key)
         draft.record(
-            HistoryRecord(
-                activity: activity.number, at: now, revision: activity.revision,
-                entries: [
-                    HistoryEntry(
-                        .reported, device: device.key, at: now,
-                        revision: draft.snapshot.cards[key]?.heldRevision ?? 0, detail: report.state.rawValue)
-                ]))
+            HistoryEntry(
+                .reported, device: device.key, at: now,
+                revision: draft.snapshot.cards[key]?.heldRevision ?? 0, detail: report.state.rawValue),
+            of: activity)
         guard var card = draft.snapshot.cards[key], card.localID == report.localID,
             card.state == .live || card.state == .ending
         else { return }
@@ -291,13 +285,10 @@ struct CardIntake {
         record.predecessor = predecessor ?? draft.snapshot.updateTokens[key]?.predecessor
         draft.put(record)
         draft.record(
-            HistoryRecord(
-                activity: activity.number, at: now, revision: activity.revision,
-                entries: [
-                    HistoryEntry(
-                        .tokenReported, device: device.key, at: now, revision: card.shownRevision,
-                        detail: value.description)
-                ]))
+            HistoryEntry(
+                .tokenReported, device: device.key, at: now, revision: card.shownRevision,
+                detail: value.description),
+            of: activity)
         return true
     }
 

@@ -35,11 +35,9 @@ extension PhoneSettlement {
 
     /// The next life began while the card of an earlier one was being ended. That card is over all the same, and is not
     /// ended once more.
-    func forgetPredecessor(_ consequence: Consequence, _ old: CardMachine, _ draft: inout Draft) {
+    func forgetPredecessor(_ consequence: Consequence, _ card: inout CardMachine, _ draft: inout Draft) {
         guard plan.part == .predecessor, isLastWord(consequence), dropPredecessor(&draft) else { return }
-        var card = old
         card.forgetPredecessor()
-        draft.put(card)
     }
 
     /// The card is not ended once more.

@@ -11,65 +11,78 @@ struct PhoneSettlement {
         case overtaken
     }
 
+    /// What a flight's outcomes have in common. By reference: an activity and an app are large, a flight's phones many.
+    final class Context: Sendable {
+        let activity: ActivityRecord
+        let flight: FlightRecord
+        let app: AppSettings
+        let laneTries: Int
+        /// A fault that is not the phone's is written down for the lane, not for the phone.
+        let faultsAreTheLanes: Bool
+        /// The lane goes around once more anyway.
+        let isBehind: Bool
+        /// The type's cards are started anew before their time is over.
+        let renews: Bool
+        let now: UnixTime
+
+        /// - Parameter isOpen: The lane still waits for the flight: what comes late cannot hold up one that went on.
+        init(of settling: SettleFlight, _ activity: ActivityRecord, _ lane: LaneRecord?, isOpen: Bool) {
+            self.activity = activity
+            flight = settling.flight
+            app = settling.app
+            laneTries = lane?.tries ?? 0
+            faultsAreTheLanes = isOpen && settling.faultsAreTheLanes
+            isBehind = isOpen && lane?.lap != activity.lap
+            renews = settling.app.types[activity.type]?.policy.renewal ?? false
+            now = settling.now
+        }
+    }
+
     let entry: SettleFlight.Entry
-    let activity: ActivityRecord
-    let flight: FlightRecord
-    let app: AppSettings
-    let laneTries: Int
-    /// A fault that is not the phone's is written down for the lane, not for the phone.
-    let faultsAreTheLanes: Bool
-    /// The type's cards are started anew before their time is over.
-    let renews: Bool
-    let now: UnixTime
+    let context: Context
     var result = Result.overtaken
     private(set) var history: HistoryEntry?
 
-    init(
-        entry: SettleFlight.Entry, activity: ActivityRecord, flight: FlightRecord, app: AppSettings, laneTries: Int,
-        faultsAreTheLanes: Bool, renews: Bool = false, now: UnixTime
-    ) {
+    init(_ entry: SettleFlight.Entry, in context: Context) {
         self.entry = entry
-        self.activity = activity
-        self.flight = flight
-        self.app = app
-        self.laneTries = laneTries
-        self.faultsAreTheLanes = faultsAreTheLanes
-        self.renews = renews
-        self.now = now
+        self.context = context
     }
 
+    var activity: ActivityRecord { context.activity }
+    var now: UnixTime { context.now }
     var seat: Flight.Seat { entry.seat }
     var plan: PushPlan { entry.seat.plan }
     var isStart: Bool { entry.seat.plan.kind == .start }
 
-    /// - Parameter isBehind: The lane goes around once more anyway.
-    mutating func apply(to old: CardMachine, isBehind: Bool, _ draft: inout Draft) {
-        let consequence = write(old, &draft)
-        guard var card = draft.snapshot.cards[.init(old.activity, old.device)] else { return }
+    /// - Returns: When the phone is to be looked at by itself.
+    mutating func apply(to old: CardMachine, _ draft: inout Draft) -> UnixTime? {
+        var card = old
+        let consequence = work(into: &card, old, &draft)
         if case .fault = result {
             // A fault of the lane's leaves the phone as it was found: the lane comes back to it. Where it was picked by
             // its own time, news of it may have put that off while the push was on its way.
-            guard flight.devices != nil, card.lookAt.map({ $0 > now }) ?? true else { return }
-            card.lookAt = now
+            if context.flight.devices != nil, card.lookAt.map({ $0 > now }) ?? true { card.lookAt = now }
             draft.put(card)
-            return
+            return card.lookAt
         }
         // Where nothing but the phone's own row is loaded, the claim decides: whether others of the group loaded more
         // must make no difference.
-        let type = entry.isSimple ? nil : app.types[activity.type]
+        let type = entry.isSimple ? nil : context.app.types[context.activity.type]
         card.lookAt =
-            isBehind
+            context.isBehind
             ? card.attempts.dueAt
-            : Lanes.lookAt(card, activity, type, renews: renews, knowsStart: false, now: now, draft)
+            : Lanes.lookAt(card, context.activity, type, renews: context.renews, knowsStart: false, now: now, draft)
         draft.put(card)
-        guard !entry.isSimple, let consequence else { return }
-        CardEvents(activity: activity, now: now).settled(old, card, plan, consequence, &draft)
+        if !entry.isSimple, let consequence {
+            CardEvents(activity: activity, now: now).settled(old, card, plan, consequence, &draft)
+        }
+        return card.lookAt
     }
 
     /// - Returns: What the answer means; `nil` while it is awaited.
-    private mutating func write(_ old: CardMachine, _ draft: inout Draft) -> Consequence? {
+    private mutating func work(into card: inout CardMachine, _ old: CardMachine, _ draft: inout Draft) -> Consequence? {
         if case .awaited(let until) = entry.outcome {
-            hold(old, until, &draft)
+            hold(&card, until)
             return nil
         }
         let consequence = consequence(old, draft)
@@ -77,27 +90,23 @@ struct PhoneSettlement {
         let hasDroppedPredecessor = markDeadToken(consequence, &draft)
         // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
         guard old.run == seat.phone.card.run else {
-            forgetPredecessor(consequence, old, &draft)
+            forgetPredecessor(consequence, &card, &draft)
             return consequence
         }
-        var card = old
         if hasDroppedPredecessor { card.forgetPredecessor() }
         if !isOvertaken(old) { card.stopAwaiting() }
         if !consequence.mayHaveArrived { card.giveAlertBack(seat) }
         if plan.part == .predecessor {
             settlePredecessor(consequence, awaitsAnother: awaitsAnother(old), &card, &draft)
-            draft.put(card)
             return consequence
         }
         guard !isOvertaken(old), isNews(consequence, old) else {
             // Or the card is over by now. What it used up is used up all the same.
             overtake(consequence, &card)
-            draft.put(card)
             return consequence
         }
         settle(consequence, &card, &draft)
         if consequence.isPhones { card.note(delivery(consequence.reason)) }
-        draft.put(card)
         return consequence
     }
 
@@ -130,7 +139,7 @@ struct PhoneSettlement {
     }
 
     /// The start whose card is awaited is this one. Its timestamp does not tell that where the clock was set back.
-    private func isOpenStart(of card: CardMachine) -> Bool { card.life.openStart?.at == flight.claimedAt }
+    private func isOpenStart(of card: CardMachine) -> Bool { card.life.openStart?.at == context.flight.claimedAt }
 
     /// The phone has spoken of the start's card, or of another one, before APNs's answer to the start was known. A
     /// refusal or a doubt that comes then says nothing about that card.
@@ -152,12 +161,12 @@ struct PhoneSettlement {
             let consequence = Consequence(
                 result,
                 Consequence.Context(
-                    isStart: isStart, tries: tries(of: old), laneTries: laneTries,
+                    isStart: isStart, tries: tries(of: old), laneTries: context.laneTries,
                     tokenFirstSeenAt: firstSeenAt ?? UnixTime(milliseconds: 0), environment: environment,
                     mayTryOtherEnvironment: device.environment == nil && !wasTried
-                        && app.environments.contains(environment.other),
+                        && context.app.environments.contains(environment.other),
                     now: now, dice: entry.dice))
-            guard case .laneFault(let fault) = consequence, !faultsAreTheLanes else { return consequence }
+            guard case .laneFault(let fault) = consequence, !context.faultsAreTheLanes else { return consequence }
             return .retry(at: fault.retryAt(ofPhone: tries(of: old), now: now, dice: entry.dice), fault.reason)
         }
     }
@@ -167,7 +176,7 @@ struct PhoneSettlement {
     private func tries(of old: CardMachine) -> Int {
         if plan.part == .predecessor { return old.predecessor.tries }
         guard old.state == .ending else { return old.attempts.tries }
-        let isLastState = activity.phase == .ended && old.sentRevision < plan.revision
+        let isLastState = context.activity.phase == .ended && old.sentRevision < plan.revision
         let isFirst = old.last.map { $0.reason.code == .accepted || $0.reason.code == .awaited } ?? false
         return isLastState && isFirst ? 3 : 8
     }
@@ -194,14 +203,14 @@ struct PhoneSettlement {
             HistoryEntry.Kind(plan.kind), device: seat.phone.device.key, at: now, revision: plan.revision,
             timestamp: seat.timestamp, priority: plan.priority.rawValue, carriesAlert: plan.carriesAlert,
             status: status, reason: plan.reason, outcome: consequence.reason,
-            pushID: flight.pushID(of: seat.phone.device.key))
+            pushID: context.flight.pushID(of: seat.phone.device.key))
     }
 
     // MARK: - What follows
 
     private mutating func settle(_ consequence: Consequence, _ card: inout CardMachine, _ draft: inout Draft) {
         if consequence.isTriedAgain(isStart: isStart) {
-            draft.count(.retry(activity.app, consequence.reason.code))
+            draft.count(.retry(context.activity.app, consequence.reason.code))
         }
         switch consequence {
         case .accepted:
@@ -242,21 +251,22 @@ struct PhoneSettlement {
         let isNewRevision = card.sentRevision < plan.revision
         if isSameToken { card.hold(plan.revision) }
         // A start has a budget of its own on the device: it does not use up the minute's one high update.
-        if plan.priority == .high, !isStart { card.takeHigh(claimedAt: flight.claimedAt, at: now) }
+        if plan.priority == .high, !isStart { card.takeHigh(claimedAt: context.flight.claimedAt, at: now) }
         switch plan.kind {
         case .start: card.acceptStart()
         case .update: card.acceptUpdate(nextAt: windowEnd)
         case .end:
             card.acceptEnd(
-                ofToken: isSameToken, isNews: isNewRevision && activity.phase == .ended,
-                beginsRun: card.run != activity.run, at: now)
+                ofToken: isSameToken, isNews: isNewRevision && context.activity.phase == .ended,
+                beginsRun: card.run != context.activity.run, at: now)
         }
     }
 
     /// The phone was told by itself, outside of any lap: the next state waits for its window, as after a lap.
     private var windowEnd: UnixTime? {
-        guard flight.devices != nil, plan.kind == .update else { return nil }
-        let end = flight.claimedAt + (app.types[activity.type]?.policy.coalescingWindow ?? .zero)
+        guard context.flight.devices != nil, plan.kind == .update else { return nil }
+        let end =
+            context.flight.claimedAt + (context.app.types[context.activity.type]?.policy.coalescingWindow ?? .zero)
         return now < end ? end : nil
     }
 
@@ -273,7 +283,7 @@ struct PhoneSettlement {
     }
 
     /// Where nobody knows whether the alert arrived, its writer wants it again.
-    private var keepsAlert: Bool { activity.alert?.onUnknown == .repeat }
+    private var keepsAlert: Bool { context.activity.alert?.onUnknown == .repeat }
 
     /// News of a replaced update token does not hold up the one that replaced it.
     private func isAboutToken(of card: CardMachine) -> Bool {
@@ -289,24 +299,23 @@ struct PhoneSettlement {
     private func loseToken(isInactive: Bool, _ card: inout CardMachine, _ draft: inout Draft) {
         card.loseToken(seat.timestamp)
         guard !isStart, isInactive, isAboutToken(of: card) else { return }
-        card.loseCard(toEnd: plan.kind == .end, beginsRun: card.run != activity.run, at: now)
+        card.loseCard(toEnd: plan.kind == .end, beginsRun: card.run != context.activity.run, at: now)
         if card.state.isTombstone { draft.bury(card, as: card.state, at: now) }
     }
 
-    private mutating func hold(_ old: CardMachine, _ until: UnixTime, _ draft: inout Draft) {
+    private mutating func hold(_ card: inout CardMachine, _ until: UnixTime) {
         result = .awaited
-        guard old.run == seat.phone.card.run else { return }
-        var card = old
+        guard card.run == seat.phone.card.run else { return }
+        let isOvertaken = isOvertaken(card)
         card.mayHave(seat, givesAlert: false)
         // Who came back since the claim is not to get it, whatever becomes of this push.
         if !keepsAlert { card.mayAlert(seat) }
         // A newer push or an update of the app's own has overtaken it: its alert may have come all the same.
-        guard !isOvertaken(old) else { return draft.put(card) }
+        guard !isOvertaken else { return }
         card.awaitAnswer(to: seat, until: until)
         if let last = card.last, isOldNews(last) {
             card.note(delivery(isStart ? Reason(.awaited) : Reason(.awaited, until.description)))
         }
-        draft.put(card)
     }
 
     /// What the push before met says which waits a newer state may cut short. This one's answer is none of those.

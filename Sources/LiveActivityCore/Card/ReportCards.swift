@@ -150,13 +150,10 @@ package struct ReportInventory: Command {
         }
         draft.put(card)
         draft.record(
-            HistoryRecord(
-                activity: key.activity, at: now, revision: activity.revision,
-                entries: [
-                    HistoryEntry(
-                        .reported, device: key.device, at: now, revision: card.heldRevision,
-                        detail: "not in the inventory")
-                ]))
+            HistoryEntry(
+                .reported, device: key.device, at: now, revision: card.heldRevision,
+                detail: "not in the inventory"),
+            of: activity)
         CardEvents(activity: activity, now: now).reported(old, card, .notListed, &draft)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }

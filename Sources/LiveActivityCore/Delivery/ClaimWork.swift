@@ -312,7 +312,7 @@ package struct ClaimWork: Command {
                     continue
                 }
                 spend(plan, phone, desired, &draft)
-                found.seats.append(seat(plan, phone, activity, &draft))
+                found.seats.append(seat(plan, &phone, activity, &draft))
                 if plan.kind == .start {
                     room.starts.insert(start)
                     room.startsOn[device, default: 0] += 1
@@ -349,9 +349,8 @@ package struct ClaimWork: Command {
     /// Fixes a push's timestamp; a start is written down before it leaves, since its fate decides about every later
     /// one.
     private func seat(
-        _ plan: PushPlan, _ phone: PhoneSituation, _ activity: ActivityRecord, _ draft: inout Draft
+        _ plan: PushPlan, _ phone: inout PhoneSituation, _ activity: ActivityRecord, _ draft: inout Draft
     ) -> Flight.Seat {
-        var phone = phone
         if plan.kind == .start, plan.part == .card, phone.card.run != activity.run {
             phone.updateToken = nil
             beginRun(of: activity, &phone.card, &draft)

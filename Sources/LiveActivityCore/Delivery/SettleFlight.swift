@@ -80,7 +80,7 @@ package struct SettleFlight: Command {
 
     /// Whether what is not the phones' fault is the lane's: where most of the answers say so. A few are the phones'
     /// own matter, or one phone that always meets a 5xx would hold up all others.
-    private var faultsAreTheLanes: Bool {
+    var faultsAreTheLanes: Bool {
         var (faults, answers) = (0, 0)
         for entry in entries {
             guard !entry.outcome.isAwaited else { continue }
@@ -94,9 +94,7 @@ package struct SettleFlight: Command {
         guard let record = draft.snapshot.activities[activity] else { return Reply() }
         let claimed = draft.snapshot.lane(lane)
         let isOurs = claimed?.fence == fence && claimed?.flight != nil
-        // What comes late cannot hold up a lane that went on without it.
-        let forLane = isOurs && faultsAreTheLanes
-        let renews = app.types[record.type]?.policy.renewal ?? false
+        let context = PhoneSettlement.Context(of: self, record, claimed, isOpen: isOurs)
         var reply = Reply()
         var history: [HistoryEntry] = []
         var faulted: DeviceKey?
@@ -105,10 +103,8 @@ package struct SettleFlight: Command {
         for entry in entries {
             let key = Snapshot.PhoneKey(activity, entry.seat.phone.device.key)
             guard let card = draft.snapshot.cards[key] else { continue }
-            var settlement = PhoneSettlement(
-                entry: entry, activity: record, flight: flight, app: app, laneTries: claimed?.tries ?? 0,
-                faultsAreTheLanes: forLane, renews: renews, now: now)
-            settlement.apply(to: card, isBehind: isOurs && claimed?.lap != record.lap, &draft)
+            var settlement = PhoneSettlement(entry, in: context)
+            let time = settlement.apply(to: card, &draft)
             switch settlement.result {
             case .accepted: reply.accepted += 1
             case .awaited: reply.awaited += 1
@@ -121,7 +117,7 @@ package struct SettleFlight: Command {
                 if reply.fault.map({ $0.kind < fault.kind }) ?? true { reply.fault = fault }
                 faulted = min(faulted ?? key.device, key.device)
             }
-            if let time = draft.snapshot.cards[key]?.lookAt { lookAt = min(lookAt ?? time, time) }
+            if let time { lookAt = min(lookAt ?? time, time) }
             if let entry = settlement.history { history.append(entry) }
         }
         if isOurs { close(record, reply, faulted: faulted, slowDowns: slowDowns, lookAt: lookAt, &draft) }

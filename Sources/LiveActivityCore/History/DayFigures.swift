@@ -99,7 +99,8 @@ package struct DayFigures: Sendable, Equatable {
         switch push.kind {
         case .start: starts += 1
         case .update: updates += 1
-        default: ends += 1
+        case .end: ends += 1
+        case .fallback, .rescued, .stateSet, .ended, .reopened, .audienceChanged, .reported, .tokenReported: return
         }
         if push.priority >= 10 { high += 1 } else { low += 1 }
         let isSilentStart = push.reason?.code == .renewal

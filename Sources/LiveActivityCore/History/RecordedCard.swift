@@ -98,15 +98,13 @@ extension HistoryEntry {
     /// What a phone says where it has got that push.
     fileprivate func mayAnswer(_ push: HistoryEntry) -> Bool {
         switch push.kind {
-        case .start: kind == .tokenReported || kind == .reported && CardReport.State.running.contains(detail)
+        case .start:
+            kind == .tokenReported || kind == .reported && CardReport.State(rawValue: detail)?.isRunning == true
         case .end: kind == .reported && detail == CardReport.State.ended.rawValue
-        default: false
+        case .update, .fallback, .rescued, .stateSet, .ended, .reopened, .audienceChanged, .reported, .tokenReported:
+            false
         }
     }
-}
-
-extension CardReport.State {
-    fileprivate static let running: Set = [pending.rawValue, active.rawValue, stale.rawValue]
 }
 
 /// Reads a phone's entries one after the other.
@@ -135,7 +133,7 @@ private struct Walk {
         case .tokenReported: return takeToken(at: entry.at, &card)
         case .reported: return takeReport(entry, &card)
         case .audienceChanged: return .leaves
-        default: break
+        case .start, .update, .end, .fallback, .rescued, .stateSet, .ended, .reopened: break
         }
         return nil
     }
@@ -152,12 +150,12 @@ private struct Walk {
 
     private mutating func takeReport(_ entry: HistoryEntry, _ card: inout RecordedCard) -> RecordedCard.Deed? {
         let deed: RecordedCard.Deed
-        switch entry.detail {
-        case let state where CardReport.State.running.contains(state): return adopt(at: entry.at, &card)
-        case CardReport.State.dismissed.rawValue: deed = .dismisses
-        case CardReport.State.ended.rawValue: deed = .ends
-        case CardReport.State.requesting.rawValue, CardReport.State.duplicate.rawValue: return nil
-        default: deed = .loses
+        switch CardReport.State(rawValue: entry.detail) {
+        case .pending, .active, .stale: return adopt(at: entry.at, &card)
+        case .dismissed: deed = .dismisses
+        case .ended: deed = .ends
+        case .requesting, .duplicate: return nil
+        case .gone, nil: deed = .loses
         }
         let ended = endedAt
         clear()

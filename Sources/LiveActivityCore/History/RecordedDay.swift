@@ -93,7 +93,7 @@ package struct RecordedActivity: Sendable {
                     entry.kind == .ended ? .end(content) : .set(content, reopens: entry.kind == .reopened)
                 let step = Step(at: entry.at, change: change)
                 if entry.at < from { before = step } else { steps.append(step) }
-            default: continue
+            case .start, .update, .end, .fallback, .rescued, .audienceChanged, .reported, .tokenReported: continue
             }
         }
         // One that had ended is nothing to begin with.

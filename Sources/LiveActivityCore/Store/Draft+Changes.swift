@@ -45,13 +45,9 @@ extension Draft {
         package init() {}
 
         package var isEmpty: Bool {
-            activities.isEmpty && contents.isEmpty && lanes.isEmpty && users.isEmpty && devices.isEmpty
-                && deviceTokens.isEmpty && cards.isEmpty && updateTokens.isEmpty && removedUpdateTokens.isEmpty
-                && addedMembers.isEmpty && removedMembers.isEmpty && tombstones.isEmpty && owners.isEmpty
-                && budgets.isEmpty && history.isEmpty && memberMarks.isEmpty && audiences.isEmpty
-                && idempotency.isEmpty && notifications.isEmpty && removedNotifications.isEmpty && addressees.isEmpty
-                && removedAddressees.isEmpty && removedTombstones.isEmpty && events.isEmpty && releases.isEmpty
-                && refreshes.isEmpty && memos.isEmpty && removedMemos.isEmpty
+            var rows = self
+            rows.tally = Tally()
+            return rows == Self()
         }
     }
 }

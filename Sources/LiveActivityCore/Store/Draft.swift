@@ -141,6 +141,20 @@ package struct Draft: Sendable {
         onRefusal { draft in draft.snapshot[keyPath: rows][key] = old }
     }
 
+    /// Puts a row into a table and marks it to be written, unless the very same stands there already.
+    ///
+    /// - Returns: What stood there, or nothing as yet; `nil`: the same.
+    @inline(__always)
+    mutating func replace<Key: Hashable & Sendable, Row: Equatable & Sendable>(
+        _ row: Row, at key: Key, _ rows: Rows<Key, Row>, _ put: Marks<Key>
+    ) -> Row?? {
+        let old = snapshot[keyPath: rows].updateValue(row, forKey: key)
+        guard old != row else { return nil }
+        mark(key, put)
+        onRefusal { draft in draft.snapshot[keyPath: rows][key] = old }
+        return .some(old)
+    }
+
     /// Puts a row into a table whose rows may be erased: it is to be written, and not erased any more.
     @inline(__always)
     mutating func write<Key: Hashable & Sendable, Row: Sendable>(
@@ -181,10 +195,8 @@ package struct Draft: Sendable {
     }
 
     package mutating func put(_ activity: ActivityRecord) {
-        let old = snapshot.activities[activity.number]
-        guard old != activity else { return }
+        guard let old = replace(activity, at: activity.number, \.activities, \.activities) else { return }
         if activity.devices == .lastActive, let old, old.devices != .lastActive { narrowsDevices = true }
-        write(activity, at: activity.number, \.activities, \.activities)
         if old.map({ !$0.stands(where: activity) }) ?? true { mark(activity.number, \.movedActivities) }
         guard old == nil else { return }
         let key = Snapshot.AppID(activity.app, activity.id)
@@ -212,9 +224,7 @@ package struct Draft: Sendable {
     }
 
     package mutating func put(_ device: DeviceRecord) {
-        let old = snapshot.devices[device.key]
-        guard old != device else { return }
-        write(device, at: device.key, \.devices, \.devices)
+        guard let old = replace(device, at: device.key, \.devices, \.devices) else { return }
         let key = Snapshot.AppID(device.app, device.id)
         snapshot.deviceKeys[key] = device.key
         if let old { index?.remove(old) }
@@ -228,10 +238,7 @@ package struct Draft: Sendable {
 
     package mutating func put(_ token: DeviceTokenRecord) {
         let key = Snapshot.DeviceTokenKey(token.device, token.kind, token.type)
-        let old = snapshot.deviceTokens[key]
-        guard old != token else { return }
-        write(token, at: key, \.deviceTokens, \.deviceTokens)
-        guard old == nil else { return }
+        guard let old = replace(token, at: key, \.deviceTokens, \.deviceTokens), old == nil else { return }
         index?.add(key)
         onRefusal { draft in draft.index?.remove(key) }
     }
@@ -239,9 +246,7 @@ package struct Draft: Sendable {
     /// Its lane counts it, and looks at it when it wants to be looked at.
     package mutating func put(_ card: CardMachine) {
         let key = Snapshot.PhoneKey(card.activity, card.device)
-        let old = snapshot.cards[key]
-        guard old != card else { return }
-        write(card, at: key, \.cards, \.cards)
+        guard let old = replace(card, at: key, \.cards, \.cards) else { return }
         if old == nil {
             index?.add(key)
             onRefusal { draft in draft.index?.remove(key) }
@@ -307,6 +312,12 @@ package struct Draft: Sendable {
     package mutating func record(_ history: HistoryRecord) {
         changes.history.append(history)
         onRefusal { draft in draft.changes.history.removeLast() }
+    }
+
+    /// Writes one thing into an activity's timeline.
+    mutating func record(_ entry: HistoryEntry, of activity: ActivityRecord) {
+        record(
+            HistoryRecord(activity: activity.number, at: entry.at, revision: activity.revision, entries: [entry]))
     }
 
     /// The person's number, made now if nobody spoke of them before.
