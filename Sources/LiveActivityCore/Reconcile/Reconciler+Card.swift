@@ -7,8 +7,7 @@ extension Reconciler {
         case state
         /// The app's own state had its time.
         case localState
-        /// The state was sent without its alert: APNs refused the alert's push when that was known late, or the app's
-        /// own state stood when it was due.
+        /// The state was sent without its alert: APNs refused the alert's push when that was known late.
         case alert
         case staleDate
     }
@@ -37,8 +36,9 @@ extension Reconciler {
         let isRepeat =
             lag == .state && card.revisions.contradictions > 0
             && (card.last?.revision ?? 0) >= activity.revision
-        let bringsNews = (lag == .state || lag == .alert) && !isRepeat
-        let alert = bringsNews ? dueAlert(desired, phone, now) : 0
+        // One that the app's own state held up comes with the state that follows it.
+        let alert = isRepeat || lag == .staleDate ? 0 : dueAlert(desired, phone, now)
+        let bringsNews = lag == .state && !isRepeat || alert > 0
         // Behind through no will of the writer: its first push is worth a high one, unless it repeats a state.
         let hasFallenBehind = card.attempts.tries > 0 || card.sentRevision == 0
         let wantsHigh =

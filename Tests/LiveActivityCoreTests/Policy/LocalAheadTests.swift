@@ -41,6 +41,22 @@ struct LocalAheadTests {
         #expect(try scene.deliver().isEmpty)
     }
 
+    @Test func `An alert that was due meanwhile comes with the server's state, in one push`() throws {
+        var scene = try Scene.live()
+        scene.wait(.seconds(5))
+        try scene.deliver()
+        try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
+        try change(&scene, basedOn: 2)
+        #expect(try scene.deliver().isEmpty)
+        scene.wait(.seconds(60))
+        let sent = try scene.deliver()
+        #expect(sent.map(\.plan.alertRevision) == [2])
+        #expect(sent.map(\.plan.priority) == [.high])
+        #expect(sent.map(\.plan.reason.code) == [.localAheadOver])
+        scene.wait(.seconds(600))
+        #expect(try scene.deliver().isEmpty)
+    }
+
     @Test func `The next state wins at once, above the app's timestamp`() throws {
         var scene = try scene()
         let last = try scene.card().timestamp
