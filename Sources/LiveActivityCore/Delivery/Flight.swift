@@ -10,7 +10,7 @@ package struct Flight: Sendable {
         /// In seconds, fixed by the claim: a paused process cannot overwrite a newer state with it.
         package let timestamp: Int64
 
-        package init(phone: PhoneSituation, plan: PushPlan, timestamp: Int64) {
+        init(phone: PhoneSituation, plan: PushPlan, timestamp: Int64) {
             self.phone = phone
             self.plan = plan
             self.timestamp = timestamp
@@ -23,18 +23,6 @@ package struct Flight: Sendable {
     package var desired: DesiredSituation
     package var content: ContentRecord
     package var seats: [Seat]
-
-    package init(
-        record: FlightRecord, lane: LaneKey, fence: Int64, desired: DesiredSituation, content: ContentRecord,
-        seats: [Seat]
-    ) {
-        self.record = record
-        self.lane = lane
-        self.fence = fence
-        self.desired = desired
-        self.content = content
-        self.seats = seats
-    }
 
     /// Whole seconds, greater than the last one, and never more than seven hours ahead: iOS ignores what is not newer,
     /// and drops what is more than eight hours ahead (Apple forums, thread 776165). An hour is left to a phone whose

@@ -119,16 +119,6 @@ package struct NotificationFlight: Sendable {
         package var device: DeviceRecord
         package var token: DeviceTokenRecord
 
-        package init(
-            notification: NotificationRecord, addressee: AddresseeRecord, device: DeviceRecord,
-            token: DeviceTokenRecord
-        ) {
-            self.notification = notification
-            self.addressee = addressee
-            self.device = device
-            self.token = token
-        }
-
         package var route: PushRoute { PushRoute(notification.app, token.environment) }
 
         /// The push; `nil` when what was stored is no token.
@@ -147,11 +137,6 @@ package struct NotificationFlight: Sendable {
 
     package var claimedAt: UnixTime
     package var seats: [Seat]
-
-    package init(claimedAt: UnixTime, seats: [Seat]) {
-        self.claimedAt = claimedAt
-        self.seats = seats
-    }
 }
 
 extension NotificationRecord.Kind {
