@@ -9,6 +9,11 @@ package struct CircuitGate: Sendable, Equatable {
     package struct Closure: Sendable, Equatable {
         package var until: UnixTime
         package var reason: Reason
+
+        package init(until: UnixTime, reason: Reason) {
+            self.until = until
+            self.reason = reason
+        }
     }
 
     package enum Admission: Sendable, Equatable {

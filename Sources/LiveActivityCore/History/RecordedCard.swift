@@ -20,6 +20,11 @@ package struct RecordedCard: Sendable, Equatable {
     package struct Act: Sendable, Equatable {
         package var at: UnixTime
         package var deed: Deed
+
+        package init(at: UnixTime, _ deed: Deed) {
+            self.at = at
+            self.deed = deed
+        }
     }
 
     /// Whether the phone was seen to answer a push.
@@ -60,7 +65,7 @@ package struct RecordedCard: Sendable, Equatable {
                 standing = walk.standing
                 hasBegun = true
             }
-            if let deed = walk.take(entry, &self), hasBegun { acts.append(Act(at: entry.at, deed: deed)) }
+            if let deed = walk.take(entry, &self), hasBegun { acts.append(Act(at: entry.at, deed)) }
         }
         if !hasBegun { standing = walk.standing }
     }

@@ -137,6 +137,11 @@ package struct NotificationFlight: Sendable {
 
     package var claimedAt: UnixTime
     package var seats: [Seat]
+
+    package init(claimedAt: UnixTime, seats: [Seat]) {
+        self.claimedAt = claimedAt
+        self.seats = seats
+    }
 }
 
 extension NotificationRecord.Kind {
