@@ -58,7 +58,8 @@ public enum ActivityAuthorizationError: Error, Equatable {
         visibility
 }
 
-public final class ActivityAuthorizationInfo: Sendable {
+/// Not `Sendable`, as Apple's is not.
+public final class ActivityAuthorizationInfo {
     private let phone = StandInPhone.current
 
     public init() {}
@@ -75,7 +76,8 @@ public final class ActivityAuthorizationInfo: Sendable {
     }
 }
 
-public final class Activity<Attributes: ActivityAttributes>: Identifiable, StandInCard, @unchecked Sendable {
+/// Not `Sendable`, as Apple's is not, though the stand-in's own is safe to use from anywhere.
+public final class Activity<Attributes: ActivityAttributes>: Identifiable, StandInCard {
     public let id: String
     public let attributes: Attributes
     private let lock = NSLock()
@@ -227,12 +229,12 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     public var contentStateUpdates: ContentStateUpdates { ContentStateUpdates(contents: contentUpdates) }
 
     /// As iOS 16.1 has it; deprecated in 16.2.
-    public func update(using contentState: Attributes.ContentState) async {
+    @concurrent public func update(using contentState: Attributes.ContentState) async {
         if phone.takesUpdates { change(ActivityContent(state: contentState, staleDate: nil), at: nil) }
     }
 
     /// As iOS 16.1 has it; deprecated in 16.2.
-    public func end(
+    @concurrent public func end(
         using contentState: Attributes.ContentState? = nil, dismissalPolicy: ActivityUIDismissalPolicy = .default
     ) async {
         locked {
@@ -241,25 +243,25 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         finish(contentState.map { ActivityContent(state: $0, staleDate: nil) }, dismissalPolicy)
     }
 
-    public func update(_ content: ActivityContent<Attributes.ContentState>) async {
+    @concurrent public func update(_ content: ActivityContent<Attributes.ContentState>) async {
         if phone.takesUpdates { change(content, at: nil) }
     }
 
-    public func update(
+    @concurrent public func update(
         _ content: ActivityContent<Attributes.ContentState>, alertConfiguration: AlertConfiguration? = nil,
         timestamp: Date
     ) async {
         if phone.takesUpdates { change(content, at: timestamp) }
     }
 
-    public func end(
+    @concurrent public func end(
         _ content: ActivityContent<Attributes.ContentState>?, dismissalPolicy: ActivityUIDismissalPolicy = .default
     ) async {
         locked { $0.ending = (dismissalPolicy, nil) }
         finish(content, dismissalPolicy)
     }
 
-    public func end(
+    @concurrent public func end(
         _ content: ActivityContent<Attributes.ContentState>?, dismissalPolicy: ActivityUIDismissalPolicy = .default,
         timestamp: Date
     ) async {

@@ -144,7 +144,7 @@ public final class StandInPhone: @unchecked Sendable {
     }
 }
 
-protocol StandInCard: AnyObject, Sendable {}
+protocol StandInCard: AnyObject {}
 
 /// A value for whoever listens now; who comes later has missed it, as with ActivityKit's sequences.
 final class Broadcast<Value: Sendable>: @unchecked Sendable {

@@ -7,7 +7,7 @@ import Testing
 struct HistoryTests {
     /// Within a minute or two of two cores: `script/test` has the simulation compiled with optimization.
     static let histories: UInt64 =
-        ProcessInfo.processInfo.environment["ISLET_OPTIMIZED_HISTORIES"] == "1" ? 10_000 : 500
+        ProcessInfo.processInfo.environment["ISLET_DEVELOPMENT"] == "1" ? 10_000 : 500
 
     /// `script/test` makes it from the commit's id, so that each commit plays others: seeds that are played always only
     /// show that they hold themselves.

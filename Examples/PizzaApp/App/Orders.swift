@@ -1,7 +1,7 @@
 import Foundation
 import LiveActivityClient
 
-#if canImport(ActivityKit) && !os(macOS)
+#if os(iOS) && !targetEnvironment(macCatalyst)
     import ActivityKit
 #elseif canImport(ActivityKitStandIn)
     import ActivityKitStandIn

@@ -1,6 +1,6 @@
 import LiveActivityClient
 
-#if canImport(ActivityKit) && !os(macOS)
+#if os(iOS) && !targetEnvironment(macCatalyst)
     import ActivityKit
 #elseif canImport(ActivityKitStandIn)
     import ActivityKitStandIn

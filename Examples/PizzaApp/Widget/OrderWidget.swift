@@ -1,5 +1,5 @@
 #if canImport(WidgetKit) && !os(macOS)
-    #if canImport(ActivityKit)
+    #if os(iOS) && !targetEnvironment(macCatalyst)
         import ActivityKit
     #endif
     import SwiftUI

@@ -1,10 +1,10 @@
-#if canImport(ActivityKit) && !os(macOS)
+#if os(iOS) && !targetEnvironment(macCatalyst)
     internal import ActivityKit
 #elseif canImport(ActivityKitStandIn)
     internal import ActivityKitStandIn
 #endif
 
-#if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+#if (os(iOS) && !targetEnvironment(macCatalyst)) || canImport(ActivityKitStandIn)
     internal import Foundation
     internal import JSONText
     internal import LiveActivityAPI
@@ -12,9 +12,11 @@
 
     /// The edge to ActivityKit, for one attributes type. It decides nothing: it reads, tells and does as it is told.
     ///
-    /// An `Activity` is looked up by its id wherever it is needed; only one that iOS may not list any more is kept.
+    /// Whether an `Activity` is there is asked of iOS each time. One that is followed is kept: when it is over iOS may
+    /// not list it any more.
     @available(iOS 16.1, *)
-    struct ActivityPort<Attributes: ActivityAttributes & SendableMetatype>: CardPort {
+    struct ActivityPort<Attributes: ActivityAttributes & SendableMetatype>: CardPort
+    where Attributes.ContentState: SendableMetatype {
         let type: String
         let rules: RegistrationMachine.TypeRules
         /// What iOS 16.2 brought is not used, as on iOS 16.1: where the system is newer a test sees that way, too.
@@ -26,9 +28,17 @@
         private let words = Locked<[String: JSONObject]>([:])
         private let startTokens = Locked(TokenReading())
 
-        /// iOS lets any task use a card; its type does not say so.
-        private struct Held: @unchecked Sendable {
-            let card: Activity<Attributes>
+        /// An `Activity` that several tasks use.
+        ///
+        /// Its type is not `Sendable`, and still made for that: `update` and `end` are `nonisolated` and `async`, so
+        /// that they leave the isolation of whoever calls them with the `Activity`, and Apple's samples call them from
+        /// the main actor while they wait for its sequences in other tasks.
+        private struct Handle: @unchecked Sendable {
+            let activity: Activity<Attributes>
+        }
+
+        private struct Held: Sendable {
+            let card: Handle
             var tokens = TokenReading()
         }
 
@@ -50,14 +60,14 @@
 
         func remember(_ contents: [String: JSONObject]) { words.withLock { $0 = contents } }
 
-        private func card(_ localID: String) -> Activity<Attributes>? {
-            Activity<Attributes>.activities.first { $0.id == localID }
+        private func card(_ localID: String) -> Handle? {
+            Activity<Attributes>.activities.first { $0.id == localID }.map(Handle.init)
         }
 
         /// A card that is over and on the lock screen; iOS need not list it any more.
-        private func endedCard(_ localID: String) -> Activity<Attributes>? {
+        private func endedCard(_ localID: String) -> Handle? {
             let card = held.withLock { $0[localID]?.card }
-            return card?.activityState == .ended ? card : nil
+            return card?.activity.activityState == .ended ? card : nil
         }
 
         private func seen(_ card: Activity<Attributes>) -> SeenCard {
@@ -73,8 +83,7 @@
         private func content(of card: Activity<Attributes>) -> JSONObject? {
             let shown = shown(card)
             if let known = words.withLock({ $0[card.id] }),
-                let state = try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(known)),
-                state == shown
+                Self.state(known) == shown
             {
                 return known
             }
@@ -97,14 +106,14 @@
                 // First the sequence, then the list: what starts in between is in one of them.
                 let updates = Activity<Attributes>.activityUpdates
                 var followed: Set<String> = []
-                for card in Activity<Attributes>.activities where followed.insert(card.id).inserted {
-                    let localID = card.id
-                    group.addTask { await follow(localID, tell) }
+                for activity in Activity<Attributes>.activities where followed.insert(activity.id).inserted {
+                    let card = Handle(activity: activity)
+                    group.addTask { await follow(card, tell) }
                 }
-                for await card in updates where followed.insert(card.id).inserted {
-                    let localID = card.id
-                    tell(.card(seen(card)))
-                    group.addTask { await follow(localID, tell) }
+                for await activity in updates where followed.insert(activity.id).inserted {
+                    tell(.card(seen(activity)))
+                    let card = Handle(activity: activity)
+                    group.addTask { await follow(card, tell) }
                 }
             }
         }
@@ -123,46 +132,44 @@
         }
 
         /// What changes between the first look and the moment at which somebody listens is read once more.
-        private func follow(_ localID: String, _ tell: @escaping @Sendable (CardNews) -> Void) async {
-            if let card = card(localID) { held.withLock { $0[localID] = Held(card: card) } }
+        private func follow(_ card: Handle, _ tell: @escaping @Sendable (CardNews) -> Void) async {
+            let localID = card.activity.id
+            held.withLock { $0[localID] = Held(card: card) }
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    guard let card = card(localID) else { return }
                     defer {
                         held.withLock { $0[localID] = nil }
                         words.withLock { $0[localID] = nil }
                     }
-                    let states = card.activityStateUpdates
-                    tell(.card(seen(card)))
+                    let states = card.activity.activityStateUpdates
+                    tell(.card(seen(card.activity)))
                     for await state in states {
                         // The state of the sequence: a card that was dismissed may not be listed any more.
-                        var seen = seen(card)
+                        var seen = seen(card.activity)
                         seen.state = Self.state(state)
                         tell(.card(seen))
                     }
                 }
                 group.addTask {
-                    guard let card = card(localID) else { return }
-                    let tokens = card.pushTokenUpdates
-                    tell(.card(seen(card)))
+                    let tokens = card.activity.pushTokenUpdates
+                    tell(.card(seen(card.activity)))
                     for await token in tokens {
                         if let text = Self.text(token) {
-                            let property = card.pushToken.flatMap(Self.text)
+                            let property = card.activity.pushToken.flatMap(Self.text)
                             held.withLock { $0[localID]?.tokens = TokenReading(told: text, besides: property) }
                         }
-                        tell(.card(seen(card)))
+                        tell(.card(seen(card.activity)))
                     }
                 }
                 group.addTask {
-                    guard let card = card(localID) else { return }
                     if !isFirstSystem, #available(iOS 16.2, *) {
-                        let contents = card.contentUpdates
-                        tell(.card(seen(card)))
-                        for await _ in contents { tell(.card(seen(card))) }
+                        let contents = card.activity.contentUpdates
+                        tell(.card(seen(card.activity)))
+                        for await _ in contents { tell(.card(seen(card.activity))) }
                     } else {
-                        let contents = card.contentStateUpdates
-                        tell(.card(seen(card)))
-                        for await _ in contents { tell(.card(seen(card))) }
+                        let contents = card.activity.contentStateUpdates
+                        tell(.card(seen(card.activity)))
+                        for await _ in contents { tell(.card(seen(card.activity))) }
                     }
                 }
             }
@@ -195,29 +202,29 @@
             _ localID: String, content: JSONObject, _ presentation: CardPresentation, timestamp: Int?
         ) async -> SeenCard? {
             guard let card = card(localID) else { return nil }
-            guard let state = try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(content)) else {
+            guard let state = Self.state(content) else {
                 // A newer app's state: this one goes on showing what it can read.
-                return seen(card)
+                return seen(card.activity)
             }
             words.withLock { $0[localID] = content }
             await update(card, to: state, presentation, timestamp)
             // Somebody may have looked before iOS showed it.
             words.withLock { $0[localID] = content }
-            return seen(card)
+            return seen(card.activity)
         }
 
         private func update(
-            _ card: Activity<Attributes>, to state: Attributes.ContentState, _ presentation: CardPresentation,
+            _ card: Handle, to state: sending Attributes.ContentState, _ presentation: CardPresentation,
             _ timestamp: Int?
         ) async {
-            guard !isFirstSystem, #available(iOS 16.2, *) else { return await card.update(using: state) }
+            guard !isFirstSystem, #available(iOS 16.2, *) else { return await card.activity.update(using: state) }
             let content = ActivityContent(
                 state: state, staleDate: presentation.staleAt.map(Self.date),
-                relevanceScore: presentation.relevance ?? card.content.relevanceScore)
+                relevanceScore: presentation.relevance ?? card.activity.content.relevanceScore)
             if #available(iOS 17.2, *), let timestamp {
-                await card.update(content, alertConfiguration: nil, timestamp: Self.date(timestamp))
+                await card.activity.update(content, alertConfiguration: nil, timestamp: Self.date(timestamp))
             } else {
-                await card.update(content)
+                await card.activity.update(content)
             }
         }
 
@@ -225,33 +232,30 @@
             _ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?
         ) async -> SeenCard? {
             guard let card = card(localID) ?? endedCard(localID) else { return nil }
-            let state = content.flatMap {
-                try? JSONDecoder().decode(Attributes.ContentState.self, from: Self.data($0))
-            }
             let policy: ActivityUIDismissalPolicy =
                 switch dismissal {
                 case .systemDefault: .default
                 case .immediate: .immediate
                 case .at(let instant): .after(Self.date(instant))
                 }
-            await end(card, state, policy, timestamp)
-            var seen = seen(card)
+            await end(card, content.flatMap { Self.state($0) }, policy, timestamp)
+            var seen = seen(card.activity)
             if seen.state.isRunning { seen.state = .ended }
             return seen
         }
 
         private func end(
-            _ card: Activity<Attributes>, _ state: Attributes.ContentState?, _ policy: ActivityUIDismissalPolicy,
+            _ card: Handle, _ state: sending Attributes.ContentState?, _ policy: ActivityUIDismissalPolicy,
             _ timestamp: Int?
         ) async {
             guard !isFirstSystem, #available(iOS 16.2, *) else {
-                return await card.end(using: state, dismissalPolicy: policy)
+                return await card.activity.end(using: state, dismissalPolicy: policy)
             }
             let last = state.map { ActivityContent(state: $0, staleDate: nil) }
             if #available(iOS 17.2, *), let timestamp {
-                await card.end(last, dismissalPolicy: policy, timestamp: Self.date(timestamp))
+                await card.activity.end(last, dismissalPolicy: policy, timestamp: Self.date(timestamp))
             } else {
-                await card.end(last, dismissalPolicy: policy)
+                await card.activity.end(last, dismissalPolicy: policy)
             }
         }
 
@@ -273,6 +277,11 @@
         private static func object(_ value: some Encodable) -> JSONObject? {
             guard let data = try? JSONEncoder().encode(value) else { return nil }
             return (try? JSONValue(parsing: Array(data)))?.object
+        }
+
+        /// `nil` where this version of the app cannot read it.
+        private static func state(_ object: JSONObject) -> sending Attributes.ContentState? {
+            try? JSONDecoder().decode(Attributes.ContentState.self, from: data(object))
         }
 
         private static func data(_ object: JSONObject) -> Data { Data(JSONValue.object(object).bytes) }

@@ -2,7 +2,7 @@ package import Foundation
 package import LiveActivityAPI
 internal import LiveActivityRegistration
 
-#if canImport(ActivityKit) && !os(macOS)
+#if os(iOS) && !targetEnvironment(macCatalyst)
     internal import ActivityKit
 #elseif canImport(ActivityKitStandIn)
     internal import ActivityKitStandIn
@@ -54,7 +54,7 @@ struct DevicePhone: PhonePort {
     }
 
     private static var switches: (activities: Bool?, frequent: Bool?) {
-        #if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+        #if (os(iOS) && !targetEnvironment(macCatalyst)) || canImport(ActivityKitStandIn)
             if #available(iOS 16.1, *) {
                 let info = ActivityAuthorizationInfo()
                 if #available(iOS 16.2, *) { return (info.areActivitiesEnabled, info.frequentPushesEnabled) }
@@ -96,7 +96,7 @@ struct DevicePhone: PhonePort {
 
     func observe(_ tell: @escaping @Sendable (PhoneNews) -> Void) async {
         await withTaskGroup(of: Void.self) { group in
-            #if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+            #if (os(iOS) && !targetEnvironment(macCatalyst)) || canImport(ActivityKitStandIn)
                 group.addTask {
                     guard #available(iOS 16.1, *) else { return }
                     let updates = ActivityAuthorizationInfo().activityEnablementUpdates

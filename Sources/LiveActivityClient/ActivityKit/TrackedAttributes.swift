@@ -1,10 +1,10 @@
-#if canImport(ActivityKit) && !os(macOS)
+#if os(iOS) && !targetEnvironment(macCatalyst)
     public import ActivityKit
 #elseif canImport(ActivityKitStandIn)
     public import ActivityKitStandIn
 #endif
 
-#if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+#if (os(iOS) && !targetEnvironment(macCatalyst)) || canImport(ActivityKitStandIn)
     /// Attributes that say which activity a card shows: the id that the backend chose, such as an order's number.
     ///
     /// By it the client knows two cards of one activity, and which card an answer of the server is about. Name the same

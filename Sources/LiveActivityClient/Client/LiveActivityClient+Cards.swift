@@ -1,10 +1,10 @@
-#if canImport(ActivityKit) && !os(macOS)
+#if os(iOS) && !targetEnvironment(macCatalyst)
     public import ActivityKit
 #elseif canImport(ActivityKitStandIn)
     public import ActivityKitStandIn
 #endif
 
-#if (canImport(ActivityKit) && !os(macOS)) || canImport(ActivityKitStandIn)
+#if (os(iOS) && !targetEnvironment(macCatalyst)) || canImport(ActivityKitStandIn)
     public import Foundation
     internal import JSONText
     internal import LiveActivityAPI
@@ -22,7 +22,7 @@
         ///     server's comes back after a minute. As the policy `authority: app` of the type.
         public func track<Attributes: ActivityAttributes & SendableMetatype>(
             _ type: Attributes.Type, as name: String? = nil, startsCards: Bool = true, keepsOwnState: Bool = false
-        ) {
+        ) where Attributes.ContentState: SendableMetatype {
             engine.add(
                 ActivityPort<Attributes>(
                     type: name ?? String(describing: type),

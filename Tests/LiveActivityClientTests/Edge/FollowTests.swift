@@ -82,7 +82,8 @@ struct FollowTests {
     @Test(arguments: 0..<3) func `what changes just before somebody listens is not missed`(kind: Int) async throws {
         for _ in 0..<20 {
             let phone = StandInPhone()
-            let card = phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+            // The stand-in's own `Activity` may be used from anywhere.
+            nonisolated(unsafe) let card = phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
             let feeds: [StandInPhone.Feed] = [.tokens(card.id), .states(card.id), .contents(card.id)]
             phone.beforeListening { feed in
                 guard feed == feeds[kind] else { return }

@@ -51,7 +51,8 @@ struct ShownTests {
             "activity": "b1", "type": "badges", "revision": 3, "phase": "active",
             "state": ["badges": .array(badges.map(JSONValue.string))],
         ])
-        let card = StandInPhone.$current.withValue(app.phone) {
+        // The stand-in's own `Activity` may be used from anywhere.
+        nonisolated(unsafe) let card = StandInPhone.$current.withValue(app.phone) {
             app.phone.pushStart(BadgeAttributes(), .init(badges: Set(badges)))
         }
         for launch in 1...2 {

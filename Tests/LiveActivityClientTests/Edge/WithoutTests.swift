@@ -14,7 +14,9 @@ struct WithoutTests {
         async throws
     {
         let app = App()
-        let there = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1), token: App.token(5))
+        // The stand-in's own `Activity` may be used from anywhere.
+        nonisolated(unsafe) let there = app.phone.pushStart(
+            RideAttributes(rideID: "r1"), .init(step: 1), token: App.token(5))
         try await app.launch(user: nil) { client in
             client.setForeground(true)
             // What was said before the memory was read is heard with it.
