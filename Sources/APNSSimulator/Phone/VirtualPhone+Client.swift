@@ -13,6 +13,7 @@ extension VirtualPhone {
     mutating func launchClient(at local: UnixTime) {
         guard client == nil else { return }
         processes += 1
+        listsCardsFrom = listsCardsAfter > .zero ? trueTime(local) + listsCardsAfter : nil
         client = RegistrationMachine(disk, types: clientRules, limits: clientLimits, credentials: keychain)
         let isForeground = profile.appState == .foreground
         tellClient(at: local) { $0.setForeground(isForeground, $1) }
@@ -36,8 +37,13 @@ extension VirtualPhone {
         tellFacts(at: local)
         tellStartToken(at: local)
         tellNews(at: local)
-        let all = cards.map(seen)
+        let all = listedCards(at: local).map { seen(cards[$0]) }
         tellClient(at: local) { $0.see(all: all, $1) }
+    }
+
+    /// The places of those cards that iOS would name to the app now.
+    private func listedCards(at local: UnixTime) -> Range<Int> {
+        listsCardsFrom.map { trueTime(local) < $0 } == true ? 0..<0 : cards.indices
     }
 
     mutating func identify(at local: UnixTime) {
@@ -136,6 +142,7 @@ extension VirtualPhone {
     ) -> [ClientAction] {
         switch action {
         case .save: break
+        case .look: lookAgain(at: local)
         case .tell(let note):
             notes.append(note)
             if notes.count > DeviceLimits.remembered { notes.removeFirst() }
@@ -173,18 +180,20 @@ extension VirtualPhone {
                 return ask(at: local) { $0.notStarted(number, words, $1) }
             }
         case .update(let change, let localID, let content, let presentation, let timestamp):
-            guard let index = cards.firstIndex(where: { $0.localID == localID }), cards[index].state.isRunning else {
+            guard let index = listedCards(at: local).first(where: { cards[$0].localID == localID }),
+                cards[index].state.isRunning
+            else {
                 return ask(at: local) { $0.lost(localID, $1) }
             }
             apply(content, presentation, timestamp, to: index, at: local)
             let card = seen(cards[index])
             return ask(at: local) { $0.updated(change, card, $1) }
         case .end(let localID, let content, let dismissal, let timestamp):
-            guard let index = cards.firstIndex(where: { $0.localID == localID }) else {
+            guard let index = listedCards(at: local).first(where: { cards[$0].localID == localID }) else {
                 return ask(at: local) { $0.lost(localID, $1) }
             }
             return end(index, content, dismissal, timestamp, at: local)
-        case .save, .change, .send, .tell: return []
+        case .save, .change, .send, .look, .tell: return []
         }
     }
 

@@ -39,6 +39,10 @@ struct VirtualPhone: Sendable {
     var client: RegistrationMachine?
     /// The process ends around the next thing that it has iOS do with a card.
     var death: Death?
+    /// How long iOS takes to list the cards that there are after the next launches, as it may after a reboot.
+    var listsCardsAfter = Duration.zero
+    /// Before then the list of cards is empty, in true time.
+    var listsCardsFrom: UnixTime?
     /// How often the app was launched: an answer to an earlier process is nobody's.
     var processes = 0
     var installations = 1

@@ -70,6 +70,7 @@ extension ClientEngine {
             }
             if let card { say { $0.see(card, $1) } } else { say { $0.lost(localID, $1) } }
         case .send(let call): callInput.yield(call)
+        case .look: look()
         case .save, .change, .tell: break
         }
     }

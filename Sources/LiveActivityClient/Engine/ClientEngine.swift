@@ -152,7 +152,7 @@ package final class ClientEngine: Sendable {
                 remember(identity)
             case .tell(let note): publish(ClientEvent(note))
             // A call says what the cards hold: it leaves after what was done to them before.
-            case .start, .update, .end, .send: workInput.yield(action)
+            case .start, .update, .end, .look, .send: workInput.yield(action)
             }
         }
     }

@@ -73,7 +73,7 @@ extension RegistrationMachine {
     }
 
     /// Whether one of the phone's own is asked for.
-    var wantsCredential: Bool { !credential.isOwn && credentialsLost < Self.mostLost }
+    package var wantsCredential: Bool { !credential.isOwn && credentialsLost < Self.mostLost }
 
     /// A process that lost so many goes on with the person's.
     private static let mostLost = 3

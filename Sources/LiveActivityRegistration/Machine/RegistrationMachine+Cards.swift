@@ -4,15 +4,14 @@ internal import LiveActivityAPI
 extension RegistrationMachine {
     // MARK: - What ActivityKit says
 
-    /// Every card of the app that there is: what is not listed is not there any more.
+    /// Every card of the app that iOS lists: what it does not list for some seconds is not there any more.
     package mutating func see(all cards: [SeenCard], _ now: PhoneMoment) {
         knowsCards = true
         unclaimed = [:]
         let listed = Set(cards.map(\.localID))
-        for (localID, card) in memory.cards where card.isRunning && !listed.contains(localID) {
-            close(localID, .gone)
-        }
+        for (localID, card) in memory.cards where card.isRunning && !listed.contains(localID) { miss(localID, now) }
         for card in cards { take(card, now) }
+        if absent.isEmpty { looksAgainAt = nil }
         collapseDuplicates(now)
         pump(now)
     }
@@ -28,8 +27,21 @@ extension RegistrationMachine {
     package mutating func lost(_ localID: String, _ now: PhoneMoment) {
         ending.remove(localID)
         change { $0.forgetFarewell(of: localID) }
-        if memory.cards[localID]?.isRunning == true { close(localID, .gone) }
+        if let card = memory.cards[localID], card.isRunning {
+            // Whether it is gone or not listed yet: what it was to show it does not.
+            for asked in card.changes { underWay.remove(asked.number) }
+            change(localID) { $0.changes = [] }
+            miss(localID, now)
+        }
         pump(now)
+    }
+
+    /// A card that ran is not listed.
+    private mutating func miss(_ localID: String, _ now: PhoneMoment) {
+        let since = absent[localID] ?? now.steady
+        guard now.steady - since < limits.absence else { return close(localID, .gone) }
+        absent[localID] = since
+        looksAgainAt = min(looksAgainAt ?? .max, since + limits.absence)
     }
 
     // MARK: - Whose they are
@@ -55,6 +67,7 @@ extension RegistrationMachine {
     }
 
     private mutating func take(_ seen: SeenCard, _ now: PhoneMoment) {
+        absent[seen.localID] = nil
         if !seen.state.isRunning { ending.remove(seen.localID) }
         guard !isNobodyKnown else {
             unclaimed[seen.localID] = seen.state == .dismissed ? nil : seen
@@ -138,6 +151,7 @@ extension RegistrationMachine {
     /// A card that is over has no token and takes no update.
     mutating func close(_ localID: String, _ body: (inout CardMemory) -> Void) {
         for asked in memory.cards[localID]?.changes ?? [] { underWay.remove(asked.number) }
+        absent[localID] = nil
         tried[localID] = nil
         change(localID) { card in
             body(&card)

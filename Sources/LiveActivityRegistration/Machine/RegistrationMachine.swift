@@ -28,6 +28,9 @@ package struct RegistrationMachine: Sendable {
         package var endingPatience = 10_000
         /// How long the next action waits for iOS to come back from one on a card.
         package var cardPatience = 5_000
+        /// How long iOS must not list a card that ran for it to count as gone: after a cold launch the list may not be
+        /// filled yet.
+        package var absence = 3_000
         /// iOS ends a card by itself after this time.
         package var cardLife = 8 * 3_600_000
         /// From this age on a second card is the server's renewal, and both stay until the new one has a token.
@@ -73,6 +76,10 @@ package struct RegistrationMachine: Sendable {
     var orders: [Order] = []
     /// Cards that were seen running by this process.
     var witnessed: Set<String> = []
+    /// Cards that iOS does not list and that ran when they were last heard of: since when, on the steady clock.
+    var absent: [String: Int] = [:]
+    /// When iOS is to be asked for its list again, on the steady clock; `nil`: there is no need.
+    var looksAgainAt: Int?
     /// Cards that were there before the app said who is signed in, or that nobody is.
     var unclaimed: [String: SeenCard] = [:]
     /// Cards whose end was asked for and not seen yet.
@@ -138,6 +145,7 @@ package struct RegistrationMachine: Sendable {
             due.append(max(pauseEnd, isEnding ? (leftAt ?? 0) + limits.endingPatience : Int.min))
         }
         if let callEnd { due.append(callEnd) }
+        if let looksAgainAt { due.append(looksAgainAt) }
         return due.min()
     }
 
@@ -148,7 +156,7 @@ package struct RegistrationMachine: Sendable {
     }
 
     /// Whether the server has confirmed all there is to say.
-    package var isSettled: Bool { line.call == nil && !hasPending && orders.isEmpty }
+    package var isSettled: Bool { line.call == nil && !hasPending && orders.isEmpty && looksAgainAt == nil }
 
     // MARK: - What the shell says
 
@@ -158,6 +166,10 @@ package struct RegistrationMachine: Sendable {
         if let call = line.call, let callEnd, callEnd <= now.steady { answered(call.number, nil, dice: 0.5, now) }
         for order in orders {
             if let deadline = order.deadline, deadline <= now.steady { begin(order.number, isConfirmed: false, now) }
+        }
+        if let time = looksAgainAt, time <= now.steady {
+            looksAgainAt = nil
+            act(.look)
         }
         pump(now)
     }
@@ -284,6 +296,7 @@ package struct RegistrationMachine: Sendable {
         // What is over and still shown says as much about the person as what runs.
         for farewell in memory.farewells ?? [] { sweep(farewell.localID) }
         orders = []
+        (absent, looksAgainAt) = ([:], nil)
         endedActivities = [:]
         failedWishes = []
     }

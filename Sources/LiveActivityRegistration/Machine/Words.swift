@@ -89,6 +89,8 @@ package enum ClientAction: Sendable, Hashable {
     /// What lets this phone speak is another from now on.
     case change(PhoneCredentials.Change)
     case send(PhoneCall)
+    /// Looks at everything again: iOS may have listed fewer cards than there are.
+    case look
     case tell(PhoneNote)
 
     /// The server gave something to speak with.

@@ -14,6 +14,7 @@ extension PhoneHistory {
         for index in owners.indices {
             owners[index].phone.death = nil
             owners[index].doom = nil
+            owners[index].phone.listsCardsAfter = .zero
             if !owners[index].phone.isInstalled { perform(.install, on: index) }
             owners[index].phone.profile.clockSkew = .zero
             owners[index].phone.tellClient(at: now) { $0.tick($1) }
@@ -43,7 +44,17 @@ extension PhoneHistory {
             }
             checkCards(of: phone)
             checkTokens(of: phone)
-            checkCredentials(of: phone)
+            checkCredentials(of: phone, client)
+        }
+    }
+
+    /// The app calls no card gone that is there, though iOS may list it late.
+    mutating func checkNotes(of index: Int) {
+        let phone = owners[index].phone
+        if phone.listsCardsFrom.map({ now < $0 }) == true, !phone.cards.isEmpty { count(.lateList) }
+        let gone = Set(phone.notes.filter { $0.code == .cardGone }.compactMap(\.localID))
+        for card in phone.cards where card.state.isRunning && gone.contains(card.localID) {
+            violate("\(phone.id) calls \(card.localID) gone, and it is there")
         }
     }
 
@@ -57,9 +68,11 @@ extension PhoneHistory {
         if !phone.profile.activitiesEnabled { violate("\(phone.id) registers a token without permission") }
     }
 
-    private mutating func checkCredentials(of phone: VirtualPhone) {
+    private mutating func checkCredentials(of phone: VirtualPhone, _ client: RegistrationMachine) {
         let (user, kept, device) = (phone.profile.user, phone.keychain, phone.disk.device)
         guard user.isEmpty else {
+            // A process from which its own was taken back again and again goes on with the person's.
+            if kept.own == nil, !client.wantsCredential, kept.borrowed == user { return }
             if !door.takes(kept.own, of: user, on: device, now) { violate("\(phone.id) cannot speak for \(user)") }
             if kept.proof != nil || kept.borrowed != nil { violate("\(phone.id) keeps what it does not need") }
             return

@@ -28,15 +28,6 @@ struct PhoneHistory {
     static let unknown = "later-1"
     static let people = ["ann", "bob"]
 
-    /// What a history is made of; over all of them each must have happened.
-    enum Event: String, CaseIterable {
-        case kill, forceQuit, deathBeforeItIsDone, deathBeforeItHears, offline, clock, updateToken, startToken,
-            reinstall
-        case userChange, signOut, lostAnswer, refusal, credentialLost, localStart, localUpdate, localEnd, swipe,
-            switches
-        case duplicate, answerApplied, pushLost, renewal, unknownType
-    }
-
     /// The type of an activity.
     static func type(of activity: String) -> String {
         ["ride", "later"].first { activity.hasPrefix($0) } ?? "order"
@@ -136,6 +127,8 @@ struct PhoneHistory {
             owners[index].doom = dice.pick(VirtualPhone.Death.allCases)
             owners[index].phone.death = owners[index].doom
         }
+        owners[index].phone.listsCardsAfter =
+            dice.chance(15) ? .milliseconds(Int64(dice.pick([50, 700, 2_500]))) : .zero
         // Where people speak for themselves, a phone from which it was taken back and that changes hands before it
         // learns of it can prove nothing: the one before has to be signed out by the backend.
         let loses = dice.chance(3)
@@ -317,6 +310,7 @@ struct PhoneHistory {
             }
         }
         noteDeath(of: index)
+        checkNotes(of: index)
     }
 
     private mutating func noteDeath(of index: Int) {
@@ -373,27 +367,5 @@ struct PhoneHistory {
             owners[token.owner].stored = (push, plan.expiresAt)
         }
         return roll < 11 ? .failure(PushFailure(.unknownFate, "lost")) : .success(PushAnswer(status: 200))
-    }
-}
-
-extension PhoneHistory.Event {
-    /// - Parameter user: Who was signed in before.
-    fileprivate init?(_ action: PhoneAction, instead user: String) {
-        switch action {
-        case .kill: self = .kill
-        case .forceQuit: self = .forceQuit
-        case .offline: self = .offline
-        case .rotateUpdateToken: self = .updateToken
-        case .rotatePushToStartToken: self = .startToken
-        case .install: self = .reinstall
-        case .signIn(nil) where !user.isEmpty: self = .signOut
-        case .signIn(let next?) where !user.isEmpty && next != user: self = .userChange
-        case .startLocally: self = .localStart
-        case .updateLocally: self = .localUpdate
-        case .endLocally: self = .localEnd
-        case .swipe: self = .swipe
-        case .setActivitiesEnabled, .setFrequentPushes: self = .switches
-        default: return nil
-        }
     }
 }

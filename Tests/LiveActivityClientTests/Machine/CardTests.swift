@@ -52,6 +52,7 @@ struct CardTests {
         killed.settle()
         killed.kill()
         killed.launch(cards: [])
+        killed.listNothing()
         #expect(Self.saysGone(&killed))
 
         var switched = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
@@ -72,6 +73,21 @@ struct CardTests {
         wanted.settle(PhoneBench.wish(step: 2, revision: 3, phase: "ended"))
         wanted.run { $0.see(over(.dismissed), $1) }
         #expect(wanted.sent.allSatisfy { PhoneBench.body($0)["state"]?.string != "dismissed" })
+    }
+
+    @Test func `a card that one list lacks lives, and iOS is asked again`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+        bench.settle()
+        bench.kill()
+        bench.launch(cards: [])
+        #expect(!Self.saysGone(&bench) && !bench.machine.isSettled, "what it has to say is not all known")
+        bench.wait(bench.machine.limits.absence - 1)
+        #expect(bench.looks == 0)
+        bench.wait(1)
+        #expect(bench.looks == 1)
+        bench.run { $0.see(all: [PhoneBench.card("c", token: 1)], $1) }
+        #expect(!Self.saysGone(&bench) && bench.machine.isSettled)
+        #expect(bench.ended.isEmpty)
     }
 
     @Test func `what a process never saw running it did not see swiped away`() {

@@ -88,7 +88,7 @@ struct FarewellTests {
         }
         var gone = Self.ready()
         gone.settle()
-        gone.run { $0.see(all: [], $1) }
+        gone.listNothing()
         var atOnce = Self.ready()
         atOnce.settle()
         _ = atOnce.run { $0.end("c", content: nil, .immediate, $1) }

@@ -126,6 +126,7 @@ struct UpdateTests {
     @Test func `a card that is gone when the update comes is reported as gone`() {
         var bench = Self.underWay()
         bench.run { $0.lost("c", $1) }
+        bench.listNothing()
         #expect(PhoneBench.body(bench.sent.last)["state"]?.string == "gone")
         bench.settle()
         #expect(bench.machine.isSettled)

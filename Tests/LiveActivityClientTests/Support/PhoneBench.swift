@@ -15,6 +15,8 @@ struct PhoneBench {
     var sent: [PhoneCall] = []
     var cardActions: [ClientAction] = []
     var notes: [PhoneNote] = []
+    /// How often iOS was to be asked for its list again.
+    var looks = 0
     /// What the phone's Keychain holds.
     var credentials = PhoneCredentials()
     var keychain: String? { credentials.own }
@@ -87,6 +89,7 @@ struct PhoneBench {
             case .send(let call): sent.append(call)
             case .tell(let note): notes.append(note)
             case .change(let change): credentials.apply(change)
+            case .look: looks += 1
             case .start, .end: cardActions.append(action)
             case .update(let change, let localID, let content, _, _):
                 cardActions.append(action)
@@ -119,6 +122,13 @@ struct PhoneBench {
         now.wall += milliseconds
         now.steady += milliseconds
         run { $0.tick($1) }
+    }
+
+    /// iOS lists no card, nor when it is asked again.
+    mutating func listNothing() {
+        run { $0.see(all: [], $1) }
+        wait(machine.limits.absence)
+        run { $0.see(all: [], $1) }
     }
 
     // MARK: - The server
