@@ -15,9 +15,9 @@ public enum ActivityState: Codable, Hashable, Sendable {
 }
 
 public struct ActivityContent<State: Decodable & Encodable & Hashable>: CustomStringConvertible {
-    public var state: State
-    public var staleDate: Date?
-    public var relevanceScore: Double
+    public let state: State
+    public let staleDate: Date?
+    public let relevanceScore: Double
 
     public init(state: State, staleDate: Date?, relevanceScore: Double = 0) {
         self.state = state

@@ -21,20 +21,23 @@ extension CardIntake {
     }
 
     /// An inventory shows a card that counts as over while its person is to see one, and no other is there or may still
-    /// come: it is that card. To end it and to start another would take two pushes and leave a gap.
+    /// come: it is that card. To end it and to start another would take two pushes and leave a gap. Of one that counts
+    /// as gone the app's own next word tells as well: iOS had not listed it.
     ///
     /// Not where the person or the app ended it, and not while its end, or this inventory, may still be on its way.
     func isTakenBack(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         let key = Snapshot.PhoneKey(tombstone.activity, device.key)
-        guard isInventory, report.state.isRunning, tombstone.state != .dismissed, let token = report.token,
-            let card = draft.snapshot.cards[key],
+        guard report.state.isRunning, tombstone.state != .dismissed, let token = report.token,
+            let card = draft.snapshot.cards[key], isInventory || card.state == .gone && isLastWord(report),
             let activity = draft.snapshot.activities[tombstone.activity], activity.phase == .active,
             card.run == activity.run, card.isWanted, device.signedOutAt == nil, !card.isEvicted,
             !card.isRenewing,
             card.awaitsUntil == nil
         else { return false }
         // A card of an earlier run shows what is not true any more.
-        let isOfThisRun = activity.run == 1 || report.startedAt.map { $0 >= activity.runStartedAt } == true
+        let isOfThisRun =
+            activity.run == 1 || report.startedAt.map { $0 >= activity.runStartedAt } == true
+            || card.localID == report.localID
         let owner = draft.snapshot.owners[.init(device.app, TokenValue(token))]
         let isOurs = owner.map { ($0.activity, $0.device) == (key.activity, key.device) } ?? true
         guard isOfThisRun, owner?.deadAt == nil, isOurs, draft.snapshot.updateTokens[key]?.predecessor == nil else {
@@ -51,6 +54,9 @@ extension CardIntake {
         }
     }
 
+    /// A numbered report of a card that counts as over is the newest that its phone has said: see `isOvertaken`.
+    private func isLastWord(_ report: CardReport) -> Bool { report.sequence != nil }
+
     /// The person was taken in again meanwhile, and no card was started since: this one is it. Where we ended it, a
     /// token that was not known then says that the end went to another one.
     func isFoundAgain(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
@@ -66,14 +72,16 @@ extension CardIntake {
     /// The phone shows a card that counts as over: its end got lost, or went to a token that iOS had replaced. It is
     /// ended by the token that the phone names, before another is started there: nobody would come back to it.
     ///
-    /// Only an inventory tells: a card's report may be one that the network kept back until after the end.
+    /// Only an inventory tells, or the last word about a card that had not been listed: any other report may be one
+    /// that the network kept back until after the end.
     func endStray(
-        _ report: CardReport, _ number: ActivityNumber, _ state: CardState, _ draft: inout Draft
+        _ report: CardReport, _ number: ActivityNumber, _ state: CardState, wasGone: Bool = false,
+        _ draft: inout Draft
     ) {
         let key = Snapshot.PhoneKey(number, device.key)
         // Beyond a day's new tokens nobody ends the card: iOS does.
         guard report.state.isRunning, let token = report.token, var owner = remember(token, of: number, &draft),
-            isInventory, state != .dismissed,
+            isInventory || wasGone && isLastWord(report), state != .dismissed,
             var card = draft.snapshot.cards[key], card.awaitsUntil == nil,
             // While a renewal goes on, or an end, its card has the row to itself.
             !card.isRenewing, card.state != .ending,

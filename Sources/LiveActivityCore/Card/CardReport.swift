@@ -68,7 +68,8 @@ struct CardIntake {
             }
             if !report.state.isRunning { confirmGone(report, tombstone, &draft) }
             guard isAliveAfterAll(report, tombstone, draft) else {
-                return endStray(report, tombstone.activity, tombstone.state, &draft)
+                return endStray(
+                    report, tombstone.activity, tombstone.state, wasGone: tombstone.state == .gone, &draft)
             }
         }
         if report.state == .duplicate { return try collapse(report, &draft) }

@@ -200,7 +200,8 @@ extension RegistrationMachine {
                         detail: "update \(token)"))
             }
         }
-        if !card.isRunning, card.version == version { change { $0.bury(localID) } }
+        guard !card.isRunning, card.version == version else { return }
+        if card.state == .gone { change { $0.forgetLost() } } else { change { $0.bury(localID) } }
     }
 
     // MARK: - Desired states

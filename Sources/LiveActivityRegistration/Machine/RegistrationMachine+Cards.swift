@@ -75,6 +75,7 @@ extension RegistrationMachine {
         }
         attend(seen)
         let known = memory.cards[seen.localID]
+        if memory.user != nil, known?.state == .gone { return findAgain(seen, now) }
         let isOver = memory.over.contains(seen.localID) || known.map { !$0.isRunning } == true
         guard memory.user != nil, !isOver else {
             // Nobody is there to see it, or it was ended before: a card that is over never comes back.
@@ -103,6 +104,15 @@ extension RegistrationMachine {
             $0.stage != .starting && $0.card.type == seen.type && Self.isSame($0.card.activity, seen.activity)
         }
         line.endPause()
+    }
+
+    /// A card that counts as gone. Where iOS lists it again as running it was there all the time: it lives on, and an
+    /// inventory says so.
+    private mutating func findAgain(_ seen: SeenCard, _ now: PhoneMoment) {
+        guard seen.state.isRunning else { return }
+        tell(PhoneNote(.cardSeen, type: seen.type, activity: seen.activity, localID: seen.localID))
+        change { $0.owesInventory = true }
+        follow(seen, now)
     }
 
     private mutating func follow(_ seen: SeenCard, _ now: PhoneMoment) {

@@ -38,6 +38,8 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
 
     /// The most cards that are remembered as over: iOS keeps an ended one for four hours.
     static let overLimit = 128
+    /// The most cards that are remembered as gone, should they be there after all.
+    static let lostLimit = 16
     static let deadLimit = 16
 
     /// The memory of an app that was just installed.
@@ -53,6 +55,14 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
         over.removeAll { $0 == localID }
         over.append(localID)
         if over.count > Self.overLimit { over.removeFirst() }
+    }
+
+    /// A card that is gone, and reported as that, is kept: iOS may just not have listed it. Not all of them for ever.
+    mutating func forgetLost() {
+        let lost = cards.filter { $0.value.state == .gone && !$0.value.isPending }
+        for (localID, _) in lost.sorted(by: { $0.value.number < $1.value.number }).dropLast(Self.lostLimit) {
+            bury(localID)
+        }
     }
 
     mutating func bury(dead token: TokenText) {

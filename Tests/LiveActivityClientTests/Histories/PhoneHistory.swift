@@ -20,6 +20,10 @@ struct PhoneHistory {
         var doom: VirtualPhone.Death?
         /// What APNs keeps while the phone is offline: the latest.
         var stored: (push: DevicePush, until: UnixTime)?
+        /// Which process has an incomplete list of cards, and for how long.
+        var lateness: (process: Int, of: Duration) = (0, .zero)
+        /// Cards that the app called gone since iOS took longer than it waits.
+        var missed: Set<String> = []
     }
 
     /// The backend writes a UUID in small letters, Swift in capitals.
@@ -128,7 +132,7 @@ struct PhoneHistory {
             owners[index].phone.death = owners[index].doom
         }
         owners[index].phone.listsCardsAfter =
-            dice.chance(15) ? .milliseconds(Int64(dice.pick([50, 700, 2_500]))) : .zero
+            dice.chance(15) ? .milliseconds(Int64(dice.pick([50, 700, 2_500, 8_000]))) : .zero
         // Where people speak for themselves, a phone from which it was taken back and that changes hands before it
         // learns of it can prove nothing: the one before has to be signed out by the backend.
         let loses = dice.chance(3)

@@ -139,6 +139,7 @@ struct ServerDoor {
         report.lastTimestamp = request.lastTimestamp.map { Int64($0.milliseconds / 1_000) }
         report.contentState = request.contentState
         report.basedOn = request.basedOn.map { Revision($0) }
+        report.sequence = request.sequence.map(Int64.init)
         return report
     }
 

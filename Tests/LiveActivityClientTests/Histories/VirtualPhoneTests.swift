@@ -40,6 +40,32 @@ struct VirtualPhoneTests {
         return number.flatMap { rows.cards[.init($0, key)] }
     }
 
+    @Test func `a card that iOS lists ten seconds late is called gone, and lives on when it is there again`() throws {
+        for isOwn in [true, false] {
+            var history = Self.scene()
+            if isOwn { history.startLocally(0, "order-1") }
+            history.put("order-1")
+            history.pass(.seconds(60))
+            let card = try #require(history.owners[0].phone.cards.first?.localID)
+            #expect(try instance(history)?.state == .live)
+            history.perform(.kill, on: 0)
+            history.owners[0].phone.listsCardsAfter = .seconds(10)
+            history.perform(.foreground, on: 0)
+            history.pass(.seconds(8))
+            #expect(try instance(history)?.state == .gone)
+            history.owners[0].phone.listsCardsAfter = .zero
+            history.pass(.seconds(60))
+            history.perform(.background, on: 0)
+            history.perform(.foreground, on: 0)
+            history.put("order-1")
+            history.pass(.seconds(60))
+            #expect(history.owners[0].phone.cards.filter(\.state.isRunning).map(\.localID) == [card])
+            #expect(try instance(history)?.localID?.text == card && instance(history)?.state == .live)
+            history.check()
+            #expect(history.violations.isEmpty, "\(history.violations)\n\(history.timeline)")
+        }
+    }
+
     @Test func `P5 and P8: in any life a start token leaves a phone only while it is there and allowed`() {
         var (left, withheld) = (0, 0)
         for seed in 1...120 as ClosedRange<UInt64> {

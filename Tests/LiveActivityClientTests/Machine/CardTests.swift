@@ -90,6 +90,42 @@ struct CardTests {
         #expect(bench.ended.isEmpty)
     }
 
+    @Test func `a card that was told to be gone and is listed again lives, and the server hears of it first`() {
+        for hearsOfIt in [true, false] {
+            var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
+            bench.settle()
+            bench.kill()
+            bench.launch(cards: [])
+            bench.listNothing()
+            if hearsOfIt {
+                #expect(Self.saysGone(&bench))
+                bench.kill()
+                bench.launch(cards: [])
+            }
+            let said = bench.sent.count
+            bench.run { $0.see(all: [PhoneBench.card("c", token: 1)], $1) }
+            bench.settle()
+            #expect(bench.ended.isEmpty)
+            let words = bench.sent.dropFirst(said).map { ($0.path, PhoneBench.body($0)) }
+            let inventory = words.first { $0.0.hasSuffix("/instances") }?.1["instances"]?.array?.first?.object
+            #expect(inventory?["state"] == "active" && inventory?["token"] != nil, "\(words)")
+            #expect(hearsOfIt ? words.allSatisfy { $0.1["state"] != "gone" } : true)
+            #expect(bench.machine.isSettled)
+        }
+    }
+
+    @Test func `of the cards that are gone the last sixteen are remembered`() {
+        let cards = (0..<40).map { PhoneBench.card("c\($0)", "a\($0)", token: $0 + 1) }
+        var bench = PhoneBench.ready(cards: cards)
+        bench.settle()
+        bench.listNothing()
+        for _ in 0..<3 { bench.settle() }
+        #expect(bench.machine.isSettled)
+        bench.kill()
+        bench.launch(cards: cards)
+        #expect(bench.ended.count == 24 && bench.ended.allSatisfy { (Int($0.dropFirst()) ?? 99) < 24 })
+    }
+
     @Test func `what a process never saw running it did not see swiped away`() {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
         bench.settle()

@@ -143,6 +143,25 @@ struct ReportOrderTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
     }
 
+    @Test func `a card that its app called gone goes on when the app's next word shows it, in any run`() throws {
+        for runs in 1...2 {
+            var scene = try Scene.live()
+            for run in 1..<runs {
+                try scene.end("a")
+                try scene.report(local: "card", .ended)
+                try scene.put("a", 10 * run, users: ["ann"]) { $0.reopen = true }
+                try scene.report(local: "next", token: "n1")
+            }
+            let local = runs == 1 ? "card" : "next"
+            try scene.report(local: local, .gone) { $0.sequence = 3 }
+            #expect(try scene.card().state == .gone)
+            try scene.report(local: local, token: "u9") { $0.sequence = 2 }
+            #expect(try scene.card().state == .gone, "an older word changes nothing")
+            try scene.report(local: local, token: "u9") { $0.sequence = 4 }
+            #expect(try scene.card().state == .live)
+        }
+    }
+
     @Test func `after the last repeat of an end another follows when an inventory still shows the card`() throws {
         var scene = try Scene.live()
         try scene.end()
