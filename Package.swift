@@ -17,7 +17,18 @@ let settings: [SwiftSetting] = lenient + (isDevelopment ? [.treatAllWarnings(as:
 let historied: [SwiftSetting] =
     settings + (isDevelopment ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
 
-func product(_ name: String, _ package: String) -> Target.Dependency { .product(name: name, package: package) }
+/// A product of another package, with the traits that need it: without them nobody fetches that package.
+func product(_ name: String, _ package: String) -> Target.Dependency {
+    let traits: Set<String> =
+        switch package {
+        case "swift-crypto": ["Webhooks", "APNs"]
+        case "async-http-client", "GRDB.swift", "jwt-kit", "swift-argument-parser", "swift-distributed-tracing",
+            "swift-metrics", "swift-nio-extras", "Yams":
+            ["Server"]
+        default: ["APNs"]
+        }
+    return .product(name: name, package: package, condition: .when(traits: traits))
+}
 
 let nio: [Target.Dependency] = [
     product("NIOCore", "swift-nio"), product("NIOPosix", "swift-nio"), product("NIOTLS", "swift-nio"),
@@ -43,7 +54,10 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
             name: "WidgetKit", dependencies: ["ActivityKitStandIn", "SwiftUI"], path: "Tests/WidgetKitStandIn",
             swiftSettings: settings),
         .target(
-            name: "PizzaApp", dependencies: ["LiveActivityClient", "ActivityKitStandIn", "SwiftUI", "WidgetKit"],
+            name: "PizzaApp",
+            dependencies: [
+                "LiveActivityAttributes", "LiveActivityClient", "ActivityKitStandIn", "SwiftUI", "WidgetKit",
+            ],
             // As in a new project of Xcode.
             path: "Examples/PizzaApp", swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
         .testTarget(
@@ -68,14 +82,27 @@ let consoleAssets: [Resource] = [
 
 let package = Package(
     name: "islet",
-    platforms: [.macOS(.v15), .iOS(.v16)],
+    // Where there is no ActivityKit an app that also has an iOS target can link the client; it finds no card there.
+    platforms: [.macOS(.v15), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .executable(name: "islet", targets: ["islet"]),
         .library(name: "APNSClient", targets: ["APNSModel", "APNSClient", "JSONText"]),
         .library(name: "EmbeddedIslet", targets: ["EmbeddedIslet", "LiveActivityProviders"]),
         .library(name: "APNSSimulator", targets: ["APNSSimulator"]),
         .library(name: "LiveActivityAPI", targets: ["LiveActivityAPI"]),
-        .library(name: "LiveActivityClient", targets: ["LiveActivityClient"]),
+        .library(name: "LiveActivityAttributes", targets: ["LiveActivityAttributes"]),
+        .library(name: "LiveActivityClient", targets: ["LiveActivityAttributes", "LiveActivityClient"]),
+        .library(name: "LiveActivityWebhooks", targets: ["LiveActivityAPI", "LiveActivityWebhooks"]),
+    ],
+    // Without a trait the package is what an app and its widget link, and depends on nothing.
+    traits: [
+        .trait(name: "Webhooks", description: "The library LiveActivityWebhooks: swift-crypto."),
+        .trait(
+            name: "APNs", description: "The libraries APNSClient and APNSSimulator: SwiftNIO, swift-crypto and others."
+        ),
+        .trait(
+            name: "Server", description: "Everything: islet, EmbeddedIslet, the examples and the tests.",
+            enabledTraits: ["Webhooks", "APNs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -98,12 +125,15 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
+        // Compiled before what needs a trait, these say which one is missing.
+        .target(name: "WebhooksTrait"), .target(name: "APNsTrait"), .target(name: "ServerTrait"),
         .target(name: "IsletBasics", swiftSettings: historied),
         .target(name: "JSONText", dependencies: ["IsletBasics"], swiftSettings: historied),
         .target(name: "APNSModel", dependencies: ["IsletBasics", "JSONText"], swiftSettings: historied),
         .target(
             name: "PeerIdentity",
             dependencies: [
+                "APNsTrait",
                 product("NIOCore", "swift-nio"), product("NIOTLS", "swift-nio"), product("NIOSSL", "swift-nio-ssl"),
             ],
             swiftSettings: settings
@@ -123,7 +153,8 @@ let package = Package(
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "APNSModel", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", crypto,
+                "APNsTrait", "APNSModel", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityRegistration",
+                crypto,
                 hummingbird,
                 lifecycle, logging, product("NIOHTTP2", "swift-nio-http2"), product("X509", "swift-certificates"),
                 product("SwiftASN1", "swift-asn1"), httpTypes, product("HummingbirdCore", "hummingbird"),
@@ -132,13 +163,18 @@ let package = Package(
         ),
         .target(
             name: "LiveActivityCore", dependencies: ["APNSModel", "IsletBasics", "JSONText"], swiftSettings: historied),
+        .target(name: "LiveActivityAPI", dependencies: ["IsletBasics", "JSONText"], swiftSettings: historied),
         .target(
-            name: "LiveActivityAPI", dependencies: ["IsletBasics", "JSONText", crypto], swiftSettings: historied),
+            name: "LiveActivityWebhooks", dependencies: ["WebhooksTrait", "LiveActivityAPI", "JSONText", crypto],
+            swiftSettings: settings),
+        .target(name: "LiveActivityAttributes", dependencies: standIn, swiftSettings: settings),
         .target(
             name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: historied),
         .target(
             name: "LiveActivityClient",
-            dependencies: ["LiveActivityRegistration", "LiveActivityAPI", "JSONText"] + standIn,
+            dependencies: ["LiveActivityAttributes", "LiveActivityRegistration", "LiveActivityAPI", "JSONText"]
+                + standIn,
+            resources: [.copy("PrivacyInfo.xcprivacy")],
             swiftSettings: settings
         ),
         .target(
@@ -146,12 +182,13 @@ let package = Package(
         .target(
             name: "StorageSQLite",
             dependencies: [
-                "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", crypto,
+                "ServerTrait", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", crypto,
                 product("GRDB", "GRDB.swift"), product("GRDBSQLite", "GRDB.swift"),
             ],
             swiftSettings: historied
         ),
-        .target(name: "LiveActivityTracing", dependencies: ["JSONText", tracing], swiftSettings: settings),
+        .target(
+            name: "LiveActivityTracing", dependencies: ["ServerTrait", "JSONText", tracing], swiftSettings: settings),
         .target(
             name: "LiveActivityDelivery",
             dependencies: [
@@ -191,7 +228,10 @@ let package = Package(
         ),
         .target(
             name: "BackendCalls",
-            dependencies: [httpClient, "JSONText", product("NIOCore", "swift-nio"), product("NIOHTTP1", "swift-nio")],
+            dependencies: [
+                "ServerTrait", httpClient, "JSONText", product("NIOCore", "swift-nio"),
+                product("NIOHTTP1", "swift-nio"),
+            ],
             path: "Examples/BackendCalls", swiftSettings: settings
         ),
         .target(
@@ -365,6 +405,9 @@ let package = Package(
         .testTarget(
             name: "LiveActivityAPITests", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
         .testTarget(
+            name: "LiveActivityWebhooksTests", dependencies: ["LiveActivityWebhooks", "LiveActivityAPI", "JSONText"],
+            swiftSettings: settings),
+        .testTarget(
             name: "StorageSQLiteTests",
             dependencies: [
                 "StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "TestSupport",
@@ -413,7 +456,8 @@ let package = Package(
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "HTTP2TestServer", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityCore",
                 "LiveActivityDelivery", "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage",
-                "LoopbackServer", "NextUp", "OrderTracking", "Pager", "StorageSQLite", "TestSupport", crypto,
+                "LiveActivityWebhooks", "LoopbackServer", "NextUp", "OrderTracking", "Pager", "StorageSQLite",
+                "TestSupport", crypto,
                 httpClient, hummingbird, lifecycle, logging, product("GRDB", "GRDB.swift"), httpTypes,
                 product("NIOHTTP1", "swift-nio"),
             ] + nio,
@@ -433,8 +477,9 @@ let package = Package(
         .testTarget(
             name: "LiveActivityProvidersTests",
             dependencies: [
-                "LiveActivityProviders", "LiveActivityCore", "LoopbackServer", "NextUp", "APNSModel", "HTTP2TestServer",
-                "JSONText", "OutboundHTTP", "TestSupport", hummingbird, logging, lifecycle, crypto, httpTypes,
+                "LiveActivityProviders", "LiveActivityCore", "LiveActivityWebhooks", "LoopbackServer", "NextUp",
+                "APNSModel", "HTTP2TestServer", "JSONText", "OutboundHTTP", "TestSupport", hummingbird, logging,
+                lifecycle, crypto, httpTypes,
             ] + nio,
             swiftSettings: settings
         ),

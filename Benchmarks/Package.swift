@@ -14,7 +14,7 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "islet", path: "..")],
+    dependencies: [.package(name: "islet", path: "..", traits: ["APNs"])],
     targets: [
         .target(name: "AllocationCounter"),
         .executableTarget(

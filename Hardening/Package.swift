@@ -70,7 +70,7 @@ let package = Package(
             dependencies: ["APNSModel", "IsletBasics", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
             swiftSettings: settings),
         .target(name: "MutexWatch"),
-        .target(name: "LiveActivityAPI", dependencies: ["IsletBasics", "JSONText", crypto], swiftSettings: settings),
+        .target(name: "LiveActivityAPI", dependencies: ["IsletBasics", "JSONText"], swiftSettings: settings),
         .target(
             name: "LiveActivityRegistration", dependencies: ["LiveActivityAPI", "JSONText"], swiftSettings: settings),
         .target(

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import JSONText
 import LiveActivityAPI
+import LiveActivityWebhooks
 import LoopbackServer
 import NIOCore
 import NIOHTTP1

@@ -5,6 +5,7 @@ import JSONText
 import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityProviders
+import LiveActivityWebhooks
 import LoopbackServer
 import TestSupport
 import Testing

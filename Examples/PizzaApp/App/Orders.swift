@@ -10,7 +10,7 @@ import LiveActivityClient
 /// What the person does in the app, and what it does to the cards.
 @available(iOS 16.2, *)
 struct Orders: Sendable {
-    let client: LiveActivityClient
+    let client: IsletClient
 
     /// Somebody is there.
     func signIn(_ user: String) {

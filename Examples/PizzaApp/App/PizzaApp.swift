@@ -16,7 +16,7 @@
     }
 
     final class PizzaDelegate: NSObject, UIApplicationDelegate {
-        let client = LiveActivityClient(server: Backend.push) { _ in try await Backend.pushCredential() }
+        let client = IsletClient(server: Backend.push) { _ in try await Backend.pushCredential() }
 
         func application(
             _ application: UIApplication,
@@ -49,7 +49,7 @@
     // end
 
     struct OrderView: View {
-        let client: LiveActivityClient
+        let client: IsletClient
 
         var body: some View {
             Button("Order a pizza") { try? Orders(client: client).follow(order: "12345", from: "Roma") }

@@ -1,4 +1,4 @@
-import LiveActivityClient
+import LiveActivityAttributes
 
 #if os(iOS) && !targetEnvironment(macCatalyst)
     import ActivityKit

@@ -8,6 +8,7 @@
     internal import Foundation
     internal import JSONText
     internal import LiveActivityAPI
+    internal import LiveActivityAttributes
     internal import LiveActivityRegistration
 
     /// The edge to ActivityKit, for one attributes type. It decides nothing: it reads, tells and does as it is told.

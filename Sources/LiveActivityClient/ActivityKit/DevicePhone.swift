@@ -1,3 +1,4 @@
+internal import Dispatch
 package import Foundation
 package import LiveActivityAPI
 internal import LiveActivityRegistration
@@ -7,10 +8,8 @@ internal import LiveActivityRegistration
 #elseif canImport(ActivityKitStandIn)
     internal import ActivityKitStandIn
 #endif
-#if canImport(UIKit)
+#if os(iOS)
     internal import UIKit
-#endif
-#if canImport(UserNotifications)
     internal import UserNotifications
 #endif
 #if canImport(Network)
@@ -23,7 +22,7 @@ struct DevicePhone: PhonePort {
     private let appVersion: String?
     private let build: String?
     private let authorization = Locked<DeviceRequest.NotificationAuthorization?>(nil)
-    #if canImport(UIKit)
+    #if os(iOS)
         /// Listened to from the beginning: the app may be on the screen before its memory is read.
         private let screen = Self.screen()
     #endif
@@ -79,7 +78,7 @@ struct DevicePhone: PhonePort {
     }
 
     func stayAwake() -> @Sendable () -> Void {
-        #if canImport(Darwin) && !os(macOS)
+        #if os(iOS)
             // Unlike a task of `UIApplication` it is there in extensions, too. The block is called on a thread of its
             // own, and once more when the time is over.
             let isDone = DispatchSemaphore(value: 0)
@@ -113,7 +112,7 @@ struct DevicePhone: PhonePort {
             #if canImport(Network)
                 group.addTask { await self.followNetwork(tell) }
             #endif
-            #if canImport(UIKit)
+            #if os(iOS)
                 group.addTask {
                     for await isOnScreen in self.screen { tell(.foreground(isOnScreen)) }
                 }
@@ -138,7 +137,7 @@ struct DevicePhone: PhonePort {
         }
     #endif
 
-    #if canImport(UIKit)
+    #if os(iOS)
         /// Whether the app is on the screen, in the order in which it came and went; for one listener.
         private static func screen() -> AsyncStream<Bool> {
             let (screen, input) = AsyncStream.makeStream(of: Bool.self)

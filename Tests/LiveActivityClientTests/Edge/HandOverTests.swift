@@ -14,7 +14,7 @@ struct HandOverTests {
     }
 
     /// Signs a person in, and waits until the server knows them: a launch confirms the one before first, at times.
-    private static func known(_ user: String, to server: DoorServer, _ client: LiveActivityClient) async throws {
+    private static func known(_ user: String, to server: DoorServer, _ client: IsletClient) async throws {
         let events = client.events
         client.signIn(user: user)
         for await event in events {

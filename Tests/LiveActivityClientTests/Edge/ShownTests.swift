@@ -7,7 +7,7 @@ import Testing
 /// What the client has iOS show, and what it asks iOS for.
 @Suite(.timeLimit(.minutes(1)))
 struct ShownTests {
-    private static func started(_ app: App, _ client: LiveActivityClient) async throws -> Activity<RideAttributes> {
+    private static func started(_ app: App, _ client: IsletClient) async throws -> Activity<RideAttributes> {
         client.setForeground(true)
         try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
         #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), relevance: 0.7, as: "ride"))
@@ -174,9 +174,9 @@ struct ShownTests {
         arguments: [
             (.immediate, .immediate), (.systemDefault, .default),
             (.after(Date(timeIntervalSince1970: 4_000_000_000)), .after(Date(timeIntervalSince1970: 4_000_000_000))),
-        ] as [(LiveActivityClient.Dismissal, ActivityUIDismissalPolicy)])
+        ] as [(IsletClient.Dismissal, ActivityUIDismissalPolicy)])
     func `the app's own end has its last state, and is at once, then, or as iOS likes`(
-        dismissal: LiveActivityClient.Dismissal, policy: ActivityUIDismissalPolicy
+        dismissal: IsletClient.Dismissal, policy: ActivityUIDismissalPolicy
     ) async throws {
         let app = App()
         try await app.launch { client in

@@ -1,6 +1,7 @@
 import ActivityKitStandIn
 import Foundation
 import JSONText
+import LiveActivityAttributes
 import LiveActivityClient
 
 struct RideAttributes: IdentifiedActivityAttributes {
@@ -59,9 +60,9 @@ struct App: Sendable {
     var clock: (any ClientClock)?
     /// In the place of what iOS says besides the cards.
     var device: (any PhonePort)?
-    var environment = LiveActivityClient.Environment.sandbox
+    var environment = IsletClient.Environment.sandbox
     /// The types that the app names.
-    var track: @Sendable (LiveActivityClient) -> Void = { $0.track(RideAttributes.self, as: "ride") }
+    var track: @Sendable (IsletClient) -> Void = { $0.track(RideAttributes.self, as: "ride") }
     /// What the client told of itself.
     let heard = Log<ClientEvent>()
 
@@ -90,9 +91,9 @@ struct App: Sendable {
     func launch<Value: Sendable>(
         user: String? = "ann",
         credentials: @escaping @Sendable (String?) async throws -> String = { _ in "secret" },
-        _ body: @escaping @Sendable (LiveActivityClient) async throws -> Value
+        _ body: @escaping @Sendable (IsletClient) async throws -> Value
     ) async throws -> Value {
-        var configuration = LiveActivityClient.Configuration()
+        var configuration = IsletClient.Configuration()
         configuration.transport = transport ?? server
         configuration.memory = memory
         configuration.identity = identity
@@ -103,12 +104,12 @@ struct App: Sendable {
         return try await StandInPhone.$current.withValue(phone) {
             let client =
                 if let device {
-                    LiveActivityClient(
+                    IsletClient(
                         ClientEngine.Parts(
                             transport: made.transport ?? server, memory: memory, identity: identity,
                             clock: made.clock, phone: device, credentials: credentials))
                 } else {
-                    LiveActivityClient(server: url, configuration: made, credentials: credentials)
+                    IsletClient(server: url, configuration: made, credentials: credentials)
                 }
             track(client)
             let events = client.events

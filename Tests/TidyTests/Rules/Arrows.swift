@@ -4,15 +4,21 @@ enum Arrows {
 
     /// Standard modules stand here too: pure targets have none, a shell has those it needs.
     static let table: [String: Set<String>] = [
+        "WebhooksTrait": [],
+        "APNsTrait": [],
+        "ServerTrait": [],
         "IsletBasics": [],
         "JSONText": ["IsletBasics"],
         "APNSModel": ["IsletBasics", "JSONText"],
         "LiveActivityCore": ["APNSModel", "IsletBasics", "JSONText"],
-        "LiveActivityAPI": ["IsletBasics", "JSONText", "Crypto"],
+        "LiveActivityAPI": ["IsletBasics", "JSONText"],
+        "LiveActivityWebhooks": ["LiveActivityAPI", "JSONText", "Crypto"],
+        "LiveActivityAttributes": ["ActivityKit", "ActivityKitStandIn"],
         "LiveActivityRegistration": ["LiveActivityAPI", "JSONText"],
         "LiveActivityClient": [
-            "LiveActivityRegistration", "LiveActivityAPI", "JSONText",
-            "ActivityKit", "ActivityKitStandIn", "Foundation", "FoundationNetworking", "Network", "Security", "UIKit",
+            "LiveActivityAttributes", "LiveActivityRegistration", "LiveActivityAPI", "JSONText",
+            "ActivityKit", "ActivityKitStandIn", "Dispatch", "Foundation", "FoundationNetworking", "Network",
+            "Security", "UIKit",
             "UserNotifications",
         ],
         "LiveActivityStorage": ["LiveActivityCore", "APNSModel"],
@@ -58,7 +64,9 @@ enum Arrows {
         "Pager": ["BackendCalls", "JSONText", "Foundation"],
         "pager-desk": ["Pager", "BackendCalls", "ArgumentParser", "Foundation"],
         "PizzaApp": [
-            "LiveActivityClient", "ActivityKit", "ActivityKitStandIn", "Foundation", "SwiftUI", "UIKit", "WidgetKit",
+            "LiveActivityAttributes", "LiveActivityClient", "ActivityKit", "ActivityKitStandIn", "Foundation",
+            "SwiftUI",
+            "UIKit", "WidgetKit",
         ],
         "LiveActivityProviders": [
             "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", "OutboundHTTP", "NIOHTTP1", "Crypto",

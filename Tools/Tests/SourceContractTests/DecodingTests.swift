@@ -145,12 +145,12 @@ struct DecodingTests {
     @Test func `an app that links the client has attributes, with a place for the server's tag`() throws {
         for name in ["IdentifiedActivityAttributes", "IsletAttributes"] {
             let source = """
-                import LiveActivityClient
+                import LiveActivityAttributes
                 struct A: \(name) {
                     struct ContentState: Codable { var step: Int }
                     var id: String
                     var islet: IsletTag?
-                    var other: LiveActivityClient.IsletTag
+                    var other: LiveActivityAttributes.IsletTag
                     var liveActivityID: String? { id }
                 }
                 """

@@ -3,7 +3,7 @@ import JSONText
 /// The types that every app has: the standard library's, Foundation's and Core Graphics's.
 enum StandardTypes {
     static let modules: Set<String> = [
-        "Swift", "Foundation", "CoreGraphics", "CoreFoundation", "ActivityKit", "LiveActivityClient",
+        "Swift", "Foundation", "CoreGraphics", "CoreFoundation", "ActivityKit", "LiveActivityAttributes",
     ]
 
     /// Those that are what they are without generic arguments.
@@ -68,12 +68,12 @@ enum StandardTypes {
     ]
 
     static let decoding: Set<String> = ["Codable", "Decodable"]
-    /// ActivityKit's own protocol, and those that stand on it: `LiveActivityClient`'s and the simulator's.
+    /// ActivityKit's own protocol, and those that stand on it: `LiveActivityAttributes`' and the simulator's.
     static let attributes: Set<String> = [
         "ActivityAttributes", "IdentifiedActivityAttributes", "IsletAttributes", "SimulatedActivityAttributes",
     ]
 
-    /// What types of `LiveActivityClient` are decoded from, by name.
+    /// What types of `LiveActivityAttributes` are decoded from, by name.
     static let given: [String: JSONValue] = [
         "IsletTag": [
             "type": "object", "required": ["activity"],

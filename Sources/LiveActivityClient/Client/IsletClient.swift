@@ -8,13 +8,13 @@ internal import LiveActivityRegistration
 /// Make one at the app's launch, before anything else can happen, name the types, and let it run:
 ///
 /// ```swift
-/// let client = LiveActivityClient(server: server) { _ in try await session.token() }
+/// let client = IsletClient(server: server) { _ in try await session.token() }
 /// client.track(OrderTrackingAttributes.self, as: "OrderTracking")
 /// Task { await client.run() }
 /// ```
 ///
 /// What is not confirmed is repeated, also after the next launch. Tokens and states appear in no log.
-public final class LiveActivityClient: Sendable {
+public final class IsletClient: Sendable {
     /// Where the client keeps and finds things; the standard values are right for an app.
     public struct Configuration: Sendable {
         /// Carries the calls; `nil`: `URLSession`.

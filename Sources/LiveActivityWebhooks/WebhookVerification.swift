@@ -1,5 +1,6 @@
 import Crypto
 import JSONText
+public import LiveActivityAPI
 
 /// Tells whether a webhook was sent by who has the secret, just now, and as it arrived.
 ///

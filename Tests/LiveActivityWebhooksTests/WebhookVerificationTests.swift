@@ -1,5 +1,6 @@
 import JSONText
 import LiveActivityAPI
+import LiveActivityWebhooks
 import Testing
 
 @Suite struct WebhookVerificationTests {

@@ -8,10 +8,11 @@
     public import Foundation
     internal import JSONText
     internal import LiveActivityAPI
+    internal import LiveActivityAttributes
     internal import LiveActivityRegistration
 
     @available(iOS 16.1, *)
-    extension LiveActivityClient {
+    extension IsletClient {
         /// Follows every card of a type, and its push-to-start token. Name all types before ``run()``.
         ///
         /// - Parameters:

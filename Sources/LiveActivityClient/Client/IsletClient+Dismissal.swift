@@ -2,7 +2,7 @@ public import Foundation
 internal import LiveActivityAPI
 internal import LiveActivityRegistration
 
-extension LiveActivityClient {
+extension IsletClient {
     /// When a card that the app ends leaves the lock screen.
     public enum Dismissal: Sendable, Hashable {
         /// When iOS likes, four hours later at most.
