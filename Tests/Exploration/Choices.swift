@@ -57,8 +57,11 @@ extension Situation {
         if phone.requests < Most.requests, activity?.phase == .active, focus == .everything || focus == .lives {
             addCall(&events) { .request($0) }
         }
-        if case .requesting(let request) = instance?.life, now < request.until, phone.cards.allSatisfy(\.isOver),
-            phone.cards.count < Self.mostCards
+        if phone.withdrawals < phone.requests, !phone.cards.contains(where: \.isApps) {
+            addCall(&events) { .withdraw($0) }
+        }
+        if case .requesting(let request) = instance?.life, now < request.until, phone.withdrawals == 0,
+            phone.cards.allSatisfy(\.isOver), phone.cards.count < Self.mostCards
         {
             events.append(.startItself)
         }

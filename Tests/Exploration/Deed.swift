@@ -4,6 +4,7 @@ package import LiveActivityCore
 package enum Deed: Hashable, Sendable {
     case set, ended, left, joined
     case requested
+    case withdrawn
     /// `ofCard`: the report is of the card that the server knows afterwards.
     case reported(ofCard: Bool)
     case reportedOver(ofCard: Bool)
@@ -26,6 +27,7 @@ extension Deed {
             default: [[.anythingElse]]
             }
         case .requested: [[.requested]]
+        case .withdrawn: [[.withdrawn]]
         case .reported(ofCard: true), .listed:
             before.successor != nil && before.state == .dismissed
                 ? [[.unwelcomeShown], [.shown], [.anythingElse]]

@@ -13,6 +13,7 @@ package enum Event: Sendable, Hashable {
     case inventory(Travel)
     /// The app says that it is about to start a card itself.
     case request(Travel)
+    case withdraw(Travel)
     /// The app starts the card that it spoke of.
     case startItself
     case giveToken(card: UInt8)
@@ -92,6 +93,7 @@ extension Event {
         case .reportOver(let card, let travel): "the app reports that card \(card) is over\(travel.words)"
         case .inventory(let travel): "the app sends an inventory\(travel.words)"
         case .request(let travel): "the app is about to start a card itself\(travel.words)"
+        case .withdraw(let travel): "the app could not start a card itself\(travel.words)"
         case .startItself: "the app starts a card itself"
         case .giveToken(let card): "iOS gives card \(card) a token"
         case .swipe(let card): "the person swipes card \(card) away"

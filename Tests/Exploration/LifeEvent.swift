@@ -11,6 +11,7 @@ package enum LifeEvent: String, Hashable, Sendable, CaseIterable {
     case tokenInactive = "a token is inactive"
     case flightLost = "a flight is lost"
     case requested = "the app requests"
+    case withdrawn = "the app takes its request back"
     case shown = "a card is shown"
     case unwelcomeShown = "an unwelcome card is shown"
     case reportedOver = "a card is reported over"

@@ -65,6 +65,7 @@ package struct Situation: Sendable {
         var cards: [Card] = []
         /// How often its app said that it would start a card itself.
         var requests: UInt8 = 0
+        var withdrawals: UInt8 = 0
         /// The number of its last report.
         var sequence: Int64 = 0
     }
@@ -106,6 +107,7 @@ package struct Situation: Sendable {
             case inventory([Listed])
             /// The app is about to start a card itself.
             case request
+            case withdraw
         }
         var what: What
         var sequence: Int64

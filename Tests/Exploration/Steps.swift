@@ -35,6 +35,9 @@ extension Situation {
         case .request(let travel):
             phone.requests += 1
             return call(.request, travel, &cells)
+        case .withdraw(let travel):
+            phone.withdrawals += 1
+            return call(.withdraw, travel, &cells)
         case .startItself: startItself()
         case .giveToken(let number):
             guard let index = card(number) else { break }
@@ -163,6 +166,14 @@ extension Situation {
             var word = CardReport(localID: Sample.local("soon"), type: type, state: .requesting)
             word.activity = Self.activityID
             commit(ReportCard(app: Kind.app, device: Self.device, report: word, now: now), &cells) { _ in .requested }
+        case .withdraw:
+            var word = CardReport(localID: Sample.local("soon"), type: type, state: .notStarted)
+            word.activity = Self.activityID
+            word.sequence = call.sequence
+            let isOld = call.sequence < rows.devices[Self.deviceKey]?.reportSequence ?? 0
+            commit(
+                ReportCard(app: Kind.app, device: Self.device, report: word, now: now), &cells,
+                isOld ? nil : { _ in .withdrawn })
         }
         return nil
     }

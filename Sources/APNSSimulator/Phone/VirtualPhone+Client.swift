@@ -176,8 +176,8 @@ extension VirtualPhone {
                 if dies { stop(.killed) }
                 return ask(at: local) { $0.started(number, card, $1) }
             } catch {
-                let words = error.detail
-                return ask(at: local) { $0.notStarted(number, words, $1) }
+                let (words, isHidden) = (error.detail, profile.appState != .foreground)
+                return ask(at: local) { $0.notStarted(number, words, isHidden: isHidden, $1) }
             }
         case .update(let change, let localID, let content, let presentation, let timestamp):
             guard let index = listedCards(at: local).first(where: { cards[$0].localID == localID }),

@@ -42,6 +42,8 @@ public struct InstanceRequest: Sendable, Hashable, Codable {
         case gone
         /// The app ended it because another card of the same activity stays: it says nothing about the activity.
         case duplicate
+        /// The card that was `requesting` could not be made: the server need not wait for it.
+        case notStarted
     }
 
     /// A report of a card's type and state; what is left out is unknown.

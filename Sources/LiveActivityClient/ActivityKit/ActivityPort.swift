@@ -178,10 +178,15 @@
 
         // MARK: - Doing
 
-        func start(_ order: CardOrder) throws -> SeenCard {
-            let attributes = try JSONDecoder().decode(Attributes.self, from: Self.data(order.attributes))
-            let state = try JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(order.content))
-            let card = try request(attributes, state, order)
+        func start(_ order: CardOrder) throws(CardRefusal) -> SeenCard {
+            let card: Activity<Attributes>
+            do {
+                let attributes = try JSONDecoder().decode(Attributes.self, from: Self.data(order.attributes))
+                let state = try JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(order.content))
+                card = try request(attributes, state, order)
+            } catch {
+                throw CardRefusal(error, isHidden: error as? ActivityAuthorizationError == .visibility)
+            }
             words.withLock { $0[card.id] = order.content }
             var seen = seen(card)
             seen.activity = order.activity ?? seen.activity

@@ -34,6 +34,8 @@ public struct ClientEvent: Sendable, Hashable, CustomStringConvertible {
         public static let cardLeftToServer = Code("cardLeftToServer")
         /// A card was not started; `detail` says why.
         public static let cardNotStarted = Code("cardNotStarted")
+        /// iOS makes no card while the app is off the screen: it is made when the app is back, within an hour.
+        public static let cardPostponed = Code("cardPostponed")
         /// An answer of the server brought a newer state, which iOS is asked to show; the next report says whether it
         /// does.
         public static let stateApplied = Code("stateApplied")

@@ -51,13 +51,12 @@ extension ClientEngine {
         case .start(let number, let order):
             // Other cards may have taken a while, in which somebody left.
             guard ask({ machine, _ in machine.isWanted(number) }) == true else { return }
-            do {
-                guard let port = port(order.type) else { throw ClientFault.unknownType }
+            do throws(CardRefusal) {
+                guard let port = port(order.type) else { throw CardRefusal(ClientFault.unknownType) }
                 let card = try port.start(order)
                 say { $0.started(number, card, $1) }
             } catch {
-                let reason = "\(error)"
-                say { $0.notStarted(number, reason, $1) }
+                say { $0.notStarted(number, "\(error.cause)", isHidden: error.isHidden, $1) }
             }
         case .update(let change, let localID, let content, let presentation, let timestamp):
             let card = await onCard(localID) {

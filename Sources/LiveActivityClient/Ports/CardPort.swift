@@ -16,14 +16,25 @@ package protocol CardPort: Sendable {
     func startToken() -> TokenText?
     /// Tells of every change until the task is cancelled.
     func observe(_ tell: @escaping @Sendable (CardNews) -> Void) async
-    /// - Throws: Whatever iOS says against it.
-    func start(_ order: CardOrder) throws -> SeenCard
+    func start(_ order: CardOrder) throws(CardRefusal) -> SeenCard
     /// The card afterwards; `nil` when there is no such card.
     func update(
         _ localID: String, content: JSONObject, _ presentation: CardPresentation, timestamp: Int?
     ) async -> SeenCard?
     /// The card afterwards; `nil` when there is no such card.
     func end(_ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?) async -> SeenCard?
+}
+
+/// Why iOS made no card.
+package struct CardRefusal: Error {
+    package let cause: any Error
+    /// The app was not on the screen.
+    package let isHidden: Bool
+
+    package init(_ cause: any Error, isHidden: Bool = false) {
+        self.cause = cause
+        self.isHidden = isHidden
+    }
 }
 
 /// A token as a sequence of iOS and a property of it have it: the property may still have what was before.

@@ -71,7 +71,7 @@ extension CardIntake {
         case .dismissed: bury(report.localID, activity.number, .dismissed, &draft)
         case .gone: bury(report.localID, activity.number, .gone, &draft)
         case .pending, .active, .stale: endStray(report, activity.number, .gone, &draft)
-        case .requesting: break
+        case .requesting, .notStarted: break
         }
         return true
     }

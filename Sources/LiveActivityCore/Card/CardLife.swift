@@ -14,6 +14,7 @@ package import APNSModel
 /// | a token is inactive | stays | stays | stays | stays | over | over | stays |
 /// | a flight is lost | stays | stays | unconfirmed | stays | stays | stays | stays |
 /// | the app requests | requesting | stays | stays | stays | stays | stays | requesting |
+/// | the app takes its request back | stays | absent, over | stays | stays | stays | stays | stays |
 /// | a card is shown | live | live | live | live | live | ending | live |
 /// | an unwelcome card is shown | live | live | live | live | live | ending | ending |
 /// | a card is reported over | over | over | over | over | over | over | over |
@@ -228,6 +229,15 @@ extension CardLife {
         case .requesting, .starting, .unconfirmed, .live, .ending: return false
         }
         return true
+    }
+
+    /// The app does not start the card after all.
+    mutating func withdrawRequest() {
+        guard case .requesting(let request) = self else { return }
+        switch request.before {
+        case .absent(let lost): self = .absent(lost: lost)
+        case .over(let over): self = .over(over)
+        }
     }
 
     /// The phone has reported a card that runs.

@@ -302,6 +302,9 @@ package struct CardMachine: Sendable, Hashable {
         if life.request(until: time) { attempts.wait(until: nil) }
     }
 
+    /// The app does not start the card after all.
+    mutating func withdrawRequest() { life.withdrawRequest() }
+
     /// The phone has reported a card that runs.
     mutating func show(_ sighting: CardSighting, isUnwelcome: Bool, at now: UnixTime) {
         if life.show(sighting, isUnwelcome: isUnwelcome, at: now) { attempts.clear() }

@@ -7,6 +7,8 @@ package struct CardReport: Sendable, Equatable {
         case requesting, pending, active, stale, ended, dismissed, gone
         /// Ended by the app, because another card of the same activity stays.
         case duplicate
+        /// The card that the app had said it would start was not made.
+        case notStarted
 
         /// The card is there, and updates change it.
         var isRunning: Bool { self == .pending || self == .active || self == .stale }
@@ -73,6 +75,7 @@ struct CardIntake {
             }
         }
         if report.state == .duplicate { return try collapse(report, &draft) }
+        if report.state == .notStarted { return try withdraw(report, &draft) }
         guard let activity = try activity(of: report, &draft) else { return }
         let key = Snapshot.PhoneKey(activity.number, device.key)
         var card =
@@ -106,7 +109,7 @@ struct CardIntake {
         case .ended: finish(report, .ended, &card, &draft)
         case .dismissed: finish(report, .dismissed, &card, &draft)
         case .gone: finish(report, .gone, &card, &draft)
-        case .duplicate: return
+        case .duplicate, .notStarted: return
         }
         repeatUnheededEnd(report, &card)
         store(card, of: activity, as: report, &draft)
@@ -157,6 +160,17 @@ struct CardIntake {
         draft.removeUpdateToken(key, at: now)
         draft.put(card)
         Lanes.review(key, app.types[activity.type], now: now, &draft)
+    }
+
+    /// The app does not start the card after all: nobody need wait for it. Not where the phone has spoken since: it
+    /// may be about to start another.
+    private func withdraw(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
+        if let sequence = report.sequence, sequence < device.reportSequence { return }
+        guard let activity = try knownActivity(of: report, &draft),
+            var card = draft.snapshot.cards[.init(activity.number, device.key)], card.state == .requesting
+        else { return }
+        card.withdrawRequest()
+        store(card, of: activity, as: report, &draft)
     }
 
     /// A start came to a card: the token that it went to is the phone's.

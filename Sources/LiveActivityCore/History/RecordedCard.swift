@@ -154,7 +154,7 @@ private struct Walk {
         case .pending, .active, .stale: return adopt(at: entry.at, &card)
         case .dismissed: deed = .dismisses
         case .ended: deed = .ends
-        case .requesting, .duplicate: return nil
+        case .requesting, .notStarted, .duplicate: return nil
         case .gone, nil: deed = .loses
         }
         let ended = endedAt

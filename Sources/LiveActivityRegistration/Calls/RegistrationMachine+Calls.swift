@@ -40,6 +40,7 @@ extension RegistrationMachine {
         if memory.owesInventory, knowsCards {
             return .inventory(memory.cards.filter(\.value.isRunning).mapValues(\.version))
         }
+        if let withdrawal = withdrawals.first { return .withdrawal(order: withdrawal.order) }
         if let order = orders.first(where: \.isUnheard) {
             return .announcement(order: order.number)
         }
@@ -88,7 +89,11 @@ extension RegistrationMachine {
             guard let index = orders.firstIndex(where: { $0.number == number }) else { return nil }
             orders[index].announce()
             let path = device + "/instances/" + Self.segment("starting-\(number)")
-            return (.put, path, numbered(Self.announcement(of: orders[index].card)))
+            return (.put, path, numbered(Self.word(of: orders[index].card, .requesting)))
+        case .withdrawal(let number):
+            guard let card = withdrawals.first(where: { $0.order == number })?.card else { return nil }
+            let path = device + "/instances/" + Self.segment("starting-\(number)")
+            return (.put, path, numbered(Self.word(of: card, .notStarted)))
         case .inventory:
             let running = memory.cards.filter(\.value.isRunning).sorted { $0.value.number < $1.value.number }
             change { $0.sequence += 1 }
@@ -115,8 +120,8 @@ extension RegistrationMachine {
     /// What an inventory may list; iOS itself keeps far fewer.
     private static let inventoryLimit = 100
 
-    private static func announcement(of card: CardOrder) -> InstanceRequest {
-        var request = InstanceRequest(type: card.type, state: .requesting)
+    private static func word(of card: CardOrder, _ state: InstanceRequest.State) -> InstanceRequest {
+        var request = InstanceRequest(type: card.type, state: state)
         request.activity = card.activity
         request.attributes = card.attributes
         return request
@@ -162,7 +167,7 @@ extension RegistrationMachine {
             tell(PhoneNote(.tokenSent, type: type, detail: "push-to-start \(token)"))
         case .card(let localID, _): noteToken(of: localID)
         case .inventory(let versions): for localID in versions.keys { noteToken(of: localID) }
-        case .signOut, .announcement: break
+        case .signOut, .announcement, .withdrawal: break
         }
     }
 

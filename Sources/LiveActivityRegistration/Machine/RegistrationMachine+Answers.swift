@@ -136,7 +136,7 @@ extension RegistrationMachine {
             change { $0.owesInventory = false }
             for localID in versions.keys { change(localID) { $0.confirmedVersion = 0 } }
             return tell(PhoneNote(.callRefused, detail: code))
-        case (.startToken, _), (.card, _):
+        case (.startToken, _), (.card, _), (.withdrawal, _):
             settle(call, isTaken: false)
             return tell(PhoneNote(.callRefused, detail: code))
         }
@@ -181,6 +181,7 @@ extension RegistrationMachine {
             if isCurrent { change { $0.confirmedStartTokens[type] = token } }
             if isTaken { tell(PhoneNote(.tokenConfirmed, type: type, detail: "push-to-start \(token)")) }
         case .announcement: break
+        case .withdrawal(let order): withdrawals.removeAll { $0.order == order }
         case .inventory(let versions):
             if isCurrent { change { $0.owesInventory = false } }
             for (localID, version) in versions { settleCard(localID, version, isTaken) }

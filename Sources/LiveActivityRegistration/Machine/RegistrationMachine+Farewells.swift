@@ -27,7 +27,7 @@ extension RegistrationMachine {
             guard farewell == nil, !swept.contains(seen.localID) else { return }
             change { $0.remember(Farewell(localID: seen.localID, user: user)) }
         case .dismissed: change { $0.forgetFarewell(of: seen.localID) }
-        case .pending, .active, .stale, .requesting, .gone, .duplicate: break
+        case .pending, .active, .stale, .requesting, .notStarted, .gone, .duplicate: break
         }
     }
 

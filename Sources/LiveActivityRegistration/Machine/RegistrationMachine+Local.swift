@@ -10,6 +10,8 @@ extension RegistrationMachine {
     ///   signed in whose card it would be.
     package mutating func start(_ card: CardOrder, _ now: PhoneMoment) -> Int? {
         guard memory.user != nil else { return refuse(card, "nobody-signed-in") }
+        // Who orders once more means now.
+        orders.removeAll { $0.isPostponed && Self.isSame($0.card, card) }
         guard !isShown(card) else { return refuse(card, "already-there") }
         change { _ = $0.count() }
         let order = Order(
@@ -28,7 +30,11 @@ extension RegistrationMachine {
     private func isShown(_ card: CardOrder) -> Bool {
         memory.cards.values.contains {
             $0.isRunning && $0.type == card.type && Self.isSame($0.activity, card.activity)
-        } || orders.contains { $0.card.type == card.type && Self.isSame($0.card.activity, card.activity) }
+        } || orders.contains { Self.isSame($0.card, card) }
+    }
+
+    private static func isSame(_ one: CardOrder, _ other: CardOrder) -> Bool {
+        one.type == other.type && isSame(one.activity, other.activity)
     }
 
     /// Whether a card is still to be made, to be asked just before it is: whoever it was for may have left.
@@ -73,13 +79,39 @@ extension RegistrationMachine {
         pump(now)
     }
 
-    /// The card could not be made.
-    package mutating func notStarted(_ order: Int, _ reason: String, _ now: PhoneMoment) {
+    /// The card could not be made. Where the server waits for it, it is told.
+    ///
+    /// - Parameter isHidden: Since the app is not on the screen: what the app ordered is tried again when it is back.
+    package mutating func notStarted(_ order: Int, _ reason: String, isHidden: Bool = false, _ now: PhoneMoment) {
         guard let index = orders.firstIndex(where: { $0.number == order }) else { return }
-        let card = orders.remove(at: index).card
-        if let activity = card.activity { failedWishes.insert(Self.canonical(activity)) }
-        tell(PhoneNote(.cardNotStarted, type: card.type, activity: card.activity, detail: reason))
+        let failed = orders[index]
+        if failed.isAnnounced { withdrawals.append((order, failed.card)) }
+        if isHidden, !failed.isWish {
+            orders[index].stage = .postponed(until: now.steady + limits.orderLife)
+            orders[index].isAnnounced = false
+            tell(PhoneNote(.cardPostponed, type: failed.card.type, activity: failed.card.activity, detail: reason))
+        } else {
+            orders.remove(at: index)
+            if let activity = failed.card.activity { failedWishes.insert(Self.canonical(activity)) }
+            tell(PhoneNote(.cardNotStarted, type: failed.card.type, activity: failed.card.activity, detail: reason))
+        }
+        line.endPause()
         pump(now)
+    }
+
+    /// The app is on the screen again: what it had ordered begins anew, as long as it is of use.
+    mutating func resumePostponed(_ now: PhoneMoment) {
+        for (index, order) in orders.enumerated().reversed() {
+            guard case .postponed(let until) = order.stage else { continue }
+            if now.steady < until {
+                orders[index].stage = .asked(until: now.steady + limits.patience)
+            } else {
+                orders.remove(at: index)
+                tell(
+                    PhoneNote(.cardNotStarted, type: order.card.type, activity: order.card.activity, detail: "too-late")
+                )
+            }
+        }
     }
 
     /// The app changes a card itself; the server hears what it was based on.
@@ -142,12 +174,13 @@ extension RegistrationMachine {
 
     /// Makes the card of an order, unless it was overtaken.
     mutating func begin(_ number: Int, isConfirmed: Bool, _ now: PhoneMoment) {
-        guard let index = orders.firstIndex(where: { $0.number == number }), orders[index].stage != .starting else {
+        guard let index = orders.firstIndex(where: { $0.number == number }), orders[index].deadline != nil else {
             return
         }
         if orders[index].isWish, !isConfirmed {
             // The server wants it, and will start it by a push where the app does not come to it.
-            orders.remove(at: index)
+            let order = orders.remove(at: index)
+            if order.isAnnounced { withdrawals.append((number, order.card)) }
             return
         }
         orders[index].stage = .starting
@@ -162,7 +195,7 @@ extension RegistrationMachine {
     mutating func decide(
         _ number: Int, sentAt: Int, _ desired: [DesiredStatesAnswer.DesiredState], _ now: PhoneMoment
     ) {
-        guard let index = orders.firstIndex(where: { $0.number == number }), orders[index].stage != .starting else {
+        guard let index = orders.firstIndex(where: { $0.number == number }), orders[index].deadline != nil else {
             return
         }
         let card = orders[index].card

@@ -12,6 +12,9 @@ extension RegistrationMachine {
             case announced(until: Int)
             /// The card is being made.
             case starting
+            /// iOS makes no card while the app is not on the screen: when it is back the order begins anew, if that is
+            /// before this moment.
+            case postponed(until: Int)
         }
 
         let number: Int
@@ -19,18 +22,28 @@ extension RegistrationMachine {
         /// The server asked for it, not the app.
         let isWish: Bool
         var stage: Stage
+        /// The server may have heard of it, and waits for the card.
+        var isAnnounced = false
 
         var deadline: Int? {
             switch stage {
             case .asked(let until), .announced(let until): until
-            case .starting: nil
+            case .starting, .postponed: nil
             }
         }
+
+        var isPostponed: Bool { if case .postponed = stage { true } else { false } }
+        /// Its card may be made any moment, or is being made.
+        var isUnderWay: Bool { !isPostponed }
 
         var isUnheard: Bool { if case .asked = stage { true } else { false } }
 
         /// The word to the server leaves.
-        mutating func announce() { if let deadline { stage = .announced(until: deadline) } }
+        mutating func announce() {
+            guard let deadline else { return }
+            stage = .announced(until: deadline)
+            isAnnounced = true
+        }
     }
 
     /// A call under way.
@@ -41,6 +54,8 @@ extension RegistrationMachine {
             case device(DeviceRequest)
             case startToken(type: String, TokenText)
             case announcement(order: Int)
+            /// The card of an order that the server has heard of was not made.
+            case withdrawal(order: Int)
             case inventory([String: Int])
             case card(String, version: Int)
         }

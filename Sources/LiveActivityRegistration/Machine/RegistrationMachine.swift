@@ -31,6 +31,8 @@ package struct RegistrationMachine: Sendable {
         /// How long iOS must not list a card that ran for it to count as gone: after a cold launch the list may not be
         /// filled yet.
         package var absence = 3_000
+        /// How long a card that was ordered off the screen, and that iOS refused for that, is waited with.
+        package var orderLife = 3_600_000
         /// iOS ends a card by itself after this time.
         package var cardLife = 8 * 3_600_000
         /// From this age on a second card is the server's renewal, and both stay until the new one has a token.
@@ -74,6 +76,8 @@ package struct RegistrationMachine: Sendable {
     /// Calls that failed one after another.
     var failures = 0
     var orders: [Order] = []
+    /// Orders of which the server has heard, and whose card was not made: it is told, or waits its two minutes.
+    var withdrawals: [(order: Int, card: CardOrder)] = []
     /// Cards that were seen running by this process.
     var witnessed: Set<String> = []
     /// Cards that iOS does not list and that ran when they were last heard of: since when, on the steady clock.
@@ -156,7 +160,9 @@ package struct RegistrationMachine: Sendable {
     }
 
     /// Whether the server has confirmed all there is to say.
-    package var isSettled: Bool { line.call == nil && !hasPending && orders.isEmpty && looksAgainAt == nil }
+    package var isSettled: Bool {
+        line.call == nil && !hasPending && !orders.contains(where: \.isUnderWay) && looksAgainAt == nil
+    }
 
     // MARK: - What the shell says
 
@@ -183,6 +189,7 @@ package struct RegistrationMachine: Sendable {
             ending = []
             swept = []
             repeatEverything(now)
+            resumePostponed(now)
         }
         pump(now)
     }
@@ -295,7 +302,7 @@ package struct RegistrationMachine: Sendable {
         }
         // What is over and still shown says as much about the person as what runs.
         for farewell in memory.farewells ?? [] { sweep(farewell.localID) }
-        orders = []
+        (orders, withdrawals) = ([], [])
         (absent, looksAgainAt) = ([:], nil)
         endedActivities = [:]
         failedWishes = []

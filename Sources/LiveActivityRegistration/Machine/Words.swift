@@ -146,6 +146,7 @@ package struct PhoneNote: Sendable, Hashable {
         case tokenObtained, tokenSent, tokenConfirmed, tokenDead
         case deviceConfirmed, signedOut
         case cardSeen, cardConfirmed, cardStarted, cardStartedWithoutServer, cardLeftToServer, cardNotStarted
+        case cardPostponed
         case stateApplied, endApplied, duplicateEnded, cardDismissed, cardGone
         case credentialsRefused, callRefused, serverUnreachable
     }

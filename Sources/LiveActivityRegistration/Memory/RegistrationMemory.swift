@@ -162,7 +162,7 @@ extension InstanceRequest.State {
     package var isRunning: Bool {
         switch self {
         case .pending, .active, .stale: true
-        case .requesting, .ended, .dismissed, .gone, .duplicate: false
+        case .requesting, .notStarted, .ended, .dismissed, .gone, .duplicate: false
         }
     }
 }

@@ -108,6 +108,7 @@ extension InstanceRequest.State {
         case .ended: .ended
         case .dismissed: .dismissed
         case .gone: .gone
+        case .notStarted: .notStarted
         case .duplicate: .duplicate
         }
     }

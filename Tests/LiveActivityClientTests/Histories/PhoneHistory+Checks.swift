@@ -56,6 +56,7 @@ extension PhoneHistory {
         }
         let isLate = phone.listsCardsFrom.map { now < $0 } == true
         if isLate, !phone.cards.isEmpty { count(.lateList) }
+        if phone.notes.last?.code == .cardPostponed { count(.postponed) }
         let gone = Set(phone.notes.filter { $0.code == .cardGone }.compactMap(\.localID))
         for card in phone.cards where card.state.isRunning && gone.contains(card.localID) {
             if isLate, owners[index].lateness.of > .seconds(3) {

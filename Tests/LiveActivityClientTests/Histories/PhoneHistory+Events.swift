@@ -7,7 +7,7 @@ extension PhoneHistory {
             reinstall
         case userChange, signOut, lostAnswer, refusal, credentialLost, localStart, localUpdate, localEnd, swipe,
             switches
-        case duplicate, answerApplied, pushLost, renewal, unknownType, lateList, foundAgain
+        case duplicate, answerApplied, pushLost, renewal, unknownType, lateList, foundAgain, postponed
     }
 }
 

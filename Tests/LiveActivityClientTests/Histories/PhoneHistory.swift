@@ -158,7 +158,8 @@ struct PhoneHistory {
         case 72..<75: perform(owners[index].phone.isInstalled ? .uninstall : .install, on: index)
         case 75..<82: startLocally(index)
         case 82..<88: changeLocally(index)
-        case 88..<91: setClock(index)
+        case 88..<90: setClock(index)
+        case 90: lock(index)
         case 91..<93:
             perform(.setActivitiesEnabled(!owners[index].phone.profile.activitiesEnabled), on: index)
         case 93..<95:
@@ -196,6 +197,12 @@ struct PhoneHistory {
                 .init(
                     attributesType: "\(Self.type(of: id))Attributes", attributes: ["id": .string(Self.inSwift(id))],
                     contentState: Sample.state(step), activity: Self.inSwift(id))), on: index)
+    }
+
+    /// The app orders a card, and the person locks the phone before the server has answered.
+    private mutating func lock(_ index: Int) {
+        startLocally(index)
+        perform(.background, on: index)
     }
 
     private mutating func changeLocally(_ index: Int) {

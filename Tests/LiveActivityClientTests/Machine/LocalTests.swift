@@ -93,6 +93,56 @@ struct LocalTests {
         #expect(started(bench).count == 1, "what iOS refused is not tried again and again")
     }
 
+    @Test func `a card that could not be made is told to the server that waits for it`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        #expect(bench.run { $0.start(PhoneBench.order(), $1) } == 1)
+        #expect(PhoneBench.body(bench.sent.last)["state"] == "requesting")
+        bench.answer()
+        bench.run { $0.notStarted(1, "targetMaximumExceeded", $1) }
+        let word = bench.sent.last
+        #expect(word?.path.hasSuffix("/instances/starting-1") == true)
+        #expect(PhoneBench.body(word)["state"] == "notStarted" && PhoneBench.body(word)["activity"] == "a")
+        bench.loseAnswer()
+        #expect(!bench.machine.isSettled)
+        bench.wait(10_000)
+        #expect(PhoneBench.body(bench.sent.last)["state"] == "notStarted", "it is said until it is taken")
+        bench.settle()
+        #expect(bench.machine.isSettled)
+    }
+
+    @Test func `who left says nothing of a card that could not be made`() {
+        var bench = PhoneBench.ready()
+        bench.settle()
+        _ = bench.run { $0.start(PhoneBench.order(), $1) }
+        bench.answer()
+        bench.run { $0.signOut($1) }
+        bench.run { $0.notStarted(1, "late", $1) }
+        bench.settle()
+        #expect(!bench.sent.contains { PhoneBench.body($0)["state"] == "notStarted" })
+    }
+
+    @Test(arguments: [0, 3_600_000])
+    func `what was ordered before the phone locked is made when the app is back, within an hour`(late: Int) {
+        var bench = PhoneBench.ready()
+        bench.run { $0.setForeground(true, $1) }
+        bench.settle()
+        let order = bench.run { $0.start(PhoneBench.order(), $1) }
+        bench.run { $0.setForeground(false, $1) }
+        bench.answer()
+        bench.run { $0.notStarted(order ?? 0, "visibility", isHidden: true, $1) }
+        #expect(bench.notes.contains { $0.code == .cardPostponed })
+        bench.settle()
+        #expect(bench.sent.contains { PhoneBench.body($0)["state"] == "notStarted" })
+        #expect(bench.machine.isSettled && bench.machine.nextWake == nil, "nothing is to be done until then")
+        let starts = started(bench).count
+        bench.wait(late)
+        bench.run { $0.setForeground(true, $1) }
+        bench.settle()
+        #expect(started(bench).count == starts + (late == 0 ? 1 : 0))
+        #expect(late == 0 || bench.notes.contains { $0.code == .cardNotStarted && $0.detail == "too-late" })
+    }
+
     @Test func `F7: an answer that comes after the fallback starts no second card`() {
         var bench = PhoneBench.ready()
         bench.settle()

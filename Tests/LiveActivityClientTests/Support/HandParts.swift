@@ -149,7 +149,7 @@ final class HandPort: CardPort, @unchecked Sendable {
         for await _ in news {}
     }
 
-    func start(_ order: CardOrder) throws -> SeenCard { throw CancellationError() }
+    func start(_ order: CardOrder) throws(CardRefusal) -> SeenCard { throw CardRefusal(CancellationError()) }
 
     func update(
         _ localID: String, content: JSONObject, _ presentation: CardPresentation, timestamp: Int?

@@ -35,6 +35,7 @@ struct CardLifeTests {
         ],
         "a flight is lost": [{ _ = $0.loseFlight(claimedAt: now) }],
         "the app requests": [{ $0.request(until: now) }],
+        "the app takes its request back": [{ $0.withdrawRequest() }],
         "a card is shown": [
             { $0.show(CardSighting(localID: local), isUnwelcome: false, at: now) },
             { $0.show(CardSighting(localID: other, startedAt: now, sequence: 4), isUnwelcome: false, at: now) },

@@ -274,6 +274,22 @@ struct CardReportTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
+    @Test func `a card that the app could not start is started by a push at once, unless it has spoken since`() throws {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        try scene.report(local: "soon", .requesting) { $0.sequence = 3 }
+        scene.wait(.seconds(20))
+        #expect(try scene.deliver().isEmpty)
+        try scene.report(local: "soon", .notStarted) { $0.sequence = 2 }
+        #expect(try scene.deliver().isEmpty, "an older word is not about this start")
+        try scene.report(local: "soon", .notStarted) { $0.sequence = 4 }
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+        // A word that comes late changes nothing.
+        try scene.report(local: "soon", .notStarted) { $0.sequence = 5 }
+        #expect(try scene.card().hasOpenStart)
+    }
+
     @Test func `the app's word holds back the start of the next run as long`() throws {
         var scene = Scene()
         try scene.register()

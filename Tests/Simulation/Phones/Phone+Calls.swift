@@ -192,6 +192,7 @@ extension Phone {
                 row.instance.state == .requesting,
                 !cards.contains(where: { $0.activity == subject.id && !$0.isOver })
             else { return }
+            if world.chance(15) { return failToStart(word, in: world) }
             var card = newCard(
                 subject.id, subject.type, step: world.step(of: subject), run: row.activity.run, in: world)
             card.isApps = true
@@ -202,6 +203,19 @@ extension Phone {
             world.note(name, "starts \(card.local) of \(subject.id) itself")
             report(cards.count - 1, in: world)
             if world.chance(20) { goBack(card.local, in: world) }
+        }
+    }
+
+    /// iOS refuses the card, and the app says so.
+    private func failToStart(_ announced: CardReport, in world: World) {
+        var word = announced
+        word.state = .notStarted
+        world.count(.notStarted)
+        send("could not start \(word.localID)", in: world) { [self] in
+            _ = call(
+                ReportCard(app: app, device: Sample.device(device), report: word, now: world.serverTime),
+                .card(local: word.localID.text, activity: word.activity?.text ?? "", state: .notStarted, token: nil),
+                device, in: world)
         }
     }
 

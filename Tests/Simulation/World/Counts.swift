@@ -29,6 +29,8 @@ package enum Happening: String, Sendable, CaseIterable {
     case alertToOldToken
     /// The app showed a card an older state than it had told of.
     case wentBack
+    /// iOS refused the app a card of its own.
+    case notStarted
     /// More people than a call may name were in an audience.
     case crowded
     /// A provider was asked what somebody is to see, or failed.
