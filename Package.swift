@@ -58,8 +58,10 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
             dependencies: [
                 "LiveActivityAttributes", "LiveActivityClient", "ActivityKitStandIn", "SwiftUI", "WidgetKit",
             ],
+            path: "Examples/PizzaApp",
+            exclude: ["PizzaApp.xcodeproj", "App/Info.plist", "App/PizzaApp.entitlements", "Widget/Info.plist"],
             // As in a new project of Xcode.
-            path: "Examples/PizzaApp", swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
+            swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "LiveActivityClientTests",
             dependencies: [

@@ -51,6 +51,18 @@ public struct Font: Sendable {
 extension View {
     public func font(_ font: Font?) -> some View { self }
     public func padding() -> some View { self }
+    public func task(
+        priority: TaskPriority = .userInitiated, @_inheritActorContext _ action: @escaping @Sendable () async -> Void
+    ) -> some View { self }
+}
+
+@propertyWrapper public struct State<Value> {
+    public init(wrappedValue: Value) {}
+
+    public var wrappedValue: Value {
+        get { fatalError("nothing runs") }
+        nonmutating set {}
+    }
 }
 
 public struct Text: View {
@@ -73,6 +85,12 @@ public struct VStack<Content: View>: View {
     public typealias Body = Never
 
     public init(alignment: HorizontalAlignment, @ViewBuilder content: () -> Content) {}
+}
+
+public struct ScrollView<Content: View>: View {
+    public typealias Body = Never
+
+    public init(@ViewBuilder content: () -> Content) {}
 }
 
 public struct ProgressView<Label: View>: View {
@@ -119,6 +137,9 @@ public enum UIBackgroundFetchResult: Sendable {
 }
 
 @MainActor public protocol UIApplicationDelegate: NSObject {
+    func application(
+        _ application: UIApplication, willFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
+    ) -> Bool
     func application(
         _ application: UIApplication, didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
     ) -> Bool

@@ -13,6 +13,20 @@ public import SwiftUI
     init()
 }
 
+@MainActor @preconcurrency public protocol WidgetBundle {
+    associatedtype Body: Widget
+    @WidgetBundleBuilder var body: Body { get }
+    init()
+}
+
+extension WidgetBundle {
+    public static func main() { _ = Self().body }
+}
+
+@resultBuilder public struct WidgetBundleBuilder {
+    public static func buildBlock<Content: Widget>(_ content: Content) -> Content { content }
+}
+
 public struct ActivityViewContext<Attributes: ActivityAttributes> {
     public let activityID: String
     public let attributes: Attributes

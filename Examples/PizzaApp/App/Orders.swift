@@ -12,6 +12,9 @@ import LiveActivityClient
 struct Orders: Sendable {
     let client: IsletClient
 
+    /// The orders that have a card.
+    var shown: [String] { Activity<OrderTrackingAttributes>.activities.map(\.attributes.orderId) }
+
     /// Somebody is there.
     func signIn(_ user: String) {
         // article: person

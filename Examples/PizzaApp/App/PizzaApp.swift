@@ -51,8 +51,24 @@
     struct OrderView: View {
         let client: IsletClient
 
+        @State private var events: [String] = []
+
+        // The one that Swift makes is as private as the events.
+        init(client: IsletClient) { self.client = client }
+
+        private var orders: Orders { Orders(client: client) }
+        private static var newOrder: String { String(Int.random(in: 10_000...99_999)) }
+
         var body: some View {
-            Button("Order a pizza") { try? Orders(client: client).follow(order: "12345", from: "Roma") }
+            VStack(alignment: .leading) {
+                Button("Order a pizza") { try? orders.follow(order: Self.newOrder, from: "Roma") }
+                Button("Five minutes later") { for order in orders.shown { try? orders.postpone(order: order, by: 5) } }
+                Button("Sign in") { if let user = Backend.user { orders.signIn(user) } }
+                Button("Sign out") { orders.signOut() }
+                ScrollView { Text(events.joined(separator: "\n")).font(.caption) }
+            }
+            .padding()
+            .task { for await event in client.events { events.insert(event.description, at: 0) } }
         }
     }
 #endif

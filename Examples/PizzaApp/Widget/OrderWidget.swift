@@ -5,7 +5,6 @@
     import SwiftUI
     import WidgetKit
 
-    // In the widget extension's target this structure is its `@main`.
     @available(iOS 16.2, *)
     struct OrderWidget: Widget {
         var body: some WidgetConfiguration {

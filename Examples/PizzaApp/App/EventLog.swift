@@ -1,0 +1,43 @@
+#if canImport(SwiftUI) && !os(macOS)
+    import LiveActivityClient
+    import SwiftUI
+
+    #if os(iOS) && !targetEnvironment(macCatalyst)
+        import ActivityKit
+    #elseif canImport(ActivityKitStandIn)
+        import ActivityKitStandIn
+    #endif
+    #if canImport(UIKit)
+        import UIKit
+    #endif
+    #if canImport(os)
+        import os
+    #endif
+
+    extension PizzaDelegate {
+        /// Listens before the client runs. In the background there is no view that could.
+        func application(
+            _ application: UIApplication,
+            willFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]? = nil
+        ) -> Bool {
+            EventLog.write("launched; iOS lists \(Activity<OrderTrackingAttributes>.activities.count)")
+            let events = client.events
+            Task {
+                for await event in events { EventLog.write(event.description) }
+            }
+            return true
+        }
+    }
+
+    /// The client's events, in the phone's log: Console.app and `log collect` find them there.
+    enum EventLog {
+        static func write(_ line: String) {
+            #if canImport(os)
+                // No event has more of a token than its first 8 characters: nothing needs to be hidden.
+                Logger(subsystem: "islet", category: "events").notice("\(line, privacy: .public)")
+            #else
+                print(line)
+            #endif
+        }
+    }
+#endif
