@@ -66,7 +66,7 @@ enum Arrows {
         "PizzaApp": [
             "LiveActivityAttributes", "LiveActivityClient", "ActivityKit", "ActivityKitStandIn", "Foundation",
             "SwiftUI",
-            "UIKit", "WidgetKit",
+            "UIKit", "WidgetKit", "os",
         ],
         "LiveActivityProviders": [
             "LiveActivityCore", "LiveActivityAPI", "APNSModel", "JSONText", "OutboundHTTP", "NIOHTTP1", "Crypto",
