@@ -122,7 +122,8 @@ import Testing
         (
             #"{"sequence":1,"instances":[{"localID":"L","type":"T"}]}"#,
             "/instances/0/state: missing, expected one of "
-                + "`requesting`, `pending`, `active`, `stale`, `ended`, `dismissed`, `gone`, `duplicate`"
+                + "`requesting`, `pending`, `active`, `stale`, `ended`, `dismissed`, `gone`, `duplicate`, "
+                + "`notStarted`"
         ),
         (
             #"{"sequence":1,"instances":[{"localID":"L","type":"T","state":"gone","contentstate":{}}]}"#,

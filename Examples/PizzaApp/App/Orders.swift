@@ -30,21 +30,21 @@ struct Orders: Sendable {
     }
 
     /// Ordered in the app: the card is there before the shop's backend has said a word.
-    func follow(order: String, from restaurant: String) throws {
+    func follow(order: String, from restaurant: String) async throws {
         // article: start
-        try client.start(
+        try await client.start(
             OrderTrackingAttributes(orderId: order, restaurant: restaurant),
-            state: .init(status: "preparing", progress: 0.2), as: "OrderTracking")
+            state: .init(status: "preparing", progress: 0.2))
         // end
     }
 
     /// What the person does in the app shows at once; the server's next state takes over.
-    func postpone(order: String, by minutes: Int) throws {
+    func postpone(order: String, by minutes: Int) async throws {
         // article: change
         for activity in Activity<OrderTrackingAttributes>.activities where activity.attributes.orderId == order {
             var state = activity.content.state
             state.eta = (state.eta ?? 0) + minutes
-            try client.update(activity, to: state)
+            try await client.update(activity, to: state)
         }
         // end
     }

@@ -61,8 +61,12 @@
 
         var body: some View {
             VStack(alignment: .leading) {
-                Button("Order a pizza") { try? orders.follow(order: Self.newOrder, from: "Roma") }
-                Button("Five minutes later") { for order in orders.shown { try? orders.postpone(order: order, by: 5) } }
+                Button("Order a pizza") {
+                    Task { try? await orders.follow(order: Self.newOrder, from: "Roma") }
+                }
+                Button("Five minutes later") {
+                    Task { for order in orders.shown { try? await orders.postpone(order: order, by: 5) } }
+                }
                 Button("Sign in") { if let user = Backend.user { orders.signIn(user) } }
                 Button("Sign out") { orders.signOut() }
                 ScrollView { Text(events.joined(separator: "\n")).font(.caption) }

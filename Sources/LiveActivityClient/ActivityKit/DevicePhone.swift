@@ -18,7 +18,9 @@ internal import LiveActivityRegistration
 
 /// The phone that the app runs on.
 struct DevicePhone: PhonePort {
-    let environment: DeviceRequest.Environment?
+    private let environment: DeviceRequest.Environment?
+    /// What the app's profile says, once it was read: not at the launch, which the main actor waits for.
+    private let found = Locked<DeviceRequest.Environment?>(nil)
     private let appVersion: String?
     private let build: String?
     private let authorization = Locked<DeviceRequest.NotificationAuthorization?>(nil)
@@ -29,7 +31,7 @@ struct DevicePhone: PhonePort {
 
     /// - Parameter app: What the app's `Info.plist` says.
     init(environment: DeviceRequest.Environment?, app: [String: Any]? = Bundle.main.infoDictionary) {
-        self.environment = environment ?? APNSEnvironmentFinder.environment()
+        self.environment = environment
         appVersion = app?["CFBundleShortVersionString"] as? String
         build = app?["CFBundleVersion"] as? String
     }
@@ -46,10 +48,17 @@ struct DevicePhone: PhonePort {
         facts.appVersion = appVersion
         facts.build = build
         facts.model = Self.model
-        facts.environment = environment
+        facts.environment = environment ?? foundEnvironment
         facts.notificationAuthorization = authorization.withLock(\.self)
         (facts.activitiesEnabled, facts.frequentPushesEnabled) = Self.switches
         return facts
+    }
+
+    private var foundEnvironment: DeviceRequest.Environment {
+        if let known = found.withLock(\.self) { return known }
+        let environment = APNSEnvironmentFinder.environment()
+        found.withLock { $0 = environment }
+        return environment
     }
 
     private static var switches: (activities: Bool?, frequent: Bool?) {
@@ -77,13 +86,15 @@ struct DevicePhone: PhonePort {
         #endif
     }
 
-    func stayAwake() -> @Sendable () -> Void {
+    func stayAwake(expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         #if os(iOS)
             // Unlike a task of `UIApplication` it is there in extensions, too. The block is called on a thread of its
             // own, and once more when the time is over.
             let isDone = DispatchSemaphore(value: 0)
             ProcessInfo.processInfo.performExpiringActivity(withReason: "Live Activities") { isExpired in
-                if isExpired { isDone.signal() } else { isDone.wait() }
+                guard isExpired else { return isDone.wait() }
+                expired()
+                isDone.signal()
             }
             return { isDone.signal() }
         #else

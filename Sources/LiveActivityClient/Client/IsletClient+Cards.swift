@@ -30,66 +30,97 @@
                     rules: .init(startsCards: startsCards, isAppAuthority: keepsOwnState)))
         }
 
-        /// Starts a card from the app, which must be on the screen.
+        /// Starts a Live Activity from the app, which must be on the screen. Returns when it is known what came of it.
         ///
         /// The server hears of it first, and no other card of that activity is started; without its answer within 3 s
-        /// the card is started all the same. Where a card of the activity is there already, or was started by the
-        /// server, nothing happens. Before ``run()`` has read what is remembered the order waits for it. ``events``
-        /// tell what came of it.
+        /// the card is started all the same. Where the phone locks meanwhile it is started when the app is back on the
+        /// screen, within an hour. Before ``run()`` has read what is remembered the call waits for it.
         ///
-        /// - Parameters:
-        ///   - relevance: The card's place among the app's others, the higher the further up.
-        ///   - name: The activity type, as given to ``track(_:as:startsCards:keepsOwnState:)``.
-        /// - Returns: Whether a card is being started; not while nobody is signed in.
-        /// - Throws: What encoding throws.
+        /// - Parameter relevance: The card's place among the app's others, the higher the further up.
+        /// - Returns: The running activity, the one that was there before included. `nil` when the server starts it, or
+        ///   it waits until the app is back on the screen, or an earlier call for it has not returned; ``events`` tell
+        ///   which.
         @discardableResult
-        public func start<Attributes: ActivityAttributes>(
-            _ attributes: Attributes, state: Attributes.ContentState, staleDate: Date? = nil, relevance: Double? = nil,
-            as name: String? = nil
-        ) throws -> Bool {
+        public func start<Attributes: ActivityAttributes & SendableMetatype>(
+            _ attributes: Attributes, state: Attributes.ContentState, staleDate: Date? = nil, relevance: Double? = nil
+        ) async throws(ActivityError) -> Activity<Attributes>? where Attributes.ContentState: SendableMetatype {
             let order = CardOrder(
-                type: name ?? String(describing: Attributes.self),
+                type: try name(of: Attributes.self),
                 activity: (attributes as? any IdentifiedActivityAttributes)?.liveActivityID,
                 attributes: try Self.object(attributes), content: try Self.object(state),
                 staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
-            return engine.start(order)
+            switch await engine.start(order) {
+            case .there(let localID): return await Self.activity(localID)
+            case .left: return nil
+            case .nobodySignedIn: throw .nobodySignedIn
+            case .refused(let error): throw .refused(error)
+            case nil: throw .cancelled
+            }
         }
 
-        /// Changes a card from the app; the server hears what it was based on, and its next state takes over.
+        /// Changes a card from the app; the server hears what it was based on, and its next state takes over. Before
+        /// ``run()`` has read what is remembered the call waits for it.
         ///
         /// - Parameter relevance: The card's place among the app's others; `nil`: the one that it has.
-        /// - Returns: Whether there is such a running card; false before ``run()`` has read what is remembered.
-        /// - Throws: What encoding throws.
+        /// - Returns: Whether there is such a running card.
         @discardableResult
         public func update<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>, to state: Attributes.ContentState, staleDate: Date? = nil,
             relevance: Double? = nil
-        ) throws -> Bool {
+        ) async throws(ActivityError) -> Bool {
             let (id, content) = (activity.id, try Self.object(state))
             let presentation = CardPresentation(
                 staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
-            return engine.ask { $0.update(id, content: content, presentation: presentation, $1) } ?? false
+            return try await known { $0.update(id, content: content, presentation: presentation, $1) }
         }
 
-        /// Ends a card from the app; the server hears of it.
+        /// Ends a card from the app; the server hears of it. Before ``run()`` has read what is remembered the call
+        /// waits for it.
         ///
         /// - Parameter dismissal: When it leaves the lock screen.
-        /// - Returns: Whether there is such a running card; false before ``run()`` has read what is remembered.
-        /// - Throws: What encoding throws.
+        /// - Returns: Whether there is such a running card.
         @discardableResult
         public func end<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>, with state: Attributes.ContentState? = nil,
             dismissal: Dismissal = .systemDefault
-        ) throws -> Bool {
+        ) async throws(ActivityError) -> Bool {
             let (id, dismissal) = (activity.id, dismissal.asOrdered)
             let last = if let state { Optional(try Self.object(state)) } else { Optional<JSONObject>.none }
-            return engine.ask { $0.end(id, content: last, dismissal, $1) } ?? false
+            return try await known { $0.end(id, content: last, dismissal, $1) }
         }
 
-        private static func object(_ value: some Encodable) throws -> JSONObject {
-            let value = try JSONValue(parsing: Array(JSONEncoder().encode(value)))
-            guard let object = value.object else { throw ClientFault.notAnObject }
-            return object
+        private func known(
+            _ body: @escaping @Sendable (inout RegistrationMachine, PhoneMoment) -> Bool
+        ) async throws(ActivityError) -> Bool {
+            guard let isKnown = await engine.ask({ body(&$0.machine, $1) }) else { throw .cancelled }
+            return isKnown
+        }
+
+        private func name<Attributes: ActivityAttributes & SendableMetatype>(
+            of type: Attributes.Type
+        ) throws(ActivityError) -> String where Attributes.ContentState: SendableMetatype {
+            for port in engine.ports.values where port is ActivityPort<Attributes> { return port.type }
+            throw .untrackedType(String(describing: type))
+        }
+
+        /// Not read on the main actor, where the caller may be.
+        @concurrent
+        private static func activity<Attributes: ActivityAttributes>(
+            _ localID: String
+        ) async -> sending Activity<Attributes>? {
+            Activity<Attributes>.activities.first { $0.id == localID }
+        }
+
+        private static func object(_ value: some Encodable) throws(ActivityError) -> JSONObject {
+            do {
+                let value = try JSONValue(parsing: Array(JSONEncoder().encode(value)))
+                if let object = value.object { return object }
+            } catch {
+                throw .unencodable(error)
+            }
+            throw .unencodable(
+                EncodingError.invalidValue(
+                    value, .init(codingPath: [], debugDescription: "a Live Activity shows JSON objects only")))
         }
     }
 #endif

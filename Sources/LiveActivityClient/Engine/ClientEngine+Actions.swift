@@ -50,13 +50,13 @@ extension ClientEngine {
         switch action {
         case .start(let number, let order):
             // Other cards may have taken a while, in which somebody left.
-            guard ask({ machine, _ in machine.isWanted(number) }) == true else { return }
+            guard await ask({ state, _ in state.machine.isWanted(number) }) == true else { return }
             do throws(CardRefusal) {
-                guard let port = port(order.type) else { throw CardRefusal(ClientFault.unknownType) }
+                guard let port = ports[order.type] else { throw CardRefusal(ActivityError.untrackedType(order.type)) }
                 let card = try port.start(order)
-                say { $0.started(number, card, $1) }
+                started(number, card)
             } catch {
-                say { $0.notStarted(number, "\(error.cause)", isHidden: error.isHidden, $1) }
+                notStarted(number, error)
             }
         case .update(let change, let localID, let content, let presentation, let timestamp):
             let card = await onCard(localID) {
@@ -76,16 +76,9 @@ extension ClientEngine {
 
     /// The card belongs to one of the types; the others have none of that id.
     private func onCard(_ localID: String, _ body: (any CardPort) async -> SeenCard?) async -> SeenCard? {
-        for port in state.withLock({ Array($0.ports.values) }) {
+        for port in ports.values {
             if let card = await body(port) { return card }
         }
         return nil
     }
-}
-
-enum ClientFault: Error {
-    /// Nobody tracks cards of that type.
-    case unknownType
-    /// Attributes and states are JSON objects.
-    case notAnObject
 }

@@ -69,8 +69,9 @@ package protocol PhonePort: Sendable {
     /// Asks iOS not to suspend the app yet, which it does seconds after it left the screen or was woken. iOS grants it
     /// for some seconds, or not at all.
     ///
+    /// - Parameter expired: Called when iOS takes the time back; what was returned need not be called then.
     /// - Returns: To be called when there is nothing left to do.
-    func stayAwake() -> @Sendable () -> Void
+    func stayAwake(expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 }
 
 /// What happens on a phone besides its cards.

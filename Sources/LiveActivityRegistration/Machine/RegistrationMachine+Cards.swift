@@ -90,11 +90,12 @@ extension RegistrationMachine {
     /// A card that was not known before: a push started it, or the app of an earlier time.
     private mutating func meet(_ seen: SeenCard, _ now: PhoneMoment) {
         guard seen.state.isRunning else { return change { $0.bury(seen.localID) } }
+        let seenAt = time(now)
         change { memory in
             let number = memory.count()
             memory.cards[seen.localID] = CardMemory(
                 type: seen.type, activity: seen.activity, attributes: seen.attributes, content: seen.content,
-                token: seen.token, state: seen.state, number: number, seenAt: now.wall)
+                token: seen.token, state: seen.state, number: number, seenAt: seenAt)
         }
         witnessed.insert(seen.localID)
         tell(PhoneNote(.cardSeen, type: seen.type, activity: seen.activity, localID: seen.localID))
@@ -181,9 +182,9 @@ extension RegistrationMachine {
 
     /// How long a card has been there, in milliseconds: a push may have started it long before the app saw it.
     private func age(of card: CardMemory, _ now: PhoneMoment) -> Int {
-        let sinceSeen = now.wall - card.seenAt
+        let sinceSeen = time(now) - card.seenAt
         guard let start = [card.begunAt, card.startedAt].compactMap(\.self).min() else { return sinceSeen }
-        return max(sinceSeen, (serverTime(now) ?? now.wall) - start.milliseconds)
+        return max(sinceSeen, time(now) - start.milliseconds)
     }
 
     // MARK: - Updates on their way

@@ -28,10 +28,19 @@ extension RegistrationMachine {
     }
 
     private func isShown(_ card: CardOrder) -> Bool {
-        memory.cards.values.contains {
-            $0.isRunning && $0.type == card.type && Self.isSame($0.activity, card.activity)
-        } || orders.contains { Self.isSame($0.card, card) }
+        self.card(of: card) != nil || orders.contains { Self.isSame($0.card, card) }
     }
+
+    /// ActivityKit's id of the running card that an order is for.
+    package func card(of order: CardOrder) -> String? {
+        let running = memory.cards.filter {
+            $0.value.isRunning && $0.value.type == order.type && Self.isSame($0.value.activity, order.activity)
+        }
+        return running.max { $0.value.number < $1.value.number }?.key
+    }
+
+    /// Whether an order's card may still be made without the app doing more for it.
+    package func isUnderWay(_ order: Int) -> Bool { orders.contains { $0.number == order && $0.isUnderWay } }
 
     private static func isSame(_ one: CardOrder, _ other: CardOrder) -> Bool {
         one.type == other.type && isSame(one.activity, other.activity)
@@ -50,11 +59,12 @@ extension RegistrationMachine {
         let timestamp = newerTimestamp(than: nil, now)
         let startedAt = serverTime(now).flatMap { Instant(milliseconds: $0) }
         if memory.cards[seen.localID] == nil {
+            let seenAt = time(now)
             change { memory in
                 let number = memory.count()
                 memory.cards[seen.localID] = CardMemory(
                     type: seen.type, activity: seen.activity, attributes: seen.attributes, content: seen.content,
-                    token: nil, state: seen.state, number: number, seenAt: now.wall)
+                    token: nil, state: seen.state, number: number, seenAt: seenAt)
             }
         }
         change(seen.localID) { card in

@@ -368,6 +368,9 @@ package struct RegistrationMachine: Sendable {
     /// Milliseconds since 1970 by the server's clock, where that is known.
     func serverTime(_ now: PhoneMoment) -> Int? { offset.map { now.steady + $0 } }
 
+    /// Milliseconds since 1970, by the phone's clock until the server's is known.
+    func time(_ now: PhoneMoment) -> Int { serverTime(now) ?? now.wall }
+
     /// Seconds since 1970 by the server's clock, where that is known.
     func serverSeconds(_ now: PhoneMoment) -> Int? { serverTime(now).map { $0 / 1_000 } }
 }

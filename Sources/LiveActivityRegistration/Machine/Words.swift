@@ -3,7 +3,7 @@ package import LiveActivityAPI
 
 /// A moment on a phone.
 package struct PhoneMoment: Sendable, Hashable {
-    /// Milliseconds since 1970 by the phone's clock, which people may set.
+    /// Milliseconds since 1970 by the phone's clock, as it was set when the process began: people may set it.
     package var wall: Int
     /// Milliseconds that only grow, from any beginning within one process.
     package var steady: Int

@@ -101,7 +101,7 @@ struct CardMemory: Sendable, Hashable, Codable {
     var begunAt: Instant?
     /// Its place in the order in which cards were seen.
     var number: Int
-    /// When it was first seen, in milliseconds since 1970 by the phone's clock.
+    /// When it was first seen, in milliseconds since 1970; by the phone's clock where the server's was not known.
     var seenAt: Int
     /// The newest timestamp of an update by the app, in seconds since 1970.
     var lastTimestamp: Int?

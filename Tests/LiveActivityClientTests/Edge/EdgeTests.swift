@@ -79,12 +79,12 @@ struct EdgeTests {
         try await app.launch { client in
             client.setForeground(true)
             try await app.heard.wait { $0.contains { $0.code == .serverUnreachable } }
-            #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), as: "ride"))
+            _ = try #require(await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1)))
             try await app.heard.wait { $0.contains { $0.code == .cardStarted } }
             let card = try #require(Activity<RideAttributes>.activities.first)
-            #expect(try client.update(card, to: .init(step: 2, note: "by hand")))
+            #expect(try await client.update(card, to: .init(step: 2, note: "by hand")))
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 2 }
-            #expect(try client.end(card, with: .init(step: 3), dismissal: .immediate))
+            #expect(try await client.end(card, with: .init(step: 3), dismissal: .immediate))
             try await app.phone.wait(for: RideAttributes.self, until: \.isEmpty)
         }
     }
@@ -94,8 +94,9 @@ struct EdgeTests {
         try await app.launch { client in
             client.setForeground(true)
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
-            #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), as: "ride"))
-            #expect(try !client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), as: "ride"))
+            let card = try #require(await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1)))
+            let again = try await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1))
+            #expect(again?.id == card.id, "the one that is there")
             try await app.server.wait { $0.contains { $0.body["state"]?.string == "active" } }
             let states = app.server.said.compactMap { $0.body["state"]?.string }
             #expect(states.first == "requesting")

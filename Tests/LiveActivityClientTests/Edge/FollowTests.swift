@@ -165,8 +165,8 @@ struct FollowTests {
                 }
             }
             // Whichever is asked first, the other one's card is not gone.
-            #expect(try client.update(ride, to: .init(step: 2)))
-            #expect(try client.update(plain, to: .init(level: 2)))
+            #expect(try await client.update(ride, to: .init(step: 2)))
+            #expect(try await client.update(plain, to: .init(level: 2)))
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 2 }
             try await app.phone.wait(for: PlainAttributes.self) { $0.first?.content.state.level == 2 }
             await client.handleBackgroundPush()
@@ -180,8 +180,8 @@ struct FollowTests {
             let cards = ["r1", "r2"].map { app.phone.pushStart(RideAttributes(rideID: $0), .init(step: 1)) }
             for card in cards { try await app.server.wait(toHearOf: card.id) }
             for card in cards { card.vanish() }
-            #expect(try client.update(cards[0], to: .init(step: 2)))
-            #expect(try client.end(cards[1]))
+            #expect(try await client.update(cards[0], to: .init(step: 2)))
+            #expect(try await client.end(cards[1]))
             try await app.heard.wait { $0.contains { $0.code == .cardGone && $0.localID == cards[0].id } }
             try await app.server.wait { said in
                 said.contains { $0.path.hasSuffix(cards[0].id) && $0.body["state"] == "gone" }

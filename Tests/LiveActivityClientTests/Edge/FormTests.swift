@@ -42,10 +42,10 @@ struct FormTests {
         try await app.launch { client in
             client.setForeground(true)
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
-            try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), staleDate: dates[0], as: "ride")
+            try await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), staleDate: dates[0])
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.staleDate == dates[0] }
             let card = try #require(Activity<RideAttributes>.activities.first)
-            #expect(try client.update(card, to: .init(step: 2), staleDate: dates[1]))
+            #expect(try await client.update(card, to: .init(step: 2), staleDate: dates[1]))
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.staleDate == dates[1] }
         }
     }

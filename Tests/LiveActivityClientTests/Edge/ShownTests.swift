@@ -10,9 +10,9 @@ struct ShownTests {
     private static func started(_ app: App, _ client: IsletClient) async throws -> Activity<RideAttributes> {
         client.setForeground(true)
         try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
-        #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), relevance: 0.7, as: "ride"))
+        let card = try await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), relevance: 0.7)
         try await app.server.wait { $0.contains { $0.body["state"]?.string == "active" } }
-        return try #require(Activity<RideAttributes>.activities.first)
+        return try #require(card)
     }
 
     @Test func `a card of the app's own asks iOS for a token, and has its place among the others`() async throws {
@@ -23,7 +23,7 @@ struct ShownTests {
             card.hand(token: App.token(1))
             try await app.server.wait { $0.contains { $0.body["token"]?.string == App.hex(1) } }
             for (step, relevance, shown) in [(2, nil, 0.7), (3, 0.2, 0.2)] as [(Int, Double?, Double)] {
-                #expect(try client.update(card, to: .init(step: step), relevance: relevance))
+                #expect(try await client.update(card, to: .init(step: step), relevance: relevance))
                 try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == step }
                 #expect(card.content.relevanceScore == shown)
             }
@@ -59,7 +59,7 @@ struct ShownTests {
             try await app.launch { client in
                 for _ in 0..<3 { await client.handleBackgroundPush() }
                 guard launch == 2 else { return }
-                #expect(try client.update(card, to: .init(badges: ["new"])))
+                #expect(try await client.update(card, to: .init(badges: ["new"])))
                 try await app.server.wait { $0.contains { $0.body["basedOn"] == 3 } }
             }
             #expect(app.heard.all.count { $0.code == .stateApplied } == 1)
@@ -102,7 +102,7 @@ struct ShownTests {
             try await app.server.wait(toHearOf: card.id)
             app.server.want(wish("r1", step: 5, revision: 5))
             await client.handleBackgroundPush()
-            #expect(try client.update(card, to: .init(step: 6)))
+            #expect(try await client.update(card, to: .init(step: 6)))
             try await app.server.wait { $0.contains { $0.body["contentState"]?.object?["step"] == 6 } }
             await client.handleBackgroundPush()
             #expect(card.content.state.step == 6)
@@ -181,11 +181,11 @@ struct ShownTests {
         let app = App()
         try await app.launch { client in
             let card = try await Self.started(app, client)
-            #expect(try client.end(card, with: .init(step: 8, note: "over"), dismissal: dismissal))
+            #expect(try await client.end(card, with: .init(step: 8, note: "over"), dismissal: dismissal))
             try await app.server.wait { $0.contains { $0.body["state"]?.string == "ended" } }
             #expect(card.dismissal == policy)
             #expect(card.content.state == .init(step: 8, note: "over"))
-            #expect(try !client.update(card, to: .init(step: 9)), "it is over")
+            #expect(try await !client.update(card, to: .init(step: 9)), "it is over")
         }
     }
 
@@ -210,22 +210,30 @@ struct ShownTests {
             client.setForeground(true)
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
             app.phone.refuseRequests(with: .globalMaximumExceeded)
-            #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), as: "ride"))
+            let refusal = await #expect(throws: ActivityError.self) {
+                _ = try await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1))
+            }
+            guard case .refused(ActivityAuthorizationError.globalMaximumExceeded) = refusal else {
+                throw Log<String>.Missing(description: "it said \(String(describing: refusal))")
+            }
             try await app.heard.wait { $0.contains { $0.code == .cardNotStarted } }
             let event = try #require(app.heard.all.last { $0.code == .cardNotStarted })
             #expect(event.activity == "r1" && event.detail == "globalMaximumExceeded" && event.type == "ride")
             app.phone.refuseRequests(with: nil)
-            #expect(try client.start(RideAttributes(rideID: "r1"), state: .init(step: 1), as: "ride"))
+            _ = try #require(await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1)))
             try await app.phone.wait(for: RideAttributes.self) { $0.count == 1 }
         }
     }
 
-    @Test func `a type that nobody tracks is not started`() async throws {
+    @Test func `a type that nobody tracks is not started, and the error names it`() async throws {
         let app = App()
         try await app.launch { client in
-            try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
-            #expect(try client.start(PlainAttributes(name: "tank"), state: .init(level: 1)))
-            try await app.heard.wait { $0.contains { $0.code == .cardNotStarted && $0.type == "PlainAttributes" } }
+            let refusal = await #expect(throws: ActivityError.self) {
+                _ = try await client.start(PlainAttributes(name: "tank"), state: .init(level: 1))
+            }
+            let advice = "call track(PlainAttributes.self) before run()"
+            #expect(refusal?.description == "PlainAttributes is not tracked: \(advice)")
+            #expect(app.server.said.allSatisfy { $0.body["type"] != "PlainAttributes" })
         }
     }
 

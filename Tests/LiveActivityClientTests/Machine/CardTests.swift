@@ -67,6 +67,19 @@ struct CardTests {
         old.run { $0.see(over(.dismissed), $1) }
         #expect(Self.saysGone(&old))
 
+        // By the server's clock it is a minute old, whatever the phone's says after the next launch.
+        var reset = PhoneBench.ready()
+        reset.settle(date: 1_795_271_520)
+        reset.run { $0.see(PhoneBench.card("c", token: 1), $1) }
+        reset.settle(date: 1_795_271_520)
+        reset.kill()
+        reset.wait(60_000)
+        reset.now.wall += 86_400_000
+        reset.launch(cards: [PhoneBench.card("c", token: 1)])
+        reset.settle(date: 1_795_271_580)
+        reset.run { $0.see(over(.dismissed), $1) }
+        #expect(!Self.saysGone(&reset))
+
         var wanted = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
         wanted.settle(PhoneBench.wish(step: 1, revision: 2))
         wanted.run { $0.setForeground(true, $1) }

@@ -94,6 +94,14 @@ final class FakeStorage: ClientStorage, @unchecked Sendable {
     private let lock = NSLock()
     private var data: Data?
     private var isLocked = false
+    private var use: (@Sendable () -> Void)?
+
+    /// Does something whenever it is read or written.
+    func whenUsed(_ body: @escaping @Sendable () -> Void) {
+        lock.lock()
+        use = body
+        lock.unlock()
+    }
 
     func setLocked(_ isLocked: Bool) {
         lock.lock()
@@ -111,6 +119,7 @@ final class FakeStorage: ClientStorage, @unchecked Sendable {
     func load() throws -> Data? {
         lock.lock()
         defer { lock.unlock() }
+        use?()
         if isLocked { throw Locked() }
         return data
     }
@@ -118,6 +127,7 @@ final class FakeStorage: ClientStorage, @unchecked Sendable {
     func save(_ data: Data) throws {
         lock.lock()
         defer { lock.unlock() }
+        use?()
         if isLocked { throw Locked() }
         self.data = data
     }

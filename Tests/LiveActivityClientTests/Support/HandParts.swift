@@ -80,11 +80,24 @@ final class HandPhone: PhonePort, @unchecked Sendable {
 
     func say(_ news: PhoneNews) { input.yield(news) }
 
+    private var takeBack: (@Sendable () -> Void)?
+
+    /// iOS gives no more time.
+    func expire() {
+        lock.lock()
+        let takeBack = takeBack
+        lock.unlock()
+        takeBack?()
+    }
+
     /// What was asked of iOS, in order.
     let wakefulness = Log<String>()
 
-    func stayAwake() -> @Sendable () -> Void {
+    func stayAwake(expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         wakefulness.add("stays awake")
+        lock.lock()
+        takeBack = expired
+        lock.unlock()
         return { self.wakefulness.add("may be suspended") }
     }
 
