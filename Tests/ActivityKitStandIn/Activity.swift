@@ -45,13 +45,6 @@ public struct PushType: Equatable, Sendable {
     public static let token = PushType()
 }
 
-public struct AlertConfiguration: Sendable {
-    public struct AlertSound: Sendable {
-        public static let `default` = AlertSound()
-        public static func named(_ name: String) -> AlertSound { AlertSound() }
-    }
-}
-
 public enum ActivityAuthorizationError: Error, Equatable {
     case attributesTooLarge, denied, globalMaximumExceeded, malformedActivityIdentifier, missingProcessIdentifier,
         persistenceFailure, reconnectNotPermitted, targetMaximumExceeded, unentitled, unsupported, unsupportedTarget,
@@ -87,6 +80,9 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     private var token: Data?
     private var newest: Date?
     private var asked: PushType?
+    private var asStyle = ActivityStyle.standard
+    private var alert: AlertConfiguration?
+    private var beginning: Date?
     private var ending: (policy: ActivityUIDismissalPolicy, timestamp: Date?)?
     private let states = Broadcast<ActivityState>()
     private let tokens = Broadcast<Data>()
@@ -171,6 +167,24 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         return card
     }
 
+    public static func request(
+        attributes: Attributes, content: ActivityContent<Attributes.ContentState>, pushType: PushType? = nil,
+        style: ActivityStyle
+    ) throws -> Activity<Attributes> {
+        let card = try request(attributes: attributes, content: content, pushType: pushType)
+        card.locked { $0.asStyle = style }
+        return card
+    }
+
+    public static func request(
+        attributes: Attributes, content: ActivityContent<Attributes.ContentState>, pushType: PushType? = nil,
+        style: ActivityStyle, alertConfiguration: AlertConfiguration, start: Date
+    ) throws -> Activity<Attributes> {
+        let card = try request(attributes: attributes, content: content, pushType: pushType, style: style)
+        card.locked { ($0.state, $0.alert, $0.beginning) = (.pending, alertConfiguration, start) }
+        return card
+    }
+
     /// As iOS 16.1 has it; deprecated in 16.2.
     public static func request(
         attributes: Attributes, contentState: Attributes.ContentState, pushType: PushType? = nil
@@ -248,9 +262,17 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     }
 
     @concurrent public func update(
+        _ content: ActivityContent<Attributes.ContentState>, alertConfiguration: AlertConfiguration? = nil
+    ) async {
+        locked { $0.alert = alertConfiguration ?? $0.alert }
+        if phone.takesUpdates { change(content, at: nil) }
+    }
+
+    @concurrent public func update(
         _ content: ActivityContent<Attributes.ContentState>, alertConfiguration: AlertConfiguration? = nil,
         timestamp: Date
     ) async {
+        locked { $0.alert = alertConfiguration ?? $0.alert }
         if phone.takesUpdates { change(content, at: timestamp) }
     }
 
@@ -299,6 +321,13 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     public var timestamp: Date? { locked(\.newest) }
     /// What the app wanted when it requested the card; `nil`: no token, or a push started it.
     public var pushType: PushType? { locked(\.asked) }
+    /// How the app wanted it to be shown.
+    public var style: ActivityStyle { locked(\.asStyle) }
+    /// The last alert that came with it.
+    public var alerted: AlertConfiguration? { locked(\.alert) }
+    public func forgetAlert() { locked { $0.alert = nil } }
+    /// When a scheduled one is to begin.
+    public var start: Date? { locked(\.beginning) }
     /// How the app ended the card; `nil`: it did not.
     public var dismissal: ActivityUIDismissalPolicy? { locked { $0.ending?.policy } }
     /// By what the app's end was dated; `nil`: by nothing.
@@ -308,11 +337,11 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         _ content: ActivityContent<Attributes.ContentState>, at timestamp: Date?, announces: Bool = true
     ) {
         let isTaken = locked { card -> Bool in
-            guard card.state == .active || card.state == .stale else { return false }
+            guard [.active, .stale, .pending].contains(card.state) else { return false }
             if let timestamp, let newest = card.newest, timestamp < newest { return false }
             card.newest = timestamp ?? card.newest
             card.current = content
-            card.state = .active
+            if card.state == .stale { card.state = .active }
             return true
         }
         if isTaken, announces { contents.send(()) }

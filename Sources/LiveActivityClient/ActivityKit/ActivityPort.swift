@@ -196,11 +196,23 @@
         private func request(
             _ attributes: Attributes, _ state: Attributes.ContentState, _ order: CardOrder
         ) throws -> Activity<Attributes> {
+            if order.schedule != nil, isFirstSystem { throw Self.cannotSchedule }
             guard !isFirstSystem, #available(iOS 16.2, *) else {
                 return try Activity.request(attributes: attributes, contentState: state, pushType: .token)
             }
             let content = ActivityContent(
                 state: state, staleDate: order.staleAt.map(Self.date), relevanceScore: order.relevance ?? 0)
+            if let schedule = order.schedule {
+                guard #available(iOS 26.0, *) else { throw Self.cannotSchedule }
+                return try Activity.request(
+                    attributes: attributes, content: content, pushType: .token,
+                    style: order.isTransient ? .transient : .standard,
+                    alertConfiguration: Self.alert(schedule.alert), start: Self.date(schedule.at))
+            }
+            if order.isTransient, #available(iOS 18.0, *) {
+                return try Activity.request(
+                    attributes: attributes, content: content, pushType: .token, style: .transient)
+            }
             return try Activity.request(attributes: attributes, content: content, pushType: .token)
         }
 
@@ -227,10 +239,11 @@
             let content = ActivityContent(
                 state: state, staleDate: presentation.staleAt.map(Self.date),
                 relevanceScore: presentation.relevance ?? card.activity.content.relevanceScore)
+            let alert = presentation.alert.map(Self.alert)
             if #available(iOS 17.2, *), let timestamp {
-                await card.activity.update(content, alertConfiguration: nil, timestamp: Self.date(timestamp))
+                await card.activity.update(content, alertConfiguration: alert, timestamp: Self.date(timestamp))
             } else {
-                await card.activity.update(content)
+                await card.activity.update(content, alertConfiguration: alert)
             }
         }
 
@@ -288,6 +301,16 @@
         /// `nil` where this version of the app cannot read it.
         private static func state(_ object: JSONObject) -> sending Attributes.ContentState? {
             try? JSONDecoder().decode(Attributes.ContentState.self, from: data(object))
+        }
+
+        private static var cannotSchedule: ActivityError { .unavailable("a scheduled start needs iOS 26") }
+
+        /// What is no key of the app's strings is shown as it is.
+        private static func alert(_ alert: CardAlert) -> AlertConfiguration {
+            AlertConfiguration(
+                title: LocalizedStringResource(stringLiteral: alert.title),
+                body: LocalizedStringResource(stringLiteral: alert.body),
+                sound: alert.sound.map { .named($0) } ?? .default)
         }
 
         private static func data(_ object: JSONObject) -> Data { Data(JSONValue.object(object).bytes) }

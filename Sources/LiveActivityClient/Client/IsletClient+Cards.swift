@@ -36,24 +36,31 @@
         /// the card is started all the same. Where the phone locks meanwhile it is started when the app is back on the
         /// screen, within an hour. Before ``run()`` has read what is remembered the call waits for it.
         ///
-        /// - Parameter relevance: The card's place among the app's others, the higher the further up.
+        /// - Parameters:
+        ///   - relevance: The card's place among the app's others, the higher the further up.
+        ///   - style: How long it stays.
+        ///   - schedule: When iOS is to show it, on iOS 26; `nil`: at once. Until then it is *pending*, and the server
+        ///     counts it as there.
         /// - Returns: The running activity, the one that was there before included. `nil` when the server starts it, or
         ///   it waits until the app is back on the screen, or an earlier call for it has not returned; ``events`` tell
         ///   which.
         @discardableResult
         public func start<Attributes: ActivityAttributes & SendableMetatype>(
-            _ attributes: Attributes, state: Attributes.ContentState, staleDate: Date? = nil, relevance: Double? = nil
+            _ attributes: Attributes, state: Attributes.ContentState, staleDate: Date? = nil, relevance: Double? = nil,
+            style: Style = .standard, schedule: Schedule? = nil
         ) async throws(ActivityError) -> Activity<Attributes>? where Attributes.ContentState: SendableMetatype {
-            let order = CardOrder(
+            var order = CardOrder(
                 type: try name(of: Attributes.self),
                 activity: (attributes as? any IdentifiedActivityAttributes)?.liveActivityID,
                 attributes: try Self.object(attributes), content: try Self.object(state),
                 staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
+            order.isTransient = style == .transient
+            order.schedule = schedule?.asOrdered
             switch await engine.start(order) {
             case .there(let localID): return await Self.activity(localID)
             case .left: return nil
             case .nobodySignedIn: throw .nobodySignedIn
-            case .refused(let error): throw .refused(error)
+            case .refused(let error): throw error as? ActivityError ?? .refused(error)
             case nil: throw .cancelled
             }
         }
@@ -61,16 +68,19 @@
         /// Changes a card from the app; the server hears what it was based on, and its next state takes over. Before
         /// ``run()`` has read what is remembered the call waits for it.
         ///
-        /// - Parameter relevance: The card's place among the app's others; `nil`: the one that it has.
+        /// - Parameters:
+        ///   - relevance: The card's place among the app's others; `nil`: the one that it has.
+        ///   - alert: What iOS tells the person of it, on iOS 16.2 and later; `nil`: nothing.
         /// - Returns: Whether there is such a running card.
         @discardableResult
         public func update<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>, to state: Attributes.ContentState, staleDate: Date? = nil,
-            relevance: Double? = nil
+            relevance: Double? = nil, alert: Alert? = nil
         ) async throws(ActivityError) -> Bool {
             let (id, content) = (activity.id, try Self.object(state))
             let presentation = CardPresentation(
-                staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
+                staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance,
+                alert: alert?.asOrdered)
             return try await known { $0.update(id, content: content, presentation: presentation, $1) }
         }
 

@@ -46,6 +46,7 @@ package final class ClientEngine: Sendable {
     let bell = Bell()
     let (work, workInput) = AsyncStream.makeStream(of: ClientAction.self)
     let (calls, callInput) = AsyncStream.makeStream(of: PhoneCall.self)
+    private let log = EventLog()
     private let listeners = Locked<[Int: AsyncStream<ClientEvent>.Continuation]>([:])
     private let waits = Locked(0)
 
@@ -93,6 +94,7 @@ package final class ClientEngine: Sendable {
     }
 
     func publish(_ event: ClientEvent) {
+        log.write(event)
         for listener in listeners.withLock({ Array($0.values) }) { listener.yield(event) }
     }
 

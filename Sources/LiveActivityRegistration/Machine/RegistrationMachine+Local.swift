@@ -57,7 +57,7 @@ extension RegistrationMachine {
         var seen = seen
         seen.activity = wanted.card.activity ?? seen.activity
         let timestamp = newerTimestamp(than: nil, now)
-        let startedAt = serverTime(now).flatMap { Instant(milliseconds: $0) }
+        let startedAt = wanted.card.schedule?.at ?? serverTime(now).flatMap { Instant(milliseconds: $0) }
         if memory.cards[seen.localID] == nil {
             let seenAt = time(now)
             change { memory in

@@ -41,6 +41,20 @@ package struct CardOrder: Sendable, Hashable {
     package var staleAt: Instant?
     /// Its place among other cards; `nil`: nobody said.
     package var relevance: Double?
+    /// Whether it is over when the person turns to something else.
+    package var isTransient = false
+    /// When iOS is to show it, and what it says then; `nil`: at once, without a word.
+    package var schedule: Schedule?
+
+    package struct Schedule: Sendable, Hashable {
+        package var at: Instant
+        package var alert: CardAlert
+
+        package init(at: Instant, alert: CardAlert) {
+            self.at = at
+            self.alert = alert
+        }
+    }
 
     package init(
         type: String, activity: String?, attributes: JSONObject, content: JSONObject, staleAt: Instant? = nil,
@@ -61,10 +75,27 @@ package struct CardPresentation: Sendable, Hashable {
     package var staleAt: Instant?
     /// Its place among other cards; `nil`: the one that it has.
     package var relevance: Double?
+    /// What the person is told of it, once; `nil`: nothing.
+    package var alert: CardAlert?
 
-    package init(staleAt: Instant? = nil, relevance: Double? = nil) {
+    package init(staleAt: Instant? = nil, relevance: Double? = nil, alert: CardAlert? = nil) {
         self.staleAt = staleAt
         self.relevance = relevance
+        self.alert = alert
+    }
+}
+
+/// What an alert says.
+package struct CardAlert: Sendable, Hashable {
+    package var title: String
+    package var body: String
+    /// The name of a sound in the app; `nil`: the system's.
+    package var sound: String?
+
+    package init(title: String, body: String, sound: String? = nil) {
+        self.title = title
+        self.body = body
+        self.sound = sound
     }
 }
 

@@ -225,6 +225,51 @@ struct ShownTests {
         }
     }
 
+    @Test func `a local update says what it is to say, once, and the next one nothing`() async throws {
+        let app = App()
+        try await app.launch { client in
+            let card = try await Self.started(app, client)
+            let alert = IsletClient.Alert(title: "Here", body: "Your ride waits", sound: "bell.caf")
+            #expect(try await client.update(card, to: .init(step: 2), alert: alert))
+            try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 2 }
+            #expect(card.alerted == .init(title: "Here", body: "Your ride waits", sound: .named("bell.caf")))
+            card.forgetAlert()
+            #expect(try await client.update(card, to: .init(step: 3)))
+            try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 3 }
+            #expect(card.alerted == nil)
+        }
+    }
+
+    @Test func `a transient card is asked for as one; without a word it stays`() async throws {
+        let app = App()
+        try await app.launch { client in
+            client.setForeground(true)
+            for (id, style) in [("r1", .transient), ("r2", .standard)] as [(String, IsletClient.Style)] {
+                let card = try await client.start(RideAttributes(rideID: id), state: .init(step: 1), style: style)
+                #expect(card?.style == (style == .transient ? .transient : .standard))
+            }
+        }
+    }
+
+    @Test func `a scheduled card is pending, reported so, not doubled, and begins with its alert`() async throws {
+        let app = App()
+        let date = Date(timeIntervalSince1970: 1_900_000_000)
+        try await app.launch { client in
+            client.setForeground(true)
+            let card = try await client.start(
+                RideAttributes(rideID: "r1"), state: .init(step: 1),
+                schedule: .init(date: date, alert: .init(title: "Soon", body: "Your ride starts")))
+            let scheduled = try #require(card)
+            #expect(scheduled.activityState == .pending && scheduled.start == date)
+            #expect(scheduled.alerted == .init(title: "Soon", body: "Your ride starts", sound: .default))
+            try await app.server.wait { $0.contains { $0.body["state"] == "pending" } }
+            let again = try await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1))
+            #expect(again?.id == scheduled.id)
+            scheduled.become(.active)
+            try await app.server.wait { $0.contains { $0.body["state"] == "active" } }
+        }
+    }
+
     @Test func `a type that nobody tracks is not started, and the error names it`() async throws {
         let app = App()
         try await app.launch { client in

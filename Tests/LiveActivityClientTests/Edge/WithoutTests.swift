@@ -49,6 +49,12 @@ struct WithoutTests {
             let order = CardOrder(type: "ride", activity: "r1", attributes: ["rideID": "r1"], content: ["step": 1])
             let made = try port.start(order)
             #expect(made.content == ["step": 1] && made.activity == "r1" && made.state == .active)
+            var later = order
+            later.schedule = .init(
+                at: try #require(Instant(milliseconds: 1_900_000_000_000)), alert: .init(title: "t", body: "b"))
+            let refusal = #expect(throws: CardRefusal.self) { try port.start(later) }
+            let cause = "\(refusal?.cause as Any)"
+            #expect(cause.contains("needs iOS 26"))
             let updated = await port.update(made.localID, content: ["step": 2], .init(), timestamp: 7)
             #expect(updated?.content == ["step": 2])
             let card = try #require(Activity<RideAttributes>.activities.first)

@@ -18,7 +18,7 @@ enum Arrows {
         "LiveActivityClient": [
             "LiveActivityAttributes", "LiveActivityRegistration", "LiveActivityAPI", "JSONText",
             "ActivityKit", "ActivityKitStandIn", "Dispatch", "Foundation", "FoundationNetworking", "Network",
-            "Security", "UIKit",
+            "Security", "UIKit", "os",
             "UserNotifications",
         ],
         "LiveActivityStorage": ["LiveActivityCore", "APNSModel"],

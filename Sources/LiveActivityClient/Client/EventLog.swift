@@ -1,0 +1,24 @@
+#if canImport(os)
+    internal import os
+#endif
+
+/// What happens, in the system's log: Console.app shows it with `subsystem:LiveActivityClient`. Ids of activities and
+/// cards are private there, so that they are readable with a debugger alone; no token is written in full.
+struct EventLog: Sendable {
+    #if canImport(os)
+        private let logger = Logger(subsystem: "LiveActivityClient", category: "events")
+    #endif
+
+    func write(_ event: ClientEvent) {
+        #if canImport(os)
+            let (code, type) = (event.code.description, event.type ?? "")
+            let rest = [event.activity, event.localID, event.detail].compactMap(\.self).joined(separator: " ")
+            switch event.code {
+            case .callRefused, .cardNotStarted, .credentialsRefused, .tokenDead:
+                logger.error("\(code, privacy: .public) \(type, privacy: .public) \(rest, privacy: .private)")
+            default:
+                logger.notice("\(code, privacy: .public) \(type, privacy: .public) \(rest, privacy: .private)")
+            }
+        #endif
+    }
+}
