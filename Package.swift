@@ -132,6 +132,7 @@ let package = Package(
         .target(name: "IsletBasics", swiftSettings: historied),
         .target(name: "JSONText", dependencies: ["IsletBasics"], swiftSettings: historied),
         .target(name: "APNSModel", dependencies: ["IsletBasics", "JSONText"], swiftSettings: historied),
+        .target(name: "XcodeProjects", swiftSettings: settings),
         .target(
             name: "PeerIdentity",
             dependencies: [
@@ -314,7 +315,7 @@ let package = Package(
                 "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
                 "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "NextUp",
-                "OrderTracking", "OutboundHTTP", "Pager", "StorageSQLite", lifecycle, logging,
+                "OrderTracking", "OutboundHTTP", "Pager", "StorageSQLite", "XcodeProjects", lifecycle, logging,
                 product("ArgumentParser", "swift-argument-parser"), product("NIOCore", "swift-nio"),
                 product("NIOHTTP1", "swift-nio"), product("UnixSignals", "swift-service-lifecycle"),
                 product("Yams", "Yams"),
@@ -488,6 +489,6 @@ let package = Package(
         .testTarget(
             name: "LiveActivityTracingTests", dependencies: ["LiveActivityTracing", "JSONText", tracing],
             swiftSettings: settings),
-        .testTarget(name: "TidyTests", swiftSettings: settings),
+        .testTarget(name: "TidyTests", dependencies: ["XcodeProjects"], swiftSettings: settings),
     ] + standInTargets
 )

@@ -21,8 +21,10 @@ struct Islet: AsyncParsableCommand {
 }
 
 struct ConfigurationOption: ParsableArguments {
+    static let standard = "islet.yaml"
+
     @Option(name: .long, help: "The configuration file.")
-    var config = "islet.yaml"
+    var config = Self.standard
 
     func settings() throws -> Settings {
         try ConfigurationLoader.load(config)

@@ -1,4 +1,5 @@
 import Testing
+import XcodeProjects
 
 /// `Examples/PizzaApp/PizzaApp.xcodeproj` is as Xcode expects it, as far as that can be seen without Xcode; and each
 /// rule is shown a project that breaks it.

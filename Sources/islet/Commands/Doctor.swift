@@ -18,19 +18,27 @@ struct Doctor: AsyncParsableCommand {
             With --device it asks the running server instead why something did not arrive on that phone, finding by \
             finding, the gravest first: it needs --server and an API key of the scope read (--key, or the variable \
             ISLET_KEY). It exits with 1 when something is blocked.
+
+            With --project it reads an iOS app's project instead: what its Info.plist, entitlements, targets and build \
+            settings lack for Live Activities with push. It needs no Mac and no network, changes nothing, and reads \
+            nothing outside of that folder. Where there is a configuration, the app's bundle id is compared with it.
             """)
 
     @OptionGroup var file: ConfigurationOption
-    @Option(help: "Only this app's keys, by bundle id.") var app: String?
+    @Option(help: "Only this app, by bundle id.") var app: String?
     @Option(help: "Only this environment's keys: sandbox or production.") var environment: String?
     @Flag(help: "Leaves out what needs the network.") var offline = false
     @Flag(help: "Prints JSON.") var json = false
     @Option(help: "Why did it not arrive on this phone? The device's id.") var device: String?
+    @Option(help: "What does this app's project lack? The folder of its .xcodeproj.") var project: String?
     @Option(help: "With --device: of this activity alone.") var activity: String?
     @OptionGroup(title: "With --device") var server: ServerOption
 
     func validate() throws {
         if activity != nil, device == nil { throw ValidationError("--activity goes with --device") }
+        if project != nil, device != nil || environment != nil {
+            throw ValidationError("--project goes with --app, --config and --json alone")
+        }
         if let environment, APNSEnvironment(rawValue: environment) == nil {
             throw ValidationError("an environment is sandbox or production, not `\(environment)`")
         }
@@ -38,6 +46,7 @@ struct Doctor: AsyncParsableCommand {
 
     func run() async throws {
         if let device { return try await diagnose(device) }
+        if let project { return try report(look(at: project)) }
         let examination = ConfigurationLoader.examine(file.config)
         let scope = FactGatherer.Scope(
             app: app, environment: environment.flatMap(APNSEnvironment.init(rawValue:)), isOffline: offline)
@@ -45,13 +54,29 @@ struct Doctor: AsyncParsableCommand {
             throw CommandError("no key is configured for that")
         }
         let facts = await FactGatherer().facts(of: examination, file: file.config, scope)
-        let findings = Diagnosis.findings(facts)
-        Output.text(json ? FindingReport.json(findings) : FindingReport.text(findings))
-        if findings.contains(where: { $0.outcome == .failed }) { throw ExitCode.failure }
+        try report(Diagnosis.findings(facts))
     }
 }
 
 extension Doctor {
+    private func report(_ findings: [Finding]) throws {
+        Output.text(json ? FindingReport.json(findings) : FindingReport.text(findings))
+        if findings.contains(where: { $0.outcome == .failed }) { throw ExitCode.failure }
+    }
+
+    private func look(at project: String) -> [Finding] {
+        var facts = ProjectReader.facts(project, app: app)
+        // Most who write an app have no server's file beside it. A file that was named, and is missing, is a mistake.
+        let isThere = FileManager.default.fileExists(atPath: file.config)
+        guard isThere || file.config != ConfigurationOption.standard else { return ProjectDiagnosis.findings(facts) }
+        let examination = ConfigurationLoader.examine(file.config)
+        facts.server = examination.settings.map(ProjectFacts.ServerFacts.init)
+        let problems = examination.problems.map {
+            ConfigurationCheck.words($0, text: examination.text, file: file.config)
+        }
+        return problems.map { Finding(.configurationWrong, $0) } + ProjectDiagnosis.findings(facts)
+    }
+
     private func diagnose(_ device: String) async throws {
         let query = activity.map { "?activity=\(JSONCaller.segment($0))" } ?? ""
         let path = "/v1/devices/\(JSONCaller.segment(device))/diagnosis\(query)"
@@ -89,7 +114,8 @@ enum FindingReport {
     static func text(_ findings: [Finding]) -> String {
         findings.map { finding in
             let head = padded(finding.outcome.rawValue, 9) + padded(finding.check.rawValue, 15)
-            return "\(head)\(finding.detail)\n" + (finding.fix.map { "         -> \($0)\n" } ?? "")
+            let place = finding.place.map { "\($0): " } ?? ""
+            return "\(head)\(place)\(finding.detail)\n" + (finding.fix.map { "         -> \($0)\n" } ?? "")
         }.joined()
     }
 
@@ -106,6 +132,9 @@ enum FindingReport {
                 "outcome": .string(finding.outcome.rawValue), "detail": .string(finding.detail),
             ]
             object["fix"] = finding.fix.map(JSONValue.string)
+            object["file"] = (finding.place?.file).map(JSONValue.string)
+            object["line"] = (finding.place?.line).map { .number(JSONNumber($0)) }
+            object["key"] = (finding.place?.key).map(JSONValue.string)
             return JSONValue.object(object)
         }
         return JSONValue.object(["outcome": .string(worst.rawValue), "findings": .array(list)]).text + "\n"

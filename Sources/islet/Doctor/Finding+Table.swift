@@ -75,13 +75,52 @@ extension Finding {
         case webhookAddress = "webhook-address"
         case webhookUnreachable = "webhook-unreachable"
         case webhookNotChecked = "webhook-not-checked"
+
+        case projectGood = "project-good"
+        case projectAbsent = "project-absent"
+        case projectUnreadable = "project-unreadable"
+        case projectWithoutApp = "project-without-app"
+        case projectFileAbsent = "project-file-absent"
+        case projectSettingUnknown = "project-setting-unknown"
+        case projectCut = "project-cut"
+
+        case activitiesGood = "activities-good"
+        case activitiesOff = "activities-off"
+        case activitiesRare = "activities-rare"
+
+        case entitlementGood = "entitlement-good"
+        case entitlementAbsent = "entitlement-absent"
+        case entitlementWrong = "entitlement-wrong"
+
+        case backgroundGood = "background-good"
+        case backgroundAbsent = "background-absent"
+
+        case widgetGood = "widget-good"
+        case widgetAbsent = "widget-absent"
+        case widgetNotEmbedded = "widget-not-embedded"
+        case widgetBundleID = "widget-bundle-id"
+        case widgetOld = "widget-old"
+        case widgetNew = "widget-new"
+
+        case systemGood = "system-good"
+        case systemWithoutStart = "system-without-start"
+        case systemWithoutCards = "system-without-cards"
+        case systemOld = "system-old"
+        case systemUnknown = "system-unknown"
+
+        case serverGood = "server-good"
+        case serverApp = "server-app"
+        case serverEnvironment = "server-environment"
+        case serverNotChecked = "server-not-checked"
     }
 }
 
 extension Finding.ID {
     var entry: Entry { Self.entries[self, default: Entry(.configuration, .failed, rawValue)] }
 
-    static let entries: [Self: Entry] = [
+    static let entries = serverEntries.merging(projectEntries) { first, _ in first }
+
+    private static let serverEntries: [Self: Entry] = [
         .configurationGood: Entry(
             .configuration, .ok, "the server could start with it"),
         .configurationWrong: Entry(

@@ -1,8 +1,24 @@
 /// One thing that was checked.
 struct Finding: Equatable {
     enum Check: String, CaseIterable {
+        // Of a server, in the order in which they are told.
         case configuration, database, contract, key, certificate, clock, name, connection, push, people, provider,
             webhook
+        case project, activities, entitlement, background, widget, system, server
+
+        /// Those of `--project`.
+        static let ofProjects: Set<Self> = [
+            .project, .activities, .entitlement, .background, .widget, .system, .server,
+        ]
+    }
+
+    /// The part of an app's project that is at fault.
+    struct Place: Equatable {
+        /// From the folder that was named.
+        let file: String
+        var line: Int?
+        /// Of a property list, or of the build settings.
+        var key: String?
     }
 
     enum Outcome: String, CaseIterable {
@@ -14,11 +30,14 @@ struct Finding: Equatable {
     let detail: String
     /// What to do; `nil` when there is nothing to do.
     let fix: String?
+    /// `nil` where it is about no file of an app's project.
+    let place: Place?
 
     /// - Parameter fix: Where more can be said than of the finding in general.
-    init(_ id: ID, _ detail: String, fix: String? = nil) {
+    init(_ id: ID, _ detail: String, fix: String? = nil, at place: Place? = nil) {
         self.id = id
         self.detail = detail
+        self.place = place
         self.fix = fix ?? id.entry.fix
     }
 
@@ -50,4 +69,8 @@ extension Finding.ID {
                 return "| `\(id.rawValue)` | \(entry.outcome.rawValue) | \(entry.meaning) | \(entry.fix ?? "–") |\n"
             }.joined()
     }
+}
+
+extension Finding.Place: CustomStringConvertible {
+    var description: String { file + (line.map { ":\($0)" } ?? "") + (key.map { " \($0)" } ?? "") }
 }

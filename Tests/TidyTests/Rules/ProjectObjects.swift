@@ -1,3 +1,5 @@
+import XcodeProjects
+
 /// What a rule about a project looks at beside it.
 struct ProjectSurroundings: Sendable {
     /// Every file of the repository that is text, from its root.
@@ -15,6 +17,16 @@ extension ProjectSurroundings {
     }
 
     func hasFolder(_ path: String) -> Bool { files.contains { $0.hasPrefix(path + "/") } }
+}
+
+extension XcodeProject {
+    init(_ source: Source) throws(PropertyListError) {
+        self.init(path: source.path, try PropertyListReader.read(source.text))
+    }
+
+    func finding(_ line: Int, _ what: String, _ remedy: String) -> Finding {
+        Finding(path, line: line, what, remedy)
+    }
 }
 
 /// A rule about a project of Xcode. Nobody here has Xcode: what it would refuse has to be found without.

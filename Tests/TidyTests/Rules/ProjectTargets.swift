@@ -1,4 +1,5 @@
 import Foundation
+import XcodeProjects
 
 // What the targets of a project take in, and how they are built.
 extension ProjectRule {

@@ -1,22 +1,22 @@
 /// A project of Xcode: objects that name each other by ids of 24 hexadecimal digits.
-struct XcodeProject {
-    struct Object: Sendable {
-        let id: String
-        let fields: PropertyValue
+package struct XcodeProject: Sendable {
+    package struct Object: Sendable {
+        package let id: String
+        package let fields: PropertyValue
 
-        var isa: String { fields["isa"]?.text ?? "" }
-        var line: Int { fields.line }
+        package var isa: String { fields["isa"]?.text ?? "" }
+        package var line: Int { fields.line }
     }
 
-    /// Of `project.pbxproj`, from the repository's root.
-    let path: String
-    let rootID: String
-    let objects: [Object]
+    /// Of `project.pbxproj`, from the folder that its paths are told from.
+    package let path: String
+    package let rootID: String
+    package let objects: [Object]
     private let byID: [String: Object]
 
-    init(_ source: Source) throws(PropertyListError) {
-        let list = try PropertyListReader.read(source.text)
-        path = source.path
+    /// - Parameter list: What is in the file at `path`.
+    package init(path: String, _ list: PropertyValue) {
+        self.path = path
         rootID = list["rootObject"]?.text ?? ""
         let objects = list["objects"]?.table.map { Object(id: $0.key, fields: $0.value) } ?? []
         self.objects = objects
@@ -24,37 +24,33 @@ struct XcodeProject {
     }
 
     /// Where the project lies, and what its paths begin at.
-    var folder: String { path.split(separator: "/").dropLast(2).joined(separator: "/") }
+    package var folder: String { path.split(separator: "/").dropLast(2).joined(separator: "/") }
     /// `PizzaApp.xcodeproj`
-    var name: String { path.split(separator: "/").dropLast().last.map(String.init) ?? "" }
+    package var name: String { path.split(separator: "/").dropLast().last.map(String.init) ?? "" }
 
-    subscript(id: String?) -> Object? { id.flatMap { byID[$0] } }
+    package subscript(id: String?) -> Object? { id.flatMap { byID[$0] } }
 
     /// What a field names: one object, or each of a list.
-    func objects(_ field: String, of object: Object?) -> [Object] {
+    package func objects(_ field: String, of object: Object?) -> [Object] {
         guard let value = object?.fields[field] else { return [] }
         return (value.list + [value]).compactMap { self[$0.text] }
     }
 
-    func finding(_ line: Int, _ what: String, _ remedy: String) -> Finding {
-        Finding(path, line: line, what, remedy)
-    }
-
     // MARK: - Targets
 
-    enum Role: String {
+    package enum Role: String, Sendable {
         case app = "com.apple.product-type.application"
         case `extension` = "com.apple.product-type.app-extension"
     }
 
-    struct Target {
-        let object: Object
-        let name: String
+    package struct Target: Sendable {
+        package let object: Object
+        package let name: String
         /// `nil`: none that the rules know.
-        let role: Role?
+        package let role: Role?
     }
 
-    var targets: [Target] {
+    package var targets: [Target] {
         objects("targets", of: self[rootID]).map { object in
             Target(
                 object: object, name: object.fields["name"]?.text ?? "",
@@ -63,19 +59,19 @@ struct XcodeProject {
     }
 
     /// What the phases of a kind take in.
-    func buildFiles(_ phase: String, of target: Target) -> [Object] {
+    package func buildFiles(_ phase: String, of target: Target) -> [Object] {
         objects("buildPhases", of: target.object).filter { $0.isa == phase }.flatMap { objects("files", of: $0) }
     }
 
-    struct Configuration {
-        let name: String
-        let line: Int
+    package struct Configuration: Sendable {
+        package let name: String
+        package let line: Int
         /// The target's own over those of the project.
-        let settings: [String: PropertyValue]
+        package let settings: [String: PropertyValue]
     }
 
     /// One for each configuration that the target has.
-    func configurations(of target: Target) -> [Configuration] {
+    package func configurations(of target: Target) -> [Configuration] {
         let shared = Self.named(configurations(of: self[rootID]))
         return configurations(of: target.object).map { object in
             let name = object.fields["name"]?.text ?? ""
@@ -85,7 +81,7 @@ struct XcodeProject {
         }
     }
 
-    func configurations(of object: Object?) -> [Object] {
+    package func configurations(of object: Object?) -> [Object] {
         objects("buildConfigurations", of: objects("buildConfigurationList", of: object).first)
     }
 
@@ -101,21 +97,26 @@ struct XcodeProject {
     // MARK: - Paths
 
     /// Where the groups that it is in put a group or a file; `nil`: in no group, or elsewhere than in its folder.
-    func path(of object: Object) -> String? {
-        guard object.fields["sourceTree"]?.text == "<group>" else { return nil }
-        let own = object.fields["path"]?.text.map { [$0] } ?? []
-        guard object.id != self[rootID]?.fields["mainGroup"]?.text else {
-            return ([folder] + own).joined(separator: "/")
+    package func path(of object: Object) -> String? {
+        var parts: [String] = []
+        var object = object
+        var passed: Set<String> = []
+        while passed.insert(object.id).inserted, object.fields["sourceTree"]?.text == "<group>" {
+            if let own = object.fields["path"]?.text { parts.append(own) }
+            if object.id == self[rootID]?.fields["mainGroup"]?.text {
+                return ([folder] + parts.reversed()).filter { !$0.isEmpty }.joined(separator: "/")
+            }
+            guard let parent = groups(of: object.id).first else { return nil }
+            object = parent
         }
-        guard let parent = groups(of: object.id).first, let above = path(of: parent) else { return nil }
-        return ([above] + own).joined(separator: "/")
+        return nil
     }
 
-    func groups(of id: String) -> [Object] {
+    package func groups(of id: String) -> [Object] {
         objects.filter { $0.isa == "PBXGroup" && $0.fields["children"]?.list.contains { $0.text == id } == true }
     }
 
-    static func isID(_ text: String) -> Bool {
+    package static func isID(_ text: String) -> Bool {
         text.utf8.count == 24 && text.utf8.allSatisfy { (48...57).contains($0) || (65...70).contains($0) }
     }
 }

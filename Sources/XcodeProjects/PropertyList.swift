@@ -1,39 +1,64 @@
 /// A value of a property list in the old style, which Xcode writes projects in, and where it begins.
-struct PropertyValue: Sendable {
-    enum Form: Sendable {
+package struct PropertyValue: Sendable {
+    package enum Form: Sendable {
         case text(String)
         case list([PropertyValue])
         case table([(key: String, value: PropertyValue)])
     }
 
-    let form: Form
-    let line: Int
+    package let form: Form
+    package let line: Int
 
-    subscript(key: String) -> PropertyValue? { table.first { $0.key == key }?.value }
+    package init(_ form: Form, line: Int) {
+        self.form = form
+        self.line = line
+    }
 
-    var text: String? { if case .text(let text) = form { text } else { nil } }
+    package subscript(key: String) -> PropertyValue? { table.first { $0.key == key }?.value }
+
+    package var text: String? { if case .text(let text) = form { text } else { nil } }
     /// Empty where it is none.
-    var list: [PropertyValue] { if case .list(let values) = form { values } else { [] } }
+    package var list: [PropertyValue] { if case .list(let values) = form { values } else { [] } }
     /// Empty where it is none.
-    var table: [(key: String, value: PropertyValue)] { if case .table(let entries) = form { entries } else { [] } }
+    package var table: [(key: String, value: PropertyValue)] { if case .table(let entries) = form { entries } else { [] } }
 }
 
-struct PropertyListError: Error, Equatable, CustomStringConvertible {
-    let line: Int
-    let what: String
+/// What is wrong with a property list, and where.
+package struct PropertyListError: Error, Equatable, CustomStringConvertible {
+    package let line: Int
+    package let what: String
 
-    var description: String { "line \(line): \(what)" }
+    package init(line: Int, what: String) {
+        self.line = line
+        self.what = what
+    }
+
+    package var description: String { "line \(line): \(what)" }
 }
 
-/// Reads what Xcode writes, and nothing that it only tolerates: `key = value;`, and a comma after each value of a list
-/// but the last.
-struct PropertyListReader {
+/// Reads property lists in the old style: `key = value;`, and a comma after each value of a list but the last.
+package struct PropertyListReader {
+    /// How much is taken.
+    package enum Manner: Sendable {
+        /// What Xcode writes, and nothing else.
+        case strict
+        /// Also what Xcode reads when others wrote it: `-` without quotes, single quotes, every escape, and a key that
+        /// is there twice, of which the last counts.
+        case lenient
+    }
+
+    /// Each level is a call within a call, so a file of nothing but brackets would end the process.
+    package static let deepest = 64
+
     private let bytes: [UInt8]
+    private let manner: Manner
     private var index = 0
     private var line = 1
+    private var depth = 0
 
-    static func read(_ text: String) throws(PropertyListError) -> PropertyValue {
-        var reader = PropertyListReader(bytes: Array(text.utf8))
+    /// The whole list, with the line of each value.
+    package static func read(_ text: String, _ manner: Manner = .strict) throws(PropertyListError) -> PropertyValue {
+        var reader = PropertyListReader(bytes: Array(text.utf8), manner: manner)
         try reader.skip()
         let value = try reader.value()
         try reader.skip()
@@ -41,7 +66,10 @@ struct PropertyListReader {
         return value
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], manner: Manner) {
+        self.bytes = bytes
+        self.manner = manner
+    }
 
     private var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
 
@@ -83,31 +111,40 @@ struct PropertyListReader {
 
     private mutating func value() throws(PropertyListError) -> PropertyValue {
         let start = line
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.deepest else { throw error("there are more than \(Self.deepest) levels") }
         let form: PropertyValue.Form =
             switch byte {
             case UInt8(ascii: "{"): .table(try table())
             case UInt8(ascii: "("): .list(try list())
             default: .text(try text())
             }
-        return PropertyValue(form: form, line: start)
+        return PropertyValue(form, line: start)
     }
 
     private mutating func table() throws(PropertyListError) -> [(key: String, value: PropertyValue)] {
         advance()
         var entries: [(key: String, value: PropertyValue)] = []
-        var known: Set<String> = []
+        var places: [String: Int] = [:]
         while true {
             try skip()
             if byte == UInt8(ascii: "}") { break }
             let key = try text()
-            guard known.insert(key).inserted else { throw error("the key \(key) is there twice") }
+            let earlier = places[key]
+            guard earlier == nil || manner == .lenient else { throw error("the key \(key) is there twice") }
             try skip()
             try expect("=", after: "the key \(key)")
             try skip()
             let value = try value()
             try skip()
             try expect(";", after: "the value of \(key)")
-            entries.append((key, value))
+            if let earlier {
+                entries[earlier].value = value
+            } else {
+                places[key] = entries.count
+                entries.append((key, value))
+            }
         }
         advance()
         return entries
@@ -129,30 +166,38 @@ struct PropertyListReader {
     }
 
     private mutating func text() throws(PropertyListError) -> String {
-        if byte == UInt8(ascii: "\"") { return try quoted() }
+        if let byte, isQuote(byte) { return try quoted(until: byte) }
         let start = index
-        while let byte, Self.needsNoQuotes(byte), !isAt("/*"), !isAt("//") { advance() }
+        while let byte, needsNoQuotes(byte), !isAt("/*"), !isAt("//") { advance() }
         guard index > start else {
             throw error(byte.map { "`\(Unicode.Scalar($0))` is not expected here" } ?? "the list has no end")
         }
         return String(decoding: bytes[start..<index], as: UTF8.self)
     }
 
-    private mutating func quoted() throws(PropertyListError) -> String {
+    private func isQuote(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\"") || (byte == UInt8(ascii: "'") && manner == .lenient)
+    }
+
+    private mutating func quoted(until end: UInt8) throws(PropertyListError) -> String {
         let start = error("a quoted text has no end")
         advance()
         var text: [UInt8] = []
-        while let byte, byte != UInt8(ascii: "\"") {
+        while let byte, byte != end {
             advance()
             guard byte == UInt8(ascii: "\\") else {
                 text.append(byte)
                 continue
             }
-            switch self.byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text.append(bytes[index])
+            guard let escaped = self.byte else { throw start }
+            switch escaped {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text.append(escaped)
             case UInt8(ascii: "n"): text.append(UInt8(ascii: "\n"))
             case UInt8(ascii: "t"): text.append(UInt8(ascii: "\t"))
-            default: throw error("only \\\\, \\\", \\n and \\t may follow a backslash")
+            // What codes of characters mean is left out: nobody needs them in what is looked for.
+            default:
+                guard manner == .lenient else { throw error("only \\\\, \\\", \\n and \\t may follow a backslash") }
+                text.append(escaped)
             }
             advance()
         }
@@ -161,12 +206,13 @@ struct PropertyListReader {
         return String(decoding: text, as: UTF8.self)
     }
 
-    private static func needsNoQuotes(_ byte: UInt8) -> Bool {
+    private func needsNoQuotes(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: "/"),
             UInt8(ascii: "."), UInt8(ascii: ":"):
             true
+        case UInt8(ascii: "-"): manner == .lenient
         default: false
         }
     }

@@ -1,0 +1,153 @@
+import Foundation
+
+/// The build settings of one target in one configuration, as far as they can be known without Xcode.
+struct BuildSettings {
+    /// Beyond it a value is not worked out: a few settings that name each other twice fill any memory.
+    static let longest = 10_000
+
+    /// The strongest first.
+    private let layers: [[String: String]]
+
+    /// - Parameter layers: The strongest first: target, its file, project, its file.
+    init(_ layers: [[String: String]], configuration: String) {
+        self.layers = layers.map { Self.chosen($0, configuration: configuration) }
+    }
+
+    /// What it comes to; `nil` where it is not set, is empty, or depends on what is not known.
+    func value(_ key: String) -> String? {
+        var budget = Budget()
+        guard let text = expanded(key, from: 0, &budget), !text.isEmpty, !Self.isOpen(text) else { return nil }
+        return text
+    }
+
+    /// A text of a property list with the settings that it names; `nil` where one of them is not known.
+    func resolved(_ text: String) -> String? {
+        var budget = Budget()
+        guard let text = replaced(text, nil, &budget), !Self.isOpen(text) else { return nil }
+        return text
+    }
+
+    /// Also where it comes to nothing, or to what is not known.
+    func isSet(_ key: String) -> Bool { layers.contains { $0[key]?.isEmpty == false } }
+
+    func isOn(_ key: String) -> Bool { value(key).map(Self.isYes) ?? false }
+
+    static func isYes(_ text: String) -> Bool { ["YES", "TRUE", "1"].contains(text.uppercased()) }
+
+    private static func isOpen(_ text: String) -> Bool { text.contains("$(") || text.contains("${") }
+
+    // MARK: - Conditions
+
+    /// `KEY[sdk=iphoneos*]` counts over `KEY` where its conditions are those of a build for a phone.
+    private static func chosen(_ layer: [String: String], configuration: String) -> [String: String] {
+        var plain = layer.filter { !$0.key.contains("[") }
+        for (key, value) in layer.sorted(by: { $0.key < $1.key }) where key.contains("[") {
+            let parts = key.split(whereSeparator: { "[],".contains($0) }).map(String.init)
+            guard let name = parts.first else { continue }
+            if parts.dropFirst().allSatisfy({ holds($0, configuration: configuration) }) { plain[name] = value }
+        }
+        return plain
+    }
+
+    private static func holds(_ condition: String, configuration: String) -> Bool {
+        let parts = condition.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return false }
+        let actual = ["sdk": "iphoneos", "arch": "arm64", "config": configuration][parts[0]] ?? ""
+        let wanted = parts[1]
+        return wanted.hasSuffix("*") ? actual.hasPrefix(wanted.dropLast()) : actual == wanted
+    }
+
+    // MARK: - References
+
+    /// What is left of the work for one value: settings that name each other many times would go on for ever.
+    private struct Budget {
+        var steps = 1_000
+    }
+
+    /// Where `$(inherited)` leads.
+    private typealias Below = (key: String, layer: Int)
+
+    private func expanded(_ key: String, from layer: Int, _ budget: inout Budget) -> String? {
+        for index in layers.indices.dropFirst(layer) {
+            guard let text = layers[index][key] else { continue }
+            return replaced(text, (key, index + 1), &budget)
+        }
+        return nil
+    }
+
+    /// References that lead nowhere stay as they are.
+    private func replaced(_ text: String, _ below: Below?, _ budget: inout Budget) -> String? {
+        var result = ""
+        var rest = text[...]
+        while let start = rest.firstIndex(of: "$") {
+            result += rest[..<start]
+            let after = rest[rest.index(after: start)...]
+            let ends: [Character: Character] = ["(": ")", "{": "}"]
+            guard let open = after.first, let close = ends[open], let end = after.firstIndex(of: close) else {
+                result += "$"
+                rest = after
+                continue
+            }
+            budget.steps -= 1
+            guard budget.steps > 0 else { return nil }
+            let reference = after[after.index(after: after.startIndex)..<end]
+            rest = after[after.index(after: end)...]
+            result += value(of: reference, below, &budget) ?? "$(\(reference))"
+            guard result.utf8.count <= Self.longest else { return nil }
+        }
+        return result + rest
+    }
+
+    private func value(of reference: Substring, _ below: Below?, _ budget: inout Budget) -> String? {
+        let parts = reference.split(separator: ":")
+        guard let name = parts.first.map(String.init) else { return nil }
+        var text: String?
+        if name == "inherited" || name == below?.key {
+            text = below.flatMap { expanded($0.key, from: $0.layer, &budget) ?? "" }
+        } else {
+            text = expanded(name, from: 0, &budget)
+        }
+        for word in parts.dropFirst() {
+            if word.hasPrefix("default=") {
+                if text?.isEmpty ?? true { text = String(word.dropFirst("default=".count)) }
+            } else if word == "rfc1034identifier" || word == "c99extidentifier" {
+                let filler: Character = word == "rfc1034identifier" ? "-" : "_"
+                text = text.map { String($0.map { $0.isLetter || $0.isNumber || $0 == "." ? $0 : filler }) }
+            } else if word == "lower" {
+                text = text?.lowercased()
+            } else {
+                return nil
+            }
+        }
+        return text
+    }
+}
+
+/// A file of build settings (`.xcconfig`).
+enum SettingsFile {
+    enum Line: Equatable {
+        case setting(key: String, value: String)
+        case include(path: String, isOptional: Bool)
+    }
+
+    /// What it says, line by line; what is neither setting nor include is passed over, as by Xcode.
+    static func lines(_ text: String) -> [Line] {
+        text.split(whereSeparator: \.isNewline).compactMap { line in
+            let line = (line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line)
+                .trimmingCharacters(in: .whitespaces)
+            if line.hasPrefix("#include") {
+                let path = line.split(separator: "\"", omittingEmptySubsequences: false)
+                guard path.count == 3 else { return nil }
+                return .include(path: String(path[1]), isOptional: line.hasPrefix("#include?"))
+            }
+            // A condition in brackets has a sign of its own.
+            let searched = line.lastIndex(of: "]").flatMap { end in
+                line[..<end].contains("[") && !line[..<(line.firstIndex(of: "[") ?? end)].contains("=") ? end : nil
+            }
+            guard let sign = line[(searched ?? line.startIndex)...].firstIndex(of: "=") else { return nil }
+            let key = line[..<sign].trimmingCharacters(in: .whitespaces)
+            let value = line[line.index(after: sign)...].trimmingCharacters(in: .whitespaces)
+            return key.isEmpty ? nil : .setting(key: key, value: value)
+        }
+    }
+}
