@@ -20,7 +20,9 @@ package struct PropertyValue: Sendable {
     /// Empty where it is none.
     package var list: [PropertyValue] { if case .list(let values) = form { values } else { [] } }
     /// Empty where it is none.
-    package var table: [(key: String, value: PropertyValue)] { if case .table(let entries) = form { entries } else { [] } }
+    package var table: [(key: String, value: PropertyValue)] {
+        if case .table(let entries) = form { entries } else { [] }
+    }
 }
 
 /// What is wrong with a property list, and where.

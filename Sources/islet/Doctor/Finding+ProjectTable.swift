@@ -9,8 +9,8 @@ extension Finding.ID {
             "name the folder that has the .xcodeproj; where XcodeGen, Tuist or the like write it, let them first"),
         .projectUnreadable: Entry(
             .project, .failed, "a file does not parse, has more than 4 MB, or cannot be read",
-            "mend the line that is named: a merge may have left its marks (`<<<<<<<`); `plutil -lint` checks a property "
-                + "list on a Mac"),
+            "mend the line that is named: a merge may have left its marks (`<<<<<<<`); `plutil -lint` checks a "
+                + "property list on a Mac"),
         .projectWithoutApp: Entry(
             .project, .failed, "no target is an iOS app, or none has the bundle id of `--app`",
             "name the folder of the app's own project, and its bundle id as the build settings have it"),
@@ -58,7 +58,8 @@ extension Finding.ID {
             .widget, .failed, "a widget extension is there, and not in the app",
             "add it to the app's target under Frameworks, Libraries, and Embedded Content"),
         .widgetBundleID: Entry(
-            .widget, .failed, "the extension's bundle id does not begin with the app's and a dot: iOS does not "
+            .widget, .failed,
+            "the extension's bundle id does not begin with the app's and a dot: iOS does not "
                 + "install it",
             "name it such as the app's bundle id with `.widgets` behind it, in each configuration"),
         .widgetOld: Entry(

@@ -74,7 +74,7 @@ struct ProjectDoctorTests {
         /// A part of what is printed.
         let says: String
 
-        init(_ id: Finding.ID, in file: String = PizzaProject.file, _ old: String, _ new: String, _ says: String = "") {
+        init(_ id: Finding.ID, in file: String = PizzaProject.file, _ old: String, _ new: String, _ says: String = ": ") {
             (self.id, self.file, self.old, self.new, self.says) = (id, file, old, new, says)
         }
 
@@ -93,7 +93,8 @@ struct ProjectDoctorTests {
         Change(
             .activitiesOff, in: PizzaProject.appList, yes, yes.replacing("<true/>", with: "<string>YES</string>"),
             "is neither <true/> nor <false/>"),
-        Change(.activitiesOff, in: PizzaProject.appList, yes, "", "App/Info.plist NSSupportsLiveActivities: is not set"),
+        Change(
+            .activitiesOff, in: PizzaProject.appList, yes, "", "App/Info.plist NSSupportsLiveActivities: is not set"),
         Change(.activitiesOff, own, "", "INFOPLIST_KEY_NSSupportsLiveActivities: is not set"),
         Change(
             .activitiesOff, "GENERATE_INFOPLIST_FILE = YES;\n\t\t\t\t" + own,
@@ -106,13 +107,15 @@ struct ProjectDoctorTests {
         Change(
             .entitlementAbsent, in: PizzaProject.entitlements, "aps-environment", "environment",
             "App/PizzaApp.entitlements aps-environment: is not there"),
-        Change(.entitlementWrong, in: PizzaProject.entitlements, "development", "sandbox", ":5 aps-environment: is `sa"),
+        Change(
+            .entitlementWrong, in: PizzaProject.entitlements, "development", "sandbox", ":5 aps-environment: is `sa"),
         Change(.entitlementWrong, in: PizzaProject.entitlements, "development", "$(NONE)", "which comes to nothing"),
         Change(.backgroundAbsent, in: PizzaProject.appList, "remote-notification", "fetch", "Info.plist:16 UIB"),
         Change(
             .backgroundAbsent, own, "INFOPLIST_KEY_UIBackgroundModes = \"remote-notification\";",
             "is no setting that Xcode makes a key of"),
-        Change(.widgetAbsent, in: PizzaProject.widgetList, "widgetkit-", "intents-", "PizzaApp has no widget extension"),
+        Change(
+            .widgetAbsent, in: PizzaProject.widgetList, "widgetkit-", "intents-", "PizzaApp has no widget extension"),
         Change(.widgetAbsent, "product-type.app-extension", "product-type.tool"),
         Change(.widgetNotEmbedded, "dstSubfolderSpec = 13", "dstSubfolderSpec = 10", "does not embed PizzaWidgets"),
         Change(
@@ -120,13 +123,15 @@ struct ProjectDoctorTests {
             "PizzaWidgets is com.example.pizza-widgets, and the app com.example.pizza"),
         Change(.widgetOld, widgets, widgets + "IPHONEOS_DEPLOYMENT_TARGET = 15.0;", "PizzaWidgets is for iOS 15.0"),
         Change(
-            .widgetNew, widgets, widgets + "IPHONEOS_DEPLOYMENT_TARGET = 26.0;", "is for iOS 26.0, and the app for 16.2"),
+            .widgetNew, widgets, widgets + "IPHONEOS_DEPLOYMENT_TARGET = 26.0;", "is for iOS 26.0, and the app for 16.2"
+        ),
         Change(.systemGood, target, "IPHONEOS_DEPLOYMENT_TARGET = 17.2;", "iOS 17.2"),
         Change(.systemWithoutCards, own, own + "IPHONEOS_DEPLOYMENT_TARGET = 16.0;", "before 16.1"),
         Change(.systemOld, own, own + "IPHONEOS_DEPLOYMENT_TARGET = 15;", "iOS 15.0"),
         Change(.systemUnknown, target, ""),
-        Change(.projectUnreadable, "rootObject = ", "rootObject ", "project.pbxproj:385: `=` is missing"),
-        Change(.projectUnreadable, "classes = {", "<<<<<<< HEAD\nclasses = {", "project.pbxproj:4: `<` is not expected"),
+        Change(.projectUnreadable, "rootObject = ", "rootObject ", "project.pbxproj:460: `=` is missing"),
+        Change(
+            .projectUnreadable, "classes = {", "<<<<<<< HEAD\nclasses = {", "project.pbxproj:4: `<` is not expected"),
         Change(.projectUnreadable, "isa = PBXProject;", "isa = PBXGroup;", "it describes no project"),
         Change(.projectUnreadable, in: PizzaProject.appList, "</array>", "</dict>", "App/Info.plist:19: Close tag on"),
         Change(.projectUnreadable, in: PizzaProject.appList, "</dict>\n</plist>", "", "App/Info.plist:21: "),
@@ -149,7 +154,8 @@ struct ProjectDoctorTests {
         #expect(FindingReport.text(found).contains(change.says), "\(FindingReport.text(findings))")
         // What follows from nothing else is not told: the rest is well, or could not be looked at.
         let kinds = Set(findings.filter { [.warning, .failed].contains($0.outcome) }.map(\.check))
-        #expect(kinds.isSubset(of: [change.id.entry.check, .activities, .background]), "\(FindingReport.text(findings))")
+        #expect(
+            kinds.isSubset(of: [change.id.entry.check, .activities, .background]), "\(FindingReport.text(findings))")
     }
 
     @Test func `the server's keys are compared with the entitlement`() throws {
@@ -181,7 +187,8 @@ struct ProjectDoctorTests {
         try project.write(text.replacingCharacters(in: range, with: ""), to: PizzaProject.file)
         let found = project.findings().filter { $0.check == .entitlement }
         #expect(found.map(\.id) == [.entitlementAbsent, .entitlementGood])
-        #expect(found[0].detail == "no entitlements file is named (in Debug)" && found[1].detail.hasSuffix("(in Release)"))
+        #expect(
+            found[0].detail == "no entitlements file is named (in Debug)" && found[1].detail.hasSuffix("(in Release)"))
     }
 
     // MARK: - Other ways to say it

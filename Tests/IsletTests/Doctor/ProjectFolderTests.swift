@@ -50,7 +50,8 @@ struct ProjectFolderTests {
         #expect(ids(folder.path("ios/app/Pizza/PizzaApp.xcodeproj/")) == [])
         #expect(ids(folder.path(""), app: "com.example.pizza") == [])
         #expect(ids(folder.path(""), app: "com.example.pasta") == [.projectWithoutApp])
-        #expect(ProjectReader.facts(folder.path("")).apps[0].app.file == "ios/app/Pizza/PizzaApp.xcodeproj/project.pbxproj")
+        #expect(
+            ProjectReader.facts(folder.path("")).apps[0].app.file == "ios/app/Pizza/PizzaApp.xcodeproj/project.pbxproj")
     }
 
     @Test(arguments: ["Pods", "node_modules", ".build", "DerivedData"])
@@ -89,7 +90,8 @@ struct ProjectFolderTests {
 
     @Test func `a privacy manifest that does not parse is found`() throws {
         let folder = try folder(withExampleAt: "Pizza")
-        try folder.write("<plist><dict><key>NSPrivacyTracking</key></dict></plist>", to: "Pizza/App/PrivacyInfo.xcprivacy")
+        try folder.write(
+            "<plist><dict><key>NSPrivacyTracking</key></dict></plist>", to: "Pizza/App/PrivacyInfo.xcprivacy")
         let found = ProjectReader.facts(folder.path("Pizza")).problems
         #expect(found.map(\.id) == [.projectUnreadable])
         #expect(found.first?.place == .init(file: "App/PrivacyInfo.xcprivacy", line: 1))

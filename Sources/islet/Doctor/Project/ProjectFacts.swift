@@ -107,8 +107,8 @@ struct ListFacts {
             let words = (error as NSError).userInfo["NSDebugDescription"] as? String ?? "is no property list"
             let line = words.firstMatch(of: /line (\d+)/).flatMap { Int($0.1) }
             let isBinary = data.starts(with: Data("bplist".utf8))
-            // What ends too early is told without a line.
-            throw Unread(line: line ?? (isBinary ? nil : data.count { $0 == UInt8(ascii: "\n") } + 1), what: words)
+            // A binary list has no lines. What ends too early is told without one: it is the last.
+            throw Unread(line: isBinary ? nil : line ?? data.count { $0 == UInt8(ascii: "\n") } + 1, what: words)
         }
     }
 

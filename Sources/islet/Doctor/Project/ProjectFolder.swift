@@ -54,7 +54,7 @@ struct ProjectFolder {
                     return contents.sorted()
                 }
                 let path = folder.isEmpty ? name : folder + "/" + name
-                let kind = name.split(separator: ".").last.map(String.init) ?? ""
+                let kind = (name as NSString).pathExtension
                 if kind == "xcprivacy" { contents.privacyManifests.append(path) }
                 guard isFolder(path), !Self.left.contains(name), !Self.leftKinds.contains(kind) else { continue }
                 if kind == "xcodeproj" {

@@ -50,12 +50,15 @@ struct ProjectReader {
         guard mayRead() else { return nil }
         do {
             return try folder.data(file)
-        } catch .absent {
-            problem(.projectFileAbsent, "there is no \(file)", at: place ?? Finding.Place(file: file))
-        } catch .outside {
-            problem(.projectFileAbsent, "\(path) is outside of the folder", at: place ?? Finding.Place(file: file))
-        } catch .unreadable(let why) {
-            problem(.projectUnreadable, why, at: Finding.Place(file: file))
+        } catch {
+            switch error {
+            case .absent:
+                problem(.projectFileAbsent, "there is no \(file)", at: place ?? Finding.Place(file: file))
+            case .outside:
+                problem(.projectFileAbsent, "\(path) is outside of the folder", at: place ?? Finding.Place(file: file))
+            case .unreadable(let why):
+                problem(.projectUnreadable, why, at: Finding.Place(file: file))
+            }
         }
         return nil
     }
