@@ -74,7 +74,8 @@ struct ProjectDoctorTests {
         /// A part of what is printed.
         let says: String
 
-        init(_ id: Finding.ID, in file: String = PizzaProject.file, _ old: String, _ new: String, _ says: String = ": ") {
+        init(_ id: Finding.ID, in file: String = PizzaProject.file, _ old: String, _ new: String, _ says: String = ": ")
+        {
             (self.id, self.file, self.old, self.new, self.says) = (id, file, old, new, says)
         }
 
