@@ -19,13 +19,13 @@
     public struct JSONAttributes: IsletAttributes, Hashable, Sendable {
         /// The state: a JSON object.
         public struct ContentState: Codable, Hashable, Sendable {
-            /// What the object has.
+            /// The members of the object.
             public var members: [String: JSONElement]
 
             /// A state that has these.
             public init(_ members: [String: JSONElement]) { self.members = members }
 
-            /// What the object has under a name.
+            /// The member of that name; `nil`: there is none.
             public subscript(name: String) -> JSONElement? { members[name] }
 
             /// - Throws: `DecodingError` where it is no object.
@@ -37,7 +37,7 @@
 
         /// Filled by the server. The app leaves it `nil`, or names the activity that it starts.
         public var islet: IsletTag?
-        /// What the attributes have besides.
+        /// The other members of the object.
         public var members: [String: JSONElement]
 
         /// Attributes that have these.
@@ -48,7 +48,7 @@
             islet = activity.map { IsletTag(activity: $0) }
         }
 
-        /// What the attributes have under a name.
+        /// The member of that name; `nil`: there is none. The tag is not among them.
         public subscript(name: String) -> JSONElement? { members[name] }
 
         private enum CodingKeys: String, CodingKey { case islet }

@@ -18,7 +18,7 @@ public enum JSONElement: Codable, Hashable, Sendable {
     /// `nil` where it is something else.
     public var object: [String: JSONElement]? { if case .object(let value) = self { value } else { nil } }
 
-    /// What an object has under a name; `nil` where it is no object, or has none.
+    /// The member of that name; `nil` where this is no object, or has none.
     public subscript(name: String) -> JSONElement? { object?[name] }
 
     /// - Throws: `DecodingError` where it is not JSON.

@@ -126,6 +126,14 @@ struct PhonePushTests {
     }
 
     @Test
+    func `a card on a channel has no token, also when the person allows`() throws {
+        var bench = try PhoneBench { $0.iOS = IOSVersion(18, 0) }
+        bench.push(Fixture.startBody(at: Self.now, ["input-push-channel": "abcd"]))
+        try bench.act(.allow)
+        #expect(bench.phone.cards.map(\.channel?.text) == ["abcd"] && bench.phone.cards.map(\.token) == [nil])
+    }
+
+    @Test
     func `below iOS 18 a start with a channel fails`() throws {
         var bench = try PhoneBench { $0.iOS = IOSVersion(17, 4) }
         bench.push(Fixture.startBody(at: Self.now, ["input-push-channel": "abcd"]))

@@ -17,8 +17,9 @@ extension VirtualPhone {
         effects.append(.issued(hex: token.hex, .pushToStart))
     }
 
+    /// A card on a channel has none, whatever the person allows.
     mutating func issueUpdateToken(_ index: Int) {
-        guard let token = try? UpdateToken(hex: dice.hex(160)) else { return }
+        guard cards[index].channel == nil, let token = try? UpdateToken(hex: dice.hex(160)) else { return }
         cards[index].token = token
         effects.append(.issued(hex: token.hex, .update(localID: cards[index].localID)))
     }

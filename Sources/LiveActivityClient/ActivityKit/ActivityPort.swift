@@ -305,7 +305,7 @@
 
         private static var cannotSchedule: ActivityError { .unavailable("a scheduled start needs iOS 26") }
 
-        /// What is no key of the app's strings is shown as it is.
+        /// Title and body are keys of the app's strings; iOS shows a text that is no key as it is.
         private static func alert(_ alert: CardAlert) -> AlertConfiguration {
             AlertConfiguration(
                 title: LocalizedStringResource(stringLiteral: alert.title),

@@ -55,7 +55,7 @@
                 attributes: try Self.object(attributes), content: try Self.object(state),
                 staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
             order.isTransient = style == .transient
-            order.schedule = schedule?.asOrdered
+            if let schedule { order.schedule = try schedule.ordered() }
             switch await engine.start(order) {
             case .there(let localID): return await Self.activity(localID)
             case .left: return nil

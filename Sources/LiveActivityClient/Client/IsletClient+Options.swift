@@ -45,8 +45,17 @@ extension IsletClient {
             self.alert = alert
         }
 
-        var asOrdered: CardOrder.Schedule? {
-            Instant(seconds: date.timeIntervalSince1970).map { .init(at: $0, alert: alert.asOrdered) }
+        /// - Throws: `ActivityError.unencodable` where no message can say the date: it would be dropped, and iOS would
+        ///   show the activity at once.
+        func ordered() throws(ActivityError) -> CardOrder.Schedule {
+            // In seconds: to print a date that is no number ends the process.
+            let seconds = date.timeIntervalSince1970
+            guard let at = Instant(seconds: seconds) else {
+                let context = EncodingError.Context(
+                    codingPath: [], debugDescription: "the date is not within 1970 through 9999")
+                throw .unencodable(EncodingError.invalidValue(seconds, context))
+            }
+            return .init(at: at, alert: alert.asOrdered)
         }
     }
 }

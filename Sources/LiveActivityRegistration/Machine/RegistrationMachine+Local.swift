@@ -57,7 +57,9 @@ extension RegistrationMachine {
         var seen = seen
         seen.activity = wanted.card.activity ?? seen.activity
         let timestamp = newerTimestamp(than: nil, now)
-        let startedAt = wanted.card.schedule?.at ?? serverTime(now).flatMap { Instant(milliseconds: $0) }
+        // One that was scheduled for a date that has passed begins at once.
+        let begins = wanted.card.schedule.map { max($0.at.milliseconds, time(now)) } ?? serverTime(now)
+        let startedAt = begins.flatMap { Instant(milliseconds: $0) }
         if memory.cards[seen.localID] == nil {
             let seenAt = time(now)
             change { memory in

@@ -36,7 +36,7 @@ struct Doctor: AsyncParsableCommand {
 
     func validate() throws {
         if activity != nil, device == nil { throw ValidationError("--activity goes with --device") }
-        if project != nil, device != nil || environment != nil {
+        if project != nil, device != nil || environment != nil || offline {
             throw ValidationError("--project goes with --app, --config and --json alone")
         }
         if let environment, APNSEnvironment(rawValue: environment) == nil {

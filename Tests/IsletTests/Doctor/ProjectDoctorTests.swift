@@ -220,16 +220,21 @@ struct ProjectDoctorTests {
             project.faults() == ["project-unreadable PizzaApp.xcodeproj/project.pbxproj:1: it describes no project"])
     }
 
-    @Test func `settings come from files too, with what they include, under those of the project`() throws {
-        let project = try PizzaProject()
-        try project.change(PizzaProject.file, "\t\t\t\tCODE_SIGN_ENTITLEMENTS = App/PizzaApp.entitlements;\n", "")
+    /// Has the app's configurations begin with a file of settings.
+    private func base(_ project: PizzaProject, on file: String) throws {
         try project.change(
             PizzaProject.file, "\t\t\tbuildSettings = {\n\t\t\t\tCODE_SIGN_STYLE = Automatic;",
             "\t\t\tbaseConfigurationReference = 151E70300000000000000099;\n"
                 + "\t\t\tbuildSettings = {\n\t\t\t\tCODE_SIGN_STYLE = Automatic;")
         try project.change(
             PizzaProject.file, "/* Begin PBXFileReference section */",
-            "151E70300000000000000099 = {isa = PBXFileReference; path = App/App.xcconfig; sourceTree = SOURCE_ROOT; };")
+            "151E70300000000000000099 = {isa = PBXFileReference; path = \(file); sourceTree = SOURCE_ROOT; };")
+    }
+
+    @Test func `settings come from files too, with what they include, under those of the project`() throws {
+        let project = try PizzaProject()
+        try project.change(PizzaProject.file, "\t\t\t\tCODE_SIGN_ENTITLEMENTS = App/PizzaApp.entitlements;\n", "")
+        try base(project, on: "App/App.xcconfig")
         let missing = project.faults().filter { $0.hasPrefix("project-setting-unknown") }
         #expect(missing.count == 1 && missing[0].contains("App/App.xcconfig is not in the folder"), "\(missing)")
         try project.write(
@@ -238,5 +243,18 @@ struct ProjectDoctorTests {
                 + "CODE_SIGN_ENTITLEMENTS[sdk=macosx*] = None\n", to: "App/App.xcconfig")
         try project.write("NAME = $(TARGET_NAME)\n", to: "App/Names.xcconfig")
         #expect(project.findings().filter { $0.check == .entitlement }.map(\.id) == [.entitlementGood])
+    }
+
+    @Test func `thousands of includes end: so many files are read, and so many bytes`() throws {
+        let project = try PizzaProject()
+        try base(project, on: "App/App.xcconfig")
+        try project.write(
+            String(repeating: "#include? \"None.xcconfig\"\n#include \"Small.xcconfig\"\n", count: 3_000),
+            to: "App/App.xcconfig")
+        try project.write("NAME = a\n", to: "App/Small.xcconfig")
+        let cut = project.findings().filter { $0.id == .projectCut }.map(\.detail)
+        #expect(cut.count == 1 && cut[0].hasPrefix("after 2000 files with "), "\(cut)")
+        let few = ProjectReader.facts(project.path, mostBytes: 100_000).problems.filter { $0.id == .projectCut }
+        #expect(few.count == 1 && few[0].detail != cut[0], "\(few)")
     }
 }

@@ -145,6 +145,8 @@ struct ProjectFolderTests {
 
         let other = try await Execution.of(["doctor", "--project", "Pizza", "--config", "none.yaml"], in: folder)
         #expect(other.code == 1 && other.output.hasPrefix("failed   configuration"))
+        let idle = try await Execution.of(["doctor", "--project", "Pizza", "--offline"], in: folder)
+        #expect(idle.code == 64)
         let both = try await Execution.of(["doctor", "--project", "Pizza", "--device", "phone"], in: folder)
         #expect(both.code == 64 && both.errors.contains("--project goes with --app, --config and --json alone"))
     }

@@ -270,6 +270,21 @@ struct ShownTests {
         }
     }
 
+    @Test(arguments: [Double.nan, .infinity, -1])
+    func `a date that no message can say is refused, and nothing is started at once`(seconds: Double) async throws {
+        let app = App()
+        try await app.launch { client in
+            client.setForeground(true)
+            let refusal = await #expect(throws: ActivityError.self) {
+                _ = try await client.start(
+                    RideAttributes(rideID: "r1"), state: .init(step: 1),
+                    schedule: .init(date: Date(timeIntervalSince1970: seconds), alert: .init(title: "t", body: "b")))
+            }
+            #expect(refusal?.description.contains("the date is not within 1970 through 9999") == true)
+            #expect(Activity<RideAttributes>.activities.isEmpty)
+        }
+    }
+
     @Test func `a type that nobody tracks is not started, and the error names it`() async throws {
         let app = App()
         try await app.launch { client in

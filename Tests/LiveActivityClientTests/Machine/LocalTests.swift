@@ -20,6 +20,22 @@ struct LocalTests {
         #expect(started(bench).count == 1)
     }
 
+    @Test func `a scheduled card begins at its date, and one whose date has passed now`() {
+        func startedAt(_ at: Int) -> String? {
+            var bench = PhoneBench.ready()
+            bench.settle()
+            var order = PhoneBench.order()
+            order.schedule = Instant(seconds: Double(at)).map { .init(at: $0, alert: CardAlert(title: "t", body: "b")) }
+            bench.run { _ = $0.start(order, $1) }
+            bench.answer(200, PhoneBench.wish(step: 1, revision: 1, starts: true))
+            bench.run { $0.started(1, PhoneBench.card("c"), $1) }
+            return PhoneBench.body(bench.sent.last)["startedAt"]?.string
+        }
+        #expect(startedAt(4_000_000_000)?.hasPrefix("2096-10-02") == true)
+        let past = startedAt(1_000)
+        #expect(past != nil && past?.hasPrefix("1970") == false)
+    }
+
     @Test func `N7: where the server's start is under way the app makes none`() {
         var bench = PhoneBench.ready()
         bench.settle()

@@ -7,20 +7,24 @@ struct ProjectReader {
     private static let mostReads = 2_000
 
     private let folder: ProjectFolder
+    private let mostBytes: Int
     private var problems: [Finding] = []
     private var reads = 0
+    private var bytes = 0
+    private var isExhausted = false
 
     /// - Parameters:
     ///   - path: A folder, or the .xcodeproj in it.
     ///   - app: Only the apps of this bundle id.
-    static func facts(_ path: String, app: String? = nil) -> ProjectFacts {
+    ///   - mostBytes: Of all that is read; the file that passes it is the last.
+    static func facts(_ path: String, app: String? = nil, mostBytes: Int = 32 << 20) -> ProjectFacts {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         let named = path.hasSuffix(".xcodeproj") ? URL(fileURLWithPath: path).lastPathComponent : nil
         let base = named == nil ? path : URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard let folder = ProjectFolder(base) else {
             return ProjectFacts(problems: [Finding(.projectAbsent, "there is no folder \(base)")])
         }
-        var reader = ProjectReader(folder)
+        var reader = ProjectReader(folder, mostBytes: mostBytes)
         let apps = reader.apps(named, of: path)
         let chosen = apps.filter { facts in app == nil || facts.app.builds.contains { $0.bundleID == app } }
         if chosen.isEmpty, reader.problems.allSatisfy({ $0.outcome != .failed }) {
@@ -30,7 +34,10 @@ struct ProjectReader {
         return ProjectFacts(problems: reader.problems, apps: chosen)
     }
 
-    private init(_ folder: ProjectFolder) { self.folder = folder }
+    private init(_ folder: ProjectFolder, mostBytes: Int) {
+        self.folder = folder
+        self.mostBytes = mostBytes
+    }
 
     private mutating func apps(_ named: String?, of path: String) -> [ProjectFacts.AppFacts] {
         let contents = folder.contents()
@@ -47,9 +54,8 @@ struct ProjectReader {
 
     private mutating func data(_ path: String, namedAt place: Finding.Place?) -> Data? {
         let file = ProjectFolder.normal(path) ?? path
-        guard mayRead() else { return nil }
         do {
-            return try folder.data(file)
+            return try read(file)
         } catch {
             switch error {
             case .absent:
@@ -63,10 +69,18 @@ struct ProjectReader {
         return nil
     }
 
-    private mutating func mayRead() -> Bool {
+    /// Reads a file that lies in the folder; `nil`: enough was read.
+    private mutating func read(_ path: String) throws(ProjectFolder.Failure) -> Data? {
+        guard !isExhausted else { return nil }
+        guard reads < Self.mostReads, bytes < mostBytes else {
+            isExhausted = true
+            problems.append(Finding(.projectCut, "after \(reads) files with \(bytes >> 20) MB"))
+            return nil
+        }
         reads += 1
-        if reads == Self.mostReads { problems.append(Finding(.projectCut, "after \(Self.mostReads) files")) }
-        return reads < Self.mostReads
+        let data = try folder.data(path)
+        bytes += data.count
+        return data
     }
 
     /// The same file is named in each configuration: it is told once.
@@ -214,27 +228,35 @@ struct ProjectReader {
         return settings(inFile: path, namedAt: place, within: [])
     }
 
-    /// - Parameter within: The files that include this one.
+    /// - Parameters:
+    ///   - isOptional: It may be missing.
+    ///   - within: The files that include this one.
     private mutating func settings(
-        inFile path: String, namedAt place: Finding.Place, within: [String]
+        inFile path: String, namedAt place: Finding.Place, isOptional: Bool = false, within: [String]
     ) -> [String: String] {
-        guard mayRead() else { return [:] }
-        guard let path = ProjectFolder.normal(path), let data = try? folder.data(path) else {
-            problem(.projectSettingUnknown, "\(path) is not in the folder, or cannot be read", at: place)
+        let file = ProjectFolder.normal(path)
+        if let file, within.count >= 8 || within.contains(file) { return [:] }
+        let data: Data
+        do {
+            guard let read = try read(file ?? path) else { return [:] }
+            data = read
+        } catch {
+            if !isOptional {
+                problem(.projectSettingUnknown, "\(path) is not in the folder, or cannot be read", at: place)
+            }
             return [:]
         }
-        guard within.count < 8, !within.contains(path) else { return [:] }
         var settings: [String: String] = [:]
         for line in SettingsFile.lines(String(decoding: data, as: UTF8.self)) {
             switch line {
             case .setting(let key, let value): settings[key] = value
             case .include(let name, let isOptional):
-                let beside = (path.split(separator: "/").dropLast() + [Substring(name)]).joined(separator: "/")
-                let isThere = ProjectFolder.normal(beside).flatMap { try? folder.data($0) } != nil
-                guard isThere || !(isOptional || name.contains("Pods/")) else { continue }
+                guard let file else { continue }
+                let beside = (file.split(separator: "/").dropLast() + [Substring(name)]).joined(separator: "/")
                 settings.merge(
                     self.settings(
-                        inFile: beside, namedAt: Finding.Place(file: path, key: "#include"), within: within + [path])
+                        inFile: beside, namedAt: Finding.Place(file: file, key: "#include"),
+                        isOptional: isOptional || name.contains("Pods/"), within: within + [file])
                 ) { $1 }
             }
         }
