@@ -19,6 +19,15 @@
     public protocol IdentifiedActivityAttributes: ActivityAttributes {
         /// The activity's id; `nil` where the attributes do not say it.
         var liveActivityID: String? { get }
+        /// The broadcast channel whose pushes the card shows (iOS 18), where the attributes say it: iOS does not tell an
+        /// app of the channel that a push started a card on. `nil`: the card has a token.
+        var liveActivityChannel: String? { get }
+    }
+
+    @available(iOS 16.1, *)
+    extension IdentifiedActivityAttributes {
+        /// `nil`: the card has a token.
+        public var liveActivityChannel: String? { nil }
     }
 
     /// Attributes with a place for the server's own tag, where none of their own is the activity's id.

@@ -34,6 +34,9 @@ enum Schema {
         migrator.registerMigration("11 alerts pushed and told, kept apart") { _ in
             // No table changes: see `PackedFormat.instance`.
         }
+        migrator.registerMigration("12 cards on channels") { _ in
+            // No table changes: see `PackedFormat.instance`.
+        }
         return migrator
     }
 

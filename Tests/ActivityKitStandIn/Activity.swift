@@ -40,9 +40,12 @@ public struct ActivityUIDismissalPolicy: Equatable, Sendable {
 }
 
 public struct PushType: Equatable, Sendable {
-    init() {}
+    /// `nil`: a token.
+    public let channelID: String?
 
-    public static let token = PushType()
+    public static let token = PushType(channelID: nil)
+    /// As iOS 18 has it.
+    public static func channel(_ channelId: String) -> PushType { PushType(channelID: channelId) }
 }
 
 public enum ActivityAuthorizationError: Error, Equatable {

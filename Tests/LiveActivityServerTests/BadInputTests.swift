@@ -246,6 +246,11 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .put(phone + "/instances/card-1", card(#""token":"not hexadecimal""#), "/token"),
         .put(phone + "/instances/card-1", card(#""basedOn":-1"#), "/basedOn"),
         .put(phone + "/instances/card-1", card(#""basedOn":1.5"#), "/basedOn"),
+        .put(phone + "/instances/card-1", card(#""channel":"no base64""#), "/channel"),
+        .put(
+            phone + "/instances/card-1",
+            card(#""channel":"dHN0LXNyY2gtY2hubA==","token":""# + String(repeating: "a", count: 64) + #"""#), "/channel"
+        ),
         .put(phone + "/instances/card-1", card(#""startedAt":"now""#), "/startedAt"),
         .put(phone + "/instances/card-1", card(#""lastTimestamp":1800000100000"#), "/lastTimestamp"),
         .put(phone + "/instances/card-1", card(#""contentState":7"#), "/contentState"),

@@ -64,8 +64,7 @@ public enum PhoneAction: Sendable, Hashable {
         public var staleDate: UnixTime?
         /// Its place among the app's cards.
         public var relevance: Double
-        /// The broadcast channel it subscribes to, instead of an update token (`PushType.channel`, iOS 18). The app
-        /// starts such a card without its client, which only follows it.
+        /// The broadcast channel it subscribes to, instead of an update token (`PushType.channel`, iOS 18).
         public var channel: ChannelID?
 
         /// A start with what it needs.

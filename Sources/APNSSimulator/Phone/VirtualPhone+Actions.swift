@@ -182,13 +182,8 @@ extension VirtualPhone {
     ) throws(SimulatorError) -> String? {
         try admit(start)
         let known = Set(cards.map(\.localID))
-        if start.channel != nil {
-            let card = seen(cards[try addCard(start, at: now)])
-            tellClient(at: now) { $0.see(card, $1) }
-        } else {
-            try orderCard(start, at: now)
-            tick(at: now)
-        }
+        try orderCard(start, at: now)
+        tick(at: now)
         return cards.first { !known.contains($0.localID) }?.localID
     }
 

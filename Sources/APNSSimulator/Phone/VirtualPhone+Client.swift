@@ -127,11 +127,12 @@ extension VirtualPhone {
         guard let type = profile.activityTypes.first(where: { $0.name == start.attributesType }) else {
             throw SimulatorError(.actionRefused, "the app has no ActivityAttributes type of that name")
         }
-        let order = CardOrder(
+        var order = CardOrder(
             type: type.type, activity: start.activity ?? type.activity(in: start.attributes),
             attributes: start.attributes, content: start.contentState,
             staleAt: start.staleDate.flatMap { Instant(milliseconds: Int($0.milliseconds)) },
             relevance: start.relevance)
+        order.channel = start.channel?.text
         tellClient(at: local) { _ = $0.start(order, $1) }
     }
 
@@ -248,7 +249,7 @@ extension VirtualPhone {
             attributesType: type.name, attributes: order.attributes, contentState: order.content,
             activity: order.activity,
             staleDate: order.staleAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) },
-            relevance: order.relevance ?? 0)
+            relevance: order.relevance ?? 0, channel: order.channel.flatMap { ChannelID($0) })
         let index = try addCard(start, at: local)
         issueUpdateToken(index)
         return seen(cards[index])
@@ -269,6 +270,7 @@ extension VirtualPhone {
         seen.attributes = card.attributes
         seen.content = card.contentState
         seen.token = card.token.flatMap { TokenText($0.hex) }
+        seen.channel = card.channel?.text
         return seen
     }
 

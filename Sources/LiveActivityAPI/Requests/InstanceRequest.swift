@@ -12,6 +12,9 @@ public struct InstanceRequest: Sendable, Hashable, Codable {
     public var state: State
     /// The newest update token; absent: none yet, or unchanged.
     public var token: TokenText?
+    /// The id of the broadcast channel that the card was requested with (iOS 18): such a card has no token, and what is
+    /// sent to the channel changes it. Absent: none, or unchanged.
+    public var channel: String?
     /// When the card was started.
     public var startedAt: Instant?
     /// The timestamp of the newest local update: pushes must be newer to be shown.

@@ -78,6 +78,9 @@
             seen.content = content(of: card)
             let property = card.pushToken.flatMap(Self.text)
             seen.token = held.withLock { $0[card.id]?.tokens.newest(property) ?? property }
+            if hasChannels {
+                seen.channel = (card.attributes as? any IdentifiedActivityAttributes)?.liveActivityChannel
+            }
             return seen
         }
 
@@ -190,6 +193,7 @@
             words.withLock { $0[card.id] = order.content }
             var seen = seen(card)
             seen.activity = order.activity ?? seen.activity
+            if hasChannels { seen.channel = order.channel ?? seen.channel }
             return seen
         }
 
@@ -205,15 +209,26 @@
             if let schedule = order.schedule {
                 guard #available(iOS 26.0, *) else { throw Self.cannotSchedule }
                 return try Activity.request(
-                    attributes: attributes, content: content, pushType: .token,
+                    attributes: attributes, content: content, pushType: pushType(of: order),
                     style: order.isTransient ? .transient : .standard,
                     alertConfiguration: Self.alert(schedule.alert), start: Self.date(schedule.at))
             }
             if order.isTransient, #available(iOS 18.0, *) {
                 return try Activity.request(
-                    attributes: attributes, content: content, pushType: .token, style: .transient)
+                    attributes: attributes, content: content, pushType: pushType(of: order), style: .transient)
             }
-            return try Activity.request(attributes: attributes, content: content, pushType: .token)
+            return try Activity.request(attributes: attributes, content: content, pushType: pushType(of: order))
+        }
+
+        /// Before iOS 18 there are no channels: the card has a token.
+        private func pushType(of order: CardOrder) -> PushType {
+            guard hasChannels, #available(iOS 18.0, *), let channel = order.channel else { return .token }
+            return .channel(channel)
+        }
+
+        private var hasChannels: Bool {
+            guard !isFirstSystem, #available(iOS 18.0, *) else { return false }
+            return true
         }
 
         func update(

@@ -38,6 +38,8 @@
         ///
         /// - Parameters:
         ///   - relevance: The card's place among the app's others, the higher the further up.
+        ///   - channel: The id of the broadcast channel whose pushes it is to show, on iOS 18; before that, and with
+        ///     `nil`, it has a token, and the server sends to that. To a card on a channel the server sends nothing.
         ///   - style: How long it stays.
         ///   - schedule: When iOS is to show it, on iOS 26; `nil`: at once. Until then it is *pending*, and the server
         ///     counts it as there.
@@ -47,13 +49,14 @@
         @discardableResult
         public func start<Attributes: ActivityAttributes & SendableMetatype>(
             _ attributes: Attributes, state: Attributes.ContentState, staleDate: Date? = nil, relevance: Double? = nil,
-            style: Style = .standard, schedule: Schedule? = nil
+            channel: String? = nil, style: Style = .standard, schedule: Schedule? = nil
         ) async throws(ActivityError) -> Activity<Attributes>? where Attributes.ContentState: SendableMetatype {
             var order = CardOrder(
                 type: try name(of: Attributes.self),
                 activity: (attributes as? any IdentifiedActivityAttributes)?.liveActivityID,
                 attributes: try Self.object(attributes), content: try Self.object(state),
                 staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
+            order.channel = channel ?? (attributes as? any IdentifiedActivityAttributes)?.liveActivityChannel
             order.isTransient = style == .transient
             if let schedule { order.schedule = try schedule.ordered() }
             switch await engine.start(order) {

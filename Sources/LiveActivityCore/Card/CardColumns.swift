@@ -29,6 +29,7 @@ package struct CardColumns: Sendable, Hashable {
     package var awaitedUntil: UnixTime?
     package var lookAt: UnixTime?
     package var localID: LocalID?
+    package var channel: ChannelID?
     package var startedAt: UnixTime?
     package var startExpiresAt: UnixTime?
     package var reportSequence: Int64 = 0
@@ -99,6 +100,7 @@ extension CardColumns {
 
     private mutating func keep(_ card: CardLife.Card) {
         localID = card.localID
+        channel = card.channel
         reportSequence = card.reportSequence
         reportedAt = card.reportedAt
         endsOther = card.endsOther
@@ -141,8 +143,8 @@ extension CardColumns {
 
     private var card: CardLife.Card {
         CardLife.Card(
-            localID: localID, startedAt: startedAt, startExpiresAt: startExpiresAt, reportSequence: reportSequence,
-            reportedAt: reportedAt, successor: successor, endsOther: endsOther,
+            localID: localID, channel: channel, startedAt: startedAt, startExpiresAt: startExpiresAt,
+            reportSequence: reportSequence, reportedAt: reportedAt, successor: successor, endsOther: endsOther,
             lead: isLocalAhead ? CardLife.Lead(until: leaseUntil) : nil)
     }
 

@@ -27,7 +27,7 @@ extension CardIntake {
     /// Not where the person or the app ended it, and not while its end, or this inventory, may still be on its way.
     func isTakenBack(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         let key = Snapshot.PhoneKey(tombstone.activity, device.key)
-        guard report.state.isRunning, tombstone.state != .dismissed, let token = report.token,
+        guard report.state.isRunning, tombstone.state != .dismissed, report.isServed,
             let card = draft.snapshot.cards[key], isInventory || card.state == .gone && isLastWord(report),
             let activity = draft.snapshot.activities[tombstone.activity], activity.phase == .active,
             card.run == activity.run, card.isWanted, device.signedOutAt == nil, !card.isEvicted,
@@ -38,7 +38,7 @@ extension CardIntake {
         let isOfThisRun =
             activity.run == 1 || report.startedAt.map { $0 >= activity.runStartedAt } == true
             || card.localID == report.localID
-        let owner = draft.snapshot.owners[.init(device.app, TokenValue(token))]
+        let owner = report.token.flatMap { draft.snapshot.owners[.init(device.app, TokenValue($0))] }
         let isOurs = owner.map { ($0.activity, $0.device) == (key.activity, key.device) } ?? true
         guard isOfThisRun, owner?.deadAt == nil, isOurs, draft.snapshot.updateTokens[key]?.predecessor == nil else {
             return false
@@ -60,8 +60,8 @@ extension CardIntake {
     /// The person was taken in again meanwhile, and no card was started since: this one is it. Where we ended it, a
     /// token that was not known then says that the end went to another one.
     func isFoundAgain(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
-        guard report.state.isRunning, tombstone.state != .dismissed, let token = report.token else { return false }
-        let owner = draft.snapshot.owners[.init(device.app, TokenValue(token))]
+        guard report.state.isRunning, tombstone.state != .dismissed, report.isServed else { return false }
+        let owner = report.token.flatMap { draft.snapshot.owners[.init(device.app, TokenValue($0))] }
         let isNew = owner.map { $0.firstSeenAt > tombstone.at } ?? true
         guard owner?.deadAt == nil, tombstone.state == .gone || isNew,
             let card = draft.snapshot.cards[.init(tombstone.activity, device.key)]

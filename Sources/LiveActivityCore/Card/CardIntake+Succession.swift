@@ -18,6 +18,9 @@ extension CardIntake {
     func succession(of report: CardReport, to card: CardMachine, _ draft: Draft) -> Succession? {
         guard report.state.isRunning, let local = card.localID, local != report.localID else { return nil }
         guard card.state == .live else { return .replaced }
+        // Two ways to one activity are no duplicates: the card with a token is the one that the server can do something
+        // for, and neither is ended for the other.
+        if (report.channel == nil) != (card.channel == nil) { return report.channel == nil ? .replaced : .undecided }
         let mine = draft.snapshot.updateTokens[.init(card.activity, device.key)]
         let its = report.token.map { TokenValue($0) }
         let isDead = its.map { draft.snapshot.owners[.init(device.app, $0)]?.deadAt != nil } ?? false

@@ -83,6 +83,8 @@ package enum CardLife: Sendable, Hashable {
     package struct Card: Sendable, Hashable {
         /// `nil`: the card that stayed in place of a duplicate, and that nobody has told of.
         package var localID: LocalID?
+        /// The broadcast channel whose pushes it shows; `nil`: pushes go to its token.
+        package var channel: ChannelID?
         package var startedAt: UnixTime?
         /// The expiration of the start by push that made the card; `nil`: the app started it.
         package var startExpiresAt: UnixTime?
@@ -250,6 +252,7 @@ extension CardLife {
         let isSame = known?.localID == sighting.localID || known?.localID == nil && state.mayHaveCard
         var new = isSame ? known ?? Card() : Card()
         new.localID = sighting.localID
+        new.channel = sighting.channel
         let start = lastStart
         new.startedAt = sighting.startedAt ?? new.startedAt ?? start?.at ?? now
         if let start { new.startExpiresAt = start.expiresAt }
@@ -388,4 +391,6 @@ struct CardSighting {
     var startedAt: UnixTime?
     /// The report's number; `nil`: the app does not number its reports.
     var sequence: Int64?
+    /// The broadcast channel whose pushes the card shows; `nil`: none.
+    var channel: ChannelID?
 }

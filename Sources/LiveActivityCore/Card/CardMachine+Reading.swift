@@ -14,6 +14,14 @@ extension CardMachine {
     /// The card that is there or was there last.
     package var localID: LocalID? { life.card?.localID }
 
+    /// The broadcast channel whose pushes the card shows that is there; `nil`: pushes go to its token.
+    package var channel: ChannelID? {
+        switch life {
+        case .live(let card), .ending(let card, _): card.channel
+        case .absent, .requesting, .starting, .unconfirmed, .over: nil
+        }
+    }
+
     /// When the card that is known last was started, or its start claimed.
     package var startedAt: UnixTime? {
         switch life {
@@ -58,7 +66,7 @@ extension CardMachine {
     package var hasOpenStart: Bool { life.openStart != nil }
 
     /// A card that waits for something, its renewal perhaps: then the start token is wanted too.
-    package var mayBeRenewed: Bool { state == .live && lookAt != nil && !isRenewing }
+    package var mayBeRenewed: Bool { state == .live && channel == nil && lookAt != nil && !isRenewing }
 
     /// A push may start a card here: then the phone's start token, its starts, and its cards are wanted too.
     package func mayBeStarted(in run: Int?) -> Bool { state != .live || mayBeRenewed || self.run != run }

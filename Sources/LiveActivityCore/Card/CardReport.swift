@@ -20,6 +20,8 @@ package struct CardReport: Sendable, Equatable {
     package var attributes: JSONObject?
     package var state: State
     package var token: UpdateToken?
+    /// The broadcast channel whose pushes the card shows: it has no token then.
+    package var channel: ChannelID?
     package var startedAt: UnixTime?
     /// The newest timestamp the phone applied, its own updates included, in seconds.
     package var lastTimestamp: Int64?
@@ -39,6 +41,9 @@ package struct CardReport: Sendable, Equatable {
     package var namedActivity: ActivityID? {
         activity ?? attributes.flatMap { ActivityTag.activity(in: $0, type: type) }
     }
+
+    /// Something can be sent to the card, or comes to it from its channel.
+    var isServed: Bool { token != nil || channel != nil }
 }
 
 /// Works a report into the card it is about.
@@ -223,7 +228,8 @@ struct CardIntake {
             card.giveWay()
         }
         let sighting = CardSighting(
-            localID: report.localID, startedAt: report.startedAt, sequence: report.sequence)
+            localID: report.localID, startedAt: report.startedAt, sequence: report.sequence,
+            channel: channel(of: report, card))
         card.show(sighting, isUnwelcome: isUnwelcome, at: now)
         let isNewer = report.lastTimestamp.map { $0 > card.timestamp }
         // What is further ahead no push reaches, and it binds none.
@@ -232,6 +238,12 @@ struct CardIntake {
         if draft.snapshot.updateTokens[key]?.predecessor != nil { card.lookAfterPredecessor() }
         if activity.id == providedID(report.type) { compare(report, activity, &draft) }
         confirm(report, activity, &card, isNewToken: isNewToken, isNewer: isNewer, &draft)
+    }
+
+    /// A report that says neither a token nor a channel leaves the card where it was known to be.
+    private func channel(of report: CardReport, _ card: CardMachine) -> ChannelID? {
+        guard report.channel == nil, report.token == nil, card.localID == report.localID else { return report.channel }
+        return card.channel
     }
 
     /// A card that the app started itself, or that shows something else than was computed: it is computed anew, and

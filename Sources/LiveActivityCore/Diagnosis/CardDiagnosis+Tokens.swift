@@ -15,6 +15,16 @@ extension CardDiagnosis {
     private func updateToken(_ phone: PhoneSituation) -> [DiagnosisFinding] {
         guard let token = phone.updateToken else {
             guard phone.card.state.mayHaveCard else { return [] }
+            if let channel = phone.card.channel {
+                return [
+                    DiagnosisFinding(
+                        .channel, .note,
+                        "the card shows what is sent to a broadcast channel: iOS gives it no update token",
+                        fix: "send to the channel what the card is to show; the app starts it with a token if the "
+                            + "server is to decide",
+                        evidence: ["channel": .string(channel.text)])
+                ]
+            }
             return [
                 DiagnosisFinding(
                     .updateTokenMissing, .waiting, "the card has no update token: nothing can be sent to it",

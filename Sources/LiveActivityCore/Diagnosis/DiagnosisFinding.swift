@@ -75,6 +75,7 @@ package struct DiagnosisFinding: Sendable, Equatable {
         case startTokenMissing = "start-token-missing"
         case startTokenDead = "start-token-refused"
         case startTokenSuspect = "start-token-suspect"
+        case channel = "channel"
         case tokenOfOtherKind = "token-of-other-kind"
         case token = "token"
         // Budgets

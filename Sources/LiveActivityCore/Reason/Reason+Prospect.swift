@@ -15,7 +15,7 @@ extension Reason.Code {
 
     package var prospect: Prospect {
         switch self {
-        case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded: .settled
+        case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded, .onChannel: .settled
         case .localAhead, .notAnnounced: .awaitsState
         case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
             .startGrace, .startBudget, .retryLater, .coalescing, .quietHours, .startTokenSuspect, .atCeiling, .evicting,

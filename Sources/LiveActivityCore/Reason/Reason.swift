@@ -53,6 +53,7 @@ package struct Reason: Sendable, Hashable {
         case startFateUnknown = "start-fate-unknown"
         case waitingForUpdateToken = "waiting-for-update-token"
         case updateTokenDead = "update-token-dead"
+        case onChannel = "on-channel"
         case belowPushToStart = "below-ios-17.2"
         case activitiesDisabled = "activities-disabled"
         case incompatibleBuild = "incompatible-build"
@@ -158,6 +159,7 @@ package struct Reason: Sendable, Hashable {
         case .startFateUnknown:
             "the answer to the start was lost: the card may be there, and a second start would be a second card"
         case .waitingForUpdateToken: "the card has no update token yet: the state goes out when it arrives"
+        case .onChannel: "the card shows what is sent to the broadcast channel \(argument(0)), and has no update token"
         case .updateTokenDead: "APNs refused the card's update token: waiting for a new one"
         case .belowPushToStart:
             "iOS \(argument(0)) cannot start a card by push (17.2 and later can): waiting for the app"

@@ -182,7 +182,9 @@ extension Reconciler {
 extension CardMachine {
     /// When this card is to be started anew, or since when it is due; `nil`: not any more, or not at all.
     package func renewalDue(at now: UnixTime) -> UnixTime? {
-        guard state == .live, !isRenewing, let startedAt, now < startedAt + Reconciler.renewalEnd else { return nil }
+        guard state == .live, channel == nil, !isRenewing, let startedAt, now < startedAt + Reconciler.renewalEnd else {
+            return nil
+        }
         return startedAt + Reconciler.renewalAge
     }
 }

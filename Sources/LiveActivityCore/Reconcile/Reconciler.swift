@@ -164,7 +164,9 @@ package enum Reconciler {
     }
 
     static func obstacleToken(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason? {
-        guard let token = phone.updateToken else { return Reason(.waitingForUpdateToken) }
+        guard let token = phone.updateToken else {
+            return phone.card.channel.map { Reason(.onChannel, $0.text) } ?? Reason(.waitingForUpdateToken)
+        }
         if token.deadAt != nil { return Reason(.updateTokenDead) }
         return isParked(desired, phone) ? parkedReason(phone) : nil
     }

@@ -134,6 +134,7 @@ extension RegistrationMachine {
         request.startedAt = card.startedAt
         guard card.isRunning else { return request }
         request.token = card.token
+        if card.isOnChannel { request.channel = card.channel }
         request.contentState = card.content
         request.lastTimestamp = card.lastTimestamp.flatMap { Instant(milliseconds: $0 * 1_000) }
         request.basedOn = card.ahead?.basedOn

@@ -91,19 +91,20 @@ extension RegistrationMachine {
     private mutating func meet(_ seen: SeenCard, _ now: PhoneMoment) {
         guard seen.state.isRunning else { return change { $0.bury(seen.localID) } }
         let seenAt = time(now)
+        // iOS may tell of a card before it has come back from making it.
+        let order = orders.first { $0.stage == .starting && Self.isSame($0.card, seen) }
         change { memory in
             let number = memory.count()
             memory.cards[seen.localID] = CardMemory(
                 type: seen.type, activity: seen.activity, attributes: seen.attributes, content: seen.content,
-                token: seen.token, state: seen.state, number: number, seenAt: seenAt)
+                token: seen.token, channel: seen.channel ?? order?.card.channel, state: seen.state, number: number,
+                seenAt: seenAt)
         }
         witnessed.insert(seen.localID)
         tell(PhoneNote(.cardSeen, type: seen.type, activity: seen.activity, localID: seen.localID))
         if let token = seen.token { obtained(token, of: seen) }
         // A card in place of one that is to be started makes that start needless.
-        orders.removeAll {
-            $0.stage != .starting && $0.card.type == seen.type && Self.isSame($0.card.activity, seen.activity)
-        }
+        orders.removeAll { $0.stage != .starting && Self.isSame($0.card, seen) }
         line.endPause()
     }
 
@@ -125,6 +126,7 @@ extension RegistrationMachine {
             let old = card
             card.state = seen.state
             card.token = seen.token ?? card.token
+            card.channel = seen.channel ?? card.channel
             card.activity = card.activity ?? seen.activity
             if let content = seen.content, content != card.content {
                 card.hold(content)
@@ -234,10 +236,11 @@ extension RegistrationMachine {
     // MARK: - Duplicates
 
     /// Of several cards of one activity one stays: with a token before without, then the app's own, then the newest.
+    /// One on a channel and one with a token are no duplicates: the server can do something for one of them alone.
     mutating func collapseDuplicates(_ now: PhoneMoment) {
         let running = memory.cards.filter { $0.value.isRunning && $0.value.activity != nil }
         let groups = Dictionary(grouping: running) {
-            "\($0.value.type)\u{0}\($0.value.activity.map(Self.canonical) ?? "")"
+            "\($0.value.isOnChannel)\u{0}\($0.value.type)\u{0}\($0.value.activity.map(Self.canonical) ?? "")"
         }
         for group in groups.values where group.count > 1 {
             let ranked = group.sorted { Self.isBetter($0.value, $1.value) }

@@ -46,6 +46,10 @@ extension RegistrationMachine {
         one.type == other.type && isSame(one.activity, other.activity)
     }
 
+    static func isSame(_ order: CardOrder, _ seen: SeenCard) -> Bool {
+        order.type == seen.type && isSame(order.activity, seen.activity)
+    }
+
     /// Whether a card is still to be made, to be asked just before it is: whoever it was for may have left.
     package func isWanted(_ order: Int) -> Bool { orders.contains { $0.number == order } }
 
@@ -66,11 +70,12 @@ extension RegistrationMachine {
                 let number = memory.count()
                 memory.cards[seen.localID] = CardMemory(
                     type: seen.type, activity: seen.activity, attributes: seen.attributes, content: seen.content,
-                    token: nil, state: seen.state, number: number, seenAt: seenAt)
+                    token: nil, channel: seen.channel, state: seen.state, number: number, seenAt: seenAt)
             }
         }
         change(seen.localID) { card in
             card.isOwn = true
+            card.channel = seen.channel
             card.startedAt = startedAt
             // Nothing older than the start is shown, and a server's clock may be a second late.
             card.lastTimestamp = timestamp

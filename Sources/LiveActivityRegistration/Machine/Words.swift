@@ -24,6 +24,8 @@ package struct SeenCard: Sendable, Hashable {
     package var content: JSONObject?
     package var state: InstanceRequest.State
     package var token: TokenText?
+    /// The broadcast channel whose pushes it shows, where that is known: it has no token.
+    package var channel: String?
 
     package init(localID: String, type: String, state: InstanceRequest.State = .active) {
         self.localID = localID
@@ -41,6 +43,8 @@ package struct CardOrder: Sendable, Hashable {
     package var staleAt: Instant?
     /// Its place among other cards; `nil`: nobody said.
     package var relevance: Double?
+    /// The broadcast channel whose pushes it is to show; `nil`: it is to have a token.
+    package var channel: String?
     /// Whether it is over when the person turns to something else.
     package var isTransient = false
     /// When iOS is to show it, and what it says then; `nil`: at once, without a word.

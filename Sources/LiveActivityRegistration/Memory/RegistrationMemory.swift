@@ -92,6 +92,8 @@ struct CardMemory: Sendable, Hashable, Codable {
     var attributes: JSONObject?
     var content: JSONObject?
     var token: TokenText?
+    /// The broadcast channel whose pushes it shows, as long as it has no token.
+    var channel: String?
     var state: InstanceRequest.State
     /// The app started it, not a push.
     var isOwn = false
@@ -149,6 +151,7 @@ struct CardMemory: Sendable, Hashable, Codable {
         for index in changes.indices { changes[index].held = content }
     }
 
+    var isOnChannel: Bool { channel != nil && token == nil }
     var isRunning: Bool { state.isRunning }
     /// A newer update has a newer timestamp than all of these.
     var newestTimestamp: Int? {

@@ -136,6 +136,7 @@ extension Outlook.Tally {
         case .startFateUnknown: "whose start is of unknown fate"
         case .waitingForUpdateToken: "without update token"
         case .updateTokenDead: "with a dead update token"
+        case .onChannel: "on a broadcast channel"
         case .personDismissed: "dismissed by the person"
         case .cardGone: "gone"
         case .cardEnded: "ended"

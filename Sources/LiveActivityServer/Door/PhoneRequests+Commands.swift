@@ -79,6 +79,7 @@ extension InstanceRequest {
         report.activity = try activity.map { (text) throws(Problem) in try Fields.id(text, at: pointer + "/activity") }
         report.attributes = attributes
         report.token = try Fields.token(token, at: pointer + "/token")
+        report.channel = try channel(at: pointer + "/channel")
         report.startedAt = startedAt.map(UnixTime.init)
         report.lastTimestamp = lastTimestamp.map { UnixTime($0).seconds }
         report.contentState = contentState
@@ -95,6 +96,21 @@ extension InstanceRequest {
             report.sequence = Int64(sequence)
         }
         return report
+    }
+
+    private func channel(at pointer: String) throws(Problem) -> ChannelID? {
+        guard let channel else { return nil }
+        guard token == nil else {
+            throw .invalid(
+                pointer, "beside a token", expected: "a channel, or a token: iOS gives a card on a channel no token",
+                given: channel)
+        }
+        guard let id = ChannelID(channel) else {
+            throw .invalid(
+                pointer, "not the id of a broadcast channel",
+                expected: "what APNs answered as `apns-channel-id`: base64, 256 characters at most", given: channel)
+        }
+        return id
     }
 }
 

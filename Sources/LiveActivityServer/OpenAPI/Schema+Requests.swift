@@ -185,7 +185,11 @@ extension Schema.Name {
         Schema.needed("type", .text(), "The activity type."),
         Schema.field("activity", .named(.id), "Which activity the card shows; absent: the attributes tell."),
         Schema.field("attributes", .anything), Schema.needed("state", .choice(InstanceRequest.State.self)),
-        Schema.field("token", .named(.token), "The newest update token."), Schema.field("startedAt", .named(.instant)),
+        Schema.field("token", .named(.token), "The newest update token."),
+        Schema.field(
+            "channel", .text(pattern: "^[A-Za-z0-9+/]{2,256}={0,2}$"),
+            "The broadcast channel that the card is on: it has no token then."),
+        Schema.field("startedAt", .named(.instant)),
         Schema.field("lastTimestamp", .named(.instant), "The newest timestamp that the card applied."),
         Schema.field("contentState", .anything, "What the card holds."),
         Schema.field("basedOn", .integer(0...Int.max), "The revision it showed when the app changed it itself."),

@@ -66,6 +66,7 @@ extension CardColumns {
     private static let formatShift: UInt64 = 19, formatMask: UInt64 = 63
     private static let leaseFlag: UInt64 = 1 << 25, predecessorFlag: UInt64 = 1 << 26
     private static let predecessorDueFlag: UInt64 = 1 << 27, successorFlag: UInt64 = 1 << 28
+    private static let channelFlag: UInt64 = 1 << 29
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -93,6 +94,7 @@ extension CardColumns {
         if awaitedAlert != nil { flags |= Self.awaitedAlertFlag }
         if leaseUntil != nil { flags |= Self.leaseFlag }
         if successorAt != nil { flags |= Self.successorFlag }
+        if channel != nil { flags |= Self.channelFlag }
         if predecessorTries != 0 { flags |= Self.predecessorFlag }
         if predecessorDueAt != nil { flags |= Self.predecessorDueFlag }
         writer.unsigned(flags)
@@ -131,6 +133,7 @@ extension CardColumns {
             writer.signed(last.revision &- sentRevision)
         }
         if let reason { writer.text(reason.stored) }
+        if let channel { writer.text(channel.text) }
         return writer.bytes
     }
 
@@ -161,7 +164,7 @@ extension CardColumns {
             unpackRare(flags, &reader)
         else { return false }
         if format == 0 { readAsFormat1() }
-        return unpackLast(flags, &reader)
+        return unpackLast(flags, &reader) && unpackChannel(flags, &reader)
     }
 
     private mutating func unpackInstants(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
@@ -243,6 +246,13 @@ extension CardColumns {
             kind: kind, at: UnixTime(milliseconds: at &+ timestamp &* 1000), revision: revision &+ sentRevision,
             status: Int(truncatingIfNeeded: status), reason: reason)
         return true
+    }
+
+    /// Up to format 2 no card was on a channel.
+    private mutating func unpackChannel(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
+        guard flags & Self.channelFlag != 0 else { return true }
+        channel = reader.text().flatMap { ChannelID($0) }
+        return channel != nil
     }
 
     /// Format 0 kept one instant for everything that a phone waits for, did not know where a refused start led, and

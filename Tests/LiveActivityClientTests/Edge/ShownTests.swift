@@ -1,6 +1,7 @@
 import ActivityKitStandIn
 import Foundation
 import JSONText
+import LiveActivityAttributes
 import LiveActivityClient
 import Testing
 
@@ -27,6 +28,32 @@ struct ShownTests {
                 try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == step }
                 #expect(card.content.relevanceScore == shown)
             }
+        }
+    }
+
+    @Test func `a card on a channel asks iOS for that, and is reported with it`() async throws {
+        let app = App()
+        try await app.launch { client in
+            client.setForeground(true)
+            let card = try #require(
+                try await client.start(
+                    RideAttributes(rideID: "r1"), state: .init(step: 1), channel: "dHN0LXNyY2gtY2hubA=="))
+            #expect(card.pushType == .channel("dHN0LXNyY2gtY2hubA=="))
+            try await app.server.wait { $0.contains { $0.body["channel"]?.string == "dHN0LXNyY2gtY2hubA==" } }
+        }
+    }
+
+    /// Of the channel that a push started a card on, only the card's attributes tell.
+    @Test func `attributes that name the channel say what a push started`() async throws {
+        let app = App().with { $0.track = { $0.track(MatchAttributes.self, as: "match") } }
+        try await app.launch { client in
+            let card = app.phone.pushStart(
+                MatchAttributes(match: "m1", liveActivityChannel: "dHN0LXNyY2gtY2hubA=="), .init(score: "0:0"))
+            try await app.server.wait(toHearOf: card.id)
+            let reports = app.server.said.flatMap {
+                [$0.body] + ($0.body["instances"]?.array ?? []).compactMap(\.object)
+            }
+            #expect(reports.contains { $0["channel"]?.string == "dHN0LXNyY2gtY2hubA==" })
         }
     }
 
@@ -308,4 +335,15 @@ struct ShownTests {
         let told = app.server.said.filter { $0.body["user"] != nil }.drop { $0.body["deviceToken"] == nil }
         #expect(told.allSatisfy { $0.body["deviceToken"]?.string == App.hex(0x0a) }, "what is none changes nothing")
     }
+}
+
+private struct MatchAttributes: IdentifiedActivityAttributes {
+    struct ContentState: Codable, Hashable {
+        var score: String
+    }
+
+    var match: String
+    var liveActivityChannel: String?
+
+    var liveActivityID: String? { match }
 }

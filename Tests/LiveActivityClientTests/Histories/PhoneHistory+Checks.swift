@@ -57,6 +57,10 @@ extension PhoneHistory {
         let isLate = phone.listsCardsFrom.map { now < $0 } == true
         if isLate, !phone.cards.isEmpty { count(.lateList) }
         if phone.notes.last?.code == .cardPostponed { count(.postponed) }
+        let running = Dictionary(grouping: phone.cards.filter(\.state.isRunning)) {
+            $0.attributes["id"]?.string?.uppercased()
+        }
+        if running.values.contains(where: { Set($0.map(\.channel)).count > 1 }) { count(.beside) }
         let gone = Set(phone.notes.filter { $0.code == .cardGone }.compactMap(\.localID))
         for card in phone.cards where card.state.isRunning && gone.contains(card.localID) {
             if isLate, owners[index].lateness.of > .seconds(3) {
@@ -92,6 +96,7 @@ extension PhoneHistory {
         if door.hasCredentials(of: device) { violate("the server takes what \(phone.id) was given") }
     }
 
+    /// One card with a token and one on a channel may show the same activity: the server has the one with the token.
     private mutating func checkCards(of phone: VirtualPhone) {
         let running = phone.cards.filter(\.state.isRunning)
         if phone.profile.user.isEmpty, !running.isEmpty { violate("\(phone.id): a card, and nobody is signed in") }
@@ -99,17 +104,23 @@ extension PhoneHistory {
             let cards = running.filter {
                 $0.attributes["id"]?.string == Self.inSwift(id) || $0.attributes["id"]?.string == id
             }
-            if cards.count > 1 { violate("\(phone.id): \(cards.count) cards of \(id)") }
+            let (onChannel, withToken) = (cards.filter { $0.channel != nil }, cards.filter { $0.channel == nil })
+            if onChannel.count > 1 || withToken.count > 1 { violate("\(phone.id): \(cards.count) cards of \(id)") }
+            if !onChannel.isEmpty { count(.onChannel) }
             guard !phone.profile.user.isEmpty, let key = key(of: phone),
                 let number = door.store.rows.activityNumbers[.init(door.app.bundleID, Sample.activityID(id))],
                 let activity = door.store.rows.activities[number]
             else { continue }
             let instance = door.store.rows.cards[.init(number, key)]
             let isLive = instance.map { $0.state == .live || $0.state == .ending } ?? false
-            if let card = cards.first {
+            if let card = withToken.first ?? onChannel.first {
                 if instance?.localID?.text != card.localID || !isLive {
                     violate(
                         "\(phone.id) shows \(card.localID) of \(id), the server has \(String(describing: instance))")
+                }
+                let channel = isLive ? instance?.channel : nil
+                if channel != card.channel {
+                    violate("\(phone.id): the server has the channel \(channel, default: "none")")
                 }
                 if activity.phase == .ended { violate("\(phone.id): \(id) is over and still shown") }
                 if activity.phase == .active, card.contentState != Sample.state(steps[id] ?? 0) {

@@ -8,6 +8,7 @@ extension PhoneHistory {
         case userChange, signOut, lostAnswer, refusal, credentialLost, localStart, localUpdate, localEnd, swipe,
             switches
         case duplicate, answerApplied, pushLost, renewal, unknownType, lateList, foundAgain, postponed
+        case onChannel, beside
     }
 }
 

@@ -31,6 +31,7 @@ struct PhoneHistory {
     /// Of a type that a new build has and the server does not know yet.
     static let unknown = "later-1"
     static let people = ["ann", "bob"]
+    static let channel = ChannelID("dHN0LXNyY2gtY2hubA==")
 
     /// The type of an activity.
     static func type(of activity: String) -> String {
@@ -158,7 +159,8 @@ struct PhoneHistory {
         case 72..<75: perform(owners[index].phone.isInstalled ? .uninstall : .install, on: index)
         case 75..<82: startLocally(index)
         case 82..<88: changeLocally(index)
-        case 88..<90: setClock(index)
+        case 88: setClock(index)
+        case 89: startAlone(index)
         case 90: lock(index)
         case 91..<93:
             perform(.setActivitiesEnabled(!owners[index].phone.profile.activitiesEnabled), on: index)
@@ -196,13 +198,24 @@ struct PhoneHistory {
             .startLocally(
                 .init(
                     attributesType: "\(Self.type(of: id))Attributes", attributes: ["id": .string(Self.inSwift(id))],
-                    contentState: Sample.state(step), activity: Self.inSwift(id))), on: index)
+                    contentState: Sample.state(step), activity: Self.inSwift(id),
+                    channel: dice.chance(25) ? Self.channel : nil)), on: index)
     }
 
     /// The app orders a card, and the person locks the phone before the server has answered.
     private mutating func lock(_ index: Int) {
         startLocally(index)
         perform(.background, on: index)
+    }
+
+    /// The app makes a card of which the server does not hear, and may start one as well.
+    private mutating func startAlone(_ index: Int) {
+        perform(.offline, on: index)
+        let id = dice.pick(Self.activities)
+        put(id)
+        startLocally(index, id)
+        pass(.seconds(5))
+        perform(.online, on: index)
     }
 
     private mutating func changeLocally(_ index: Int) {

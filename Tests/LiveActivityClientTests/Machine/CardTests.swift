@@ -207,6 +207,57 @@ struct CardTests {
         #expect(newest.ended == ["old"])
     }
 
+    @Test func `a card on a channel is reported as that, and is no duplicate of one with a token`() throws {
+        for tokenFirst in [true, false] {
+            var (onChannel, withToken) = (PhoneBench.card("on-channel"), PhoneBench.card("with-token", token: 1))
+            onChannel.channel = "dHN0LXNyY2gtY2hubA=="
+            var bench = PhoneBench.ready(cards: [tokenFirst ? withToken : onChannel])
+            bench.settle()
+            bench.run { $0.see(tokenFirst ? onChannel : withToken, $1) }
+            bench.settle()
+            #expect(bench.ended.isEmpty)
+            // Of two on a channel, or two without, one is too many.
+            (onChannel.localID, withToken.localID) = ("second-on-channel", "second-with-token")
+            bench.run { $0.see(onChannel, $1) }
+            #expect(bench.ended == ["on-channel"])
+            bench.run { $0.see(withToken, $1) }
+            #expect(bench.ended == ["on-channel", "with-token"])
+            bench.settle()
+            let reports = bench.sent.filter { $0.path.contains("with-token") || $0.path.contains("on-channel") }
+            for report in reports {
+                let isOnChannel = report.path.contains("on-channel")
+                let body = PhoneBench.body(report)
+                guard body["state"]?.string == "active" else { continue }
+                #expect(body["channel"]?.string == (isOnChannel ? "dHN0LXNyY2gtY2hubA==" : nil))
+            }
+            #expect(reports.count >= 4)
+        }
+    }
+
+    @Test func `iOS may tell of a card on a channel before it has come back from making it`() {
+        var bench = PhoneBench.ready(cards: [PhoneBench.card("with-token", "b", token: 1)])
+        bench.settle()
+        var order = PhoneBench.order()
+        order.channel = "dHN0LXNyY2gtY2hubA=="
+        let number = bench.run { $0.start(order, $1) }
+        bench.answer(200)
+        bench.run { $0.see(PhoneBench.card("pushed", token: 2), $1) }
+        bench.run { $0.see(PhoneBench.card("mine"), $1) }
+        #expect(bench.ended.isEmpty)
+        var mine = PhoneBench.card("mine")
+        mine.channel = order.channel
+        bench.run { $0.started(number ?? 0, mine, $1) }
+        bench.settle()
+        #expect(bench.ended.isEmpty)
+        let report = bench.sent.last { $0.path.hasSuffix("/mine") }
+        #expect(PhoneBench.body(report)["channel"]?.string == order.channel)
+        // Across launches, though its attributes do not say it.
+        bench.kill()
+        bench.launch(cards: [PhoneBench.card("mine"), PhoneBench.card("pushed", token: 2)])
+        bench.settle()
+        #expect(bench.ended.isEmpty)
+    }
+
     @Test func `the server hears of the card that stays before the end of the other`() throws {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("old", token: 1)])
         bench.settle()

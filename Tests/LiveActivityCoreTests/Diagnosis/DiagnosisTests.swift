@@ -222,6 +222,13 @@ struct DiagnosisTests {
             try scene.report()
             return try scene.diagnosis("a")
         },
+        Row("channel", .note, ["channel": "dHN0LXNyY2gtY2hubA=="]) {
+            var scene = Scene()
+            try scene.register(startToken: nil)
+            try scene.put(users: ["ann"])
+            try scene.report { $0.channel = ChannelID("dHN0LXNyY2gtY2hubA==") }
+            return try scene.diagnosis("a")
+        },
         Row("update-token-refused", .blocked, ["code": "token-bad", "status": 400]) {
             try answered(refused(400, "BadDeviceToken"))
         },

@@ -92,7 +92,7 @@ struct PackedFormatTests {
                 try sql.write([device])
                 try sql.write([lane])
             }
-            #expect(try await Self.bytes(store, "body)) FROM instance") == "838040" + Self.body.dropFirst(2))
+            #expect(try await Self.bytes(store, "body)) FROM instance") == "838060" + Self.body.dropFirst(2))
             #expect(try await Self.bytes(store, "credentials)) FROM device") == "0001" + Self.credentials)
             #expect(try await Self.bytes(store, "flight_devices)) FROM lane") == "01" + Self.devices)
             #expect(try await Self.bytes(store, "substr(body, 1, 1))) FROM history") == "03")
@@ -140,10 +140,10 @@ struct PackedFormatTests {
 
     /// The flags, of which nearly every one is set; what every row has, as above; then the instants, the number of the
     /// report and the alert's timestamp; how long the app's word holds, and the end of the card before; the second
-    /// start; what was told; the rare numbers; the last delivery with its reason.
+    /// start; what was told; the rare numbers; the last delivery with its reason; the channel.
     private static let fullBody =
-        "bef8dff001" + "06d00f020a" + "14130e28e0d40313" + "d804900304" + "a006d8040c" + "0405" + "0408d80402"
-        + "03b406c80101" + "0c70686f6e652d626568696e64"
+        "bef8fff003" + "06d00f020a" + "14130e28e0d40313" + "d804900304" + "a006d8040c" + "0405" + "0408d80402"
+        + "03b406c80101" + "0c70686f6e652d626568696e64" + "0464484e30"
     /// The format; two bytes, made at 1 ms, used at 5000 ms; one byte, made at 300 ms, never used.
     private static let fullCredentials = "0001" + "0201020201904e" + "01ff01d80400"
     /// The format, the seed, three entries; three texts; a push with an id of its own, the same to the next device with
@@ -182,6 +182,7 @@ struct PackedFormatTests {
         row.predecessorDueAt = UnixTime(milliseconds: 1_000_200)
         row.leaseUntil = UnixTime(milliseconds: 1_000_300)
         row.localID = Sample.local("card")
+        row.channel = ChannelID("dHN0")
         row.last = LastDelivery(
             kind: .end, at: UnixTime(milliseconds: 1_000_100), revision: 2, status: 410, reason: Reason(.phoneBehind))
         return CardMachine(row)
@@ -279,7 +280,7 @@ struct PackedFormatTests {
     }
 
     @Test(arguments: [
-        ("UPDATE instance SET body = x'83806006d00f020a'", "body", 3),
+        ("UPDATE instance SET body = x'8380800106d00f020a'", "body", 4),
         ("UPDATE history SET body = x'0400'", "body", 4),
         ("UPDATE device SET credentials = x'0002ff'", "credentials", 2),
         ("UPDATE lane SET flight_devices = x'020000'", "flight_devices", 2),
