@@ -16,9 +16,15 @@ extension Snapshot {
                     faults.append("\(lane.key) stands outside its range: \(lane.position), \(lane.stop)")
                 }
                 var counts = LaneCounts()
+                // Of a lap that is not done everybody is looked at, and of a flight when it is settled or rescued.
+                let isToLook = lane.isLapDone && lane.flight == nil
                 for (key, card) in cards
                 where key.activity == number && (lane.fromDevice..<lane.toDevice).contains(key.device) {
                     counts.count(card.state, 1)
+                    if isToLook, let time = card.lookAt, lane.lookAt.map({ time < $0 }) ?? true {
+                        faults.append(
+                            "\(lane.key) looks at \(key.device) at \(lane.lookAt, default: "no time"), not \(time)")
+                    }
                 }
                 if counts != lane.counts { faults.append("\(lane.key) counts \(lane.counts), not \(counts)") }
             }

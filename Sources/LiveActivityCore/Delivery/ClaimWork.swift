@@ -210,23 +210,18 @@ package struct ClaimWork: Command {
             lane.position = max(lane.fromDevice, lane.stop)
             lane.hasWrapped = true
         }
-        var flight: FlightRecord?
-        if let first = found.seats.first?.phone.device.key, let last = found.seats.last?.phone.device.key {
-            flight = FlightRecord(
-                node: node, claimedAt: now, leaseUntil: now + limits.lease, fromDevice: first, toDevice: last,
-                devices: isLap ? nil : found.seats.map(\.phone.device.key), revision: activity.revision,
-                timestamp: now.seconds, seed: seed(of: key))
-        }
+        let flight = record(of: found.seats, isLap, activity, seed: seed(of: key))
         draft.change(key) { changed in
             changed.position = lane.position
             changed.stop = lane.stop
             changed.hasWrapped = lane.hasWrapped
             changed.lap = lane.lap
             changed.flight = flight
-            if isWhole, found.held.isEmpty, !isLap || isFromTheBeginning {
-                // All who want to be looked at were: what they wait for now is known.
-                changed.lookAt = [page.nextLookAt, found.waitsUntil].compactMap { $0 }.min()
-            }
+            // Where all who want to be looked at were, what they wait for now is known. Who waits as before was not
+            // written, and the lane need not know of it: the phone may have been in a flight that was lost.
+            let isKnown = isWhole && found.held.isEmpty && (!isLap || isFromTheBeginning)
+            let others = isKnown ? page.nextLookAt : changed.lookAt
+            changed.lookAt = [others, found.waitsUntil].compactMap { $0 }.min()
             // Nothing is written for the phones that are held back: the lane comes back to the first of them.
             if let held = found.held.first, isLap { changed.goAround(from: held.phone.device) }
             if let flight {
@@ -256,6 +251,17 @@ package struct ClaimWork: Command {
             Flight(
                 record: flight, lane: key, fence: claimed.fence, desired: desired, content: content,
                 seats: found.seats))
+    }
+
+    /// `nil` where nobody is in it.
+    private func record(
+        of seats: [Flight.Seat], _ isLap: Bool, _ activity: ActivityRecord, seed: UInt64
+    ) -> FlightRecord? {
+        guard let first = seats.first?.phone.device.key, let last = seats.last?.phone.device.key else { return nil }
+        return FlightRecord(
+            node: node, claimedAt: now, leaseUntil: now + limits.lease, fromDevice: first, toDevice: last,
+            devices: isLap ? nil : seats.map(\.phone.device.key), revision: activity.revision,
+            timestamp: now.seconds, seed: seed)
     }
 
     /// A few phones on a closed route wait by themselves, so that the others of their lane do not wait with them.

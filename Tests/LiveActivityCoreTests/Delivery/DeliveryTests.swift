@@ -236,6 +236,32 @@ struct DeliveryTests {
         #expect(try scene.lane().fence == flight.fence + 2)
     }
 
+    /// Of the pages of the lap that follows, each is about one phone.
+    @Test func `a rescued phone that waits is looked at then, though the clock was set back and others wait longer`()
+        throws
+    {
+        var scene = Scene()
+        try scene.register()
+        try scene.register("second", startToken: "p2s-2", key: 9)
+        try scene.put(users: ["ann"]) { $0.devices = .all }
+        scene.wait(.seconds(20))
+        #expect(try scene.deliver().map(\.plan.kind) == [.start, .start])
+        try scene.report(token: "u1")
+        try scene.put("a", 2)
+        scene.wait(.seconds(2))
+        try scene.settle(try scene.onlyFlight()) { _ in refused(429, "TooManyRequests") }
+        let due = try #require(try scene.card().lookAt)
+        scene.now = due
+        _ = try scene.onlyFlight()
+        scene.wait(.seconds(-300))
+        scene.node = 2
+        scene.limits.phones = 2
+        #expect(try scene.deliver().isEmpty)
+        #expect(scene.store.rows.laneFaults.isEmpty)
+        scene.now = due
+        #expect(try scene.deliver().map(\.plan.kind) == [.update])
+    }
+
     @Test func `a rescued phone ahead of the clock does not get a timestamp twice`() throws {
         var scene = try Scene.live()
         let ahead = scene.now.seconds + 100

@@ -1,0 +1,48 @@
+import APNSModel
+import JSONText
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// Cards by which a person opened the app: counted once, however often the phone tells of it.
+struct OpenedTests {
+    private func counted(_ scene: Scene) -> Int {
+        scene.store.tally.counts[.opened(Sample.bundleID, type: "order"), default: 0]
+    }
+
+    @Test func `what is more than in the report before counts, in a report and in an inventory`() throws {
+        var scene = try Scene.live()
+        for (opens, sum) in [(0, 0), (1, 1), (1, 1), (3, 3), (2, 3)] {
+            try scene.report(token: "u1") { $0.opens = opens }
+            #expect(counted(scene) == sum)
+        }
+        var report = CardReport(localID: Sample.local("card"), type: scene.type, state: .active)
+        report.opens = 4
+        _ = try scene.inventory(sequence: 1, [report])
+        #expect(counted(scene) == 4)
+        try scene.report("phone", .ended) { $0.opens = 5 }
+        #expect(counted(scene) == 5)
+        try scene.report("phone", .ended) { $0.opens = 5 }
+        #expect(counted(scene) == 5)
+    }
+
+    @Test func `another card begins with nothing`() throws {
+        var scene = try Scene.live()
+        try scene.report(token: "u1") { $0.opens = 2 }
+        scene.wait(.seconds(60))
+        try scene.report(local: "second", token: "u2") { $0.opens = 1 }
+        #expect(counted(scene) == 3)
+    }
+
+    @Test func `a person who is not in the audience counts for nothing`() throws {
+        var scene = Scene()
+        try scene.register(user: "eve")
+        try scene.put(users: ["ann"])
+        var report = CardReport(localID: Sample.local("card"), type: scene.type, state: .active)
+        (report.activity, report.opens) = (Sample.activityID("a"), 9)
+        var command = ReportCard(app: scene.app, device: Sample.device("phone"), report: report, now: scene.now)
+        command.reporter = .person(Sample.user("eve"))
+        _ = try scene.run(command)
+        #expect(try scene.card().awaitsUntil != nil && counted(scene) == 0)
+    }
+}
