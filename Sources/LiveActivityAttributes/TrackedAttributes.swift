@@ -5,9 +5,9 @@
 #endif
 
 #if (os(iOS) && !targetEnvironment(macCatalyst)) || canImport(ActivityKitStandIn)
-    /// Attributes that say which activity a card shows: the id that the backend chose, such as an order's number.
+    /// Attributes that say what a Live Activity shows: the id that the backend chose, such as an order's number.
     ///
-    /// By it the client knows two cards of one activity, and which card an answer of the server is about. Name the same
+    /// By it the client knows two that show the same, and which one an answer of the server is about. Name the same
     /// attribute as `activityIDAttribute` in the server's configuration.
     ///
     /// ```swift
@@ -19,14 +19,14 @@
     public protocol IdentifiedActivityAttributes: ActivityAttributes {
         /// The activity's id; `nil` where the attributes do not say it.
         var liveActivityID: String? { get }
-        /// The broadcast channel whose pushes the card shows (iOS 18), where the attributes say it: iOS does not tell an
-        /// app of the channel that a push started a card on. `nil`: the card has a token.
+        /// The broadcast channel whose pushes it shows (iOS 18), where the attributes say it: iOS does not tell an app
+        /// of the channel that a push started it on. `nil`: it has a token.
         var liveActivityChannel: String? { get }
     }
 
     @available(iOS 16.1, *)
     extension IdentifiedActivityAttributes {
-        /// `nil`: the card has a token.
+        /// `nil`: it has a token.
         public var liveActivityChannel: String? { nil }
     }
 
@@ -44,7 +44,7 @@
     }
 #endif
 
-/// What the server writes into the attributes of a card that it starts.
+/// What the server writes into the attributes of a Live Activity that it starts.
 public struct IsletTag: Codable, Hashable, Sendable {
     /// The activity's id.
     public var activity: String

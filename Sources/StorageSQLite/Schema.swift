@@ -34,7 +34,7 @@ enum Schema {
         migrator.registerMigration("11 alerts pushed and told, kept apart") { _ in
             // No table changes: see `PackedFormat.instance`.
         }
-        migrator.registerMigration("12 cards on channels") { _ in
+        migrator.registerMigration("12 cards on channels, and opened") { _ in
             // No table changes: see `PackedFormat.instance`.
         }
         return migrator

@@ -51,6 +51,7 @@ public struct Font: Sendable {
 extension View {
     public func font(_ font: Font?) -> some View { self }
     public func padding() -> some View { self }
+    public func onOpenURL(perform action: @escaping (URL) -> Void) -> some View { self }
     public func task(
         priority: TaskPriority = .userInitiated, @_inheritActorContext _ action: @escaping @Sendable () async -> Void
     ) -> some View { self }

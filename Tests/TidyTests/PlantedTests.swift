@@ -110,6 +110,12 @@ struct PlantedTests {
             good: ["func sleep(until a: B) async {}", "asleep(a)", "// sleep(1)"]),
         Planted(
             rule: .otherTests, path: tests, bad: ["import XCTest", "XCTAssertEqual(a, b)"], good: ["import Testing"]),
+        Planted(
+            rule: .reasons, path: "Sources/LiveActivityClient/A.swift",
+            bad: [
+                "UserDefaults.standard", "ProcessInfo.processInfo.systemUptime", "values.contentModificationDate",
+                "attributes[.creationDate]", "stat(path, &a)", "fstat(a, &b)", "[.volumeAvailableCapacityKey]",
+            ], good: ["state(a)", "let stat = 1", "ContinuousClock.now", "// UserDefaults"]),
     ]
 
     @Test func `every rule about code has a planted example`() {

@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
 public import ActivityKitStandIn
+public import Foundation
 public import SwiftUI
 
 // The part of WidgetKit that the example's widget uses: see the stand-in for SwiftUI.
@@ -68,4 +69,10 @@ public struct DynamicIslandExpandedContent<Content> {}
         @ViewBuilder compactLeading: @escaping () -> Leading,
         @ViewBuilder compactTrailing: @escaping () -> Trailing, @ViewBuilder minimal: @escaping () -> Minimal
     ) {}
+
+    public func widgetURL(_ url: URL?) -> DynamicIsland { self }
+}
+
+extension View {
+    public func widgetURL(_ url: URL?) -> some View { self }
 }

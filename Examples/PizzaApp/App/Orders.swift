@@ -7,12 +7,12 @@ import LiveActivityClient
     import ActivityKitStandIn
 #endif
 
-/// What the person does in the app, and what it does to the cards.
+/// What the person does in the app, and what it does to the Live Activities.
 @available(iOS 16.2, *)
 struct Orders: Sendable {
     let client: IsletClient
 
-    /// The orders that have a card.
+    /// The orders that have a Live Activity.
     var shown: [String] { Activity<OrderTrackingAttributes>.activities.map(\.attributes.orderId) }
 
     /// Somebody is there.
@@ -25,11 +25,11 @@ struct Orders: Sendable {
     /// The person leaves.
     func signOut() {
         // article: person
-        client.signOut()  // takes every card away at once, then tells the server, as often as it takes
+        client.signOut()  // takes every Live Activity away at once, then tells the server, as often as it takes
         // end
     }
 
-    /// Ordered in the app: the card is there before the shop's backend has said a word.
+    /// Ordered in the app: the Live Activity is there before the shop's backend has said a word.
     func follow(order: String, from restaurant: String) async throws {
         // article: start
         try await client.start(
@@ -45,6 +45,16 @@ struct Orders: Sendable {
             var state = activity.content.state
             state.eta = (state.eta ?? 0) + minutes
             try await client.update(activity, to: state)
+        }
+        // end
+    }
+
+    /// The person has tapped a Live Activity: its link has the order.
+    func open(_ link: URL) async throws {
+        // article: open
+        let order = link.lastPathComponent
+        for activity in Activity<OrderTrackingAttributes>.activities where activity.attributes.orderId == order {
+            try await client.opened(activity)
         }
         // end
     }

@@ -72,6 +72,7 @@
                 ScrollView { Text(events.joined(separator: "\n")).font(.caption) }
             }
             .padding()
+            .onOpenURL { link in Task { try? await orders.open(link) } }
             .task { for await event in client.events { events.insert(event.description, at: 0) } }
         }
     }

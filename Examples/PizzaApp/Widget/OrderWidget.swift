@@ -2,6 +2,7 @@
     #if os(iOS) && !targetEnvironment(macCatalyst)
         import ActivityKit
     #endif
+    import Foundation
     import SwiftUI
     import WidgetKit
 
@@ -15,6 +16,7 @@
                     if context.isStale { Text("May be out of date").font(.caption) }
                 }
                 .padding()
+                .widgetURL(URL(string: "pizza://orders/\(context.attributes.orderId)"))
             } dynamicIsland: { context in
                 DynamicIsland {
                     DynamicIslandExpandedRegion(.leading) { Text(context.attributes.restaurant) }
@@ -26,6 +28,7 @@
                 } minimal: {
                     Image(systemName: "takeoutbag.and.cup.and.straw")
                 }
+                .widgetURL(URL(string: "pizza://orders/\(context.attributes.orderId)"))
             }
         }
     }

@@ -25,7 +25,7 @@ struct ActionBody: Decodable {
     ]
 
     private static let fields: [String: Set<String>] = [
-        "swipe": ["localID"], "rotateUpdateToken": ["localID"], "setActivitiesEnabled": ["isOn"],
+        "swipe": ["localID"], "tap": ["localID"], "rotateUpdateToken": ["localID"], "setActivitiesEnabled": ["isOn"],
         "setFrequentPushes": ["isOn"], "signIn": ["user"], "setNotificationAuthorization": ["status"],
         "startLocally": ["attributesType", "attributes", "contentState", "activity", "staleDate", "relevance"],
         "updateLocally": ["localID", "contentState", "staleDate"],
@@ -45,6 +45,7 @@ struct ActionBody: Decodable {
         if let plain = Self.plain[action] { return plain }
         switch action {
         case "swipe": return .swipe(localID: localID)
+        case "tap": return .tap(localID: localID)
         case "rotateUpdateToken": return .rotateUpdateToken(localID: localID)
         case "setActivitiesEnabled": return .setActivitiesEnabled(try need(isOn, "isOn"))
         case "setFrequentPushes": return .setFrequentPushes(try need(isOn, "isOn"))

@@ -47,7 +47,7 @@ internal import NIOCore
 ///
 /// Actions: `foreground`, `background`, `launch`, `kill`, `forceQuit`, `uninstall`, `install`, `allow`, `offline`,
 /// `online`, `lock`, `unlock`, `rotatePushToStartToken`, `rotateDeviceToken`, `spendBudget`;
-/// `swipe` and `rotateUpdateToken` with `localID?`;
+/// `swipe`, `tap` and `rotateUpdateToken` with `localID?`;
 /// `setActivitiesEnabled` and `setFrequentPushes` with `isOn`; `setNotificationAuthorization` with `status`;
 /// `signIn` with `user?`; `startLocally` with
 /// `attributesType`, `attributes`, `contentState`, `activity?`, `staleDate?`, `relevance?`; `updateLocally` with

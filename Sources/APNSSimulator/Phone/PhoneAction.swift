@@ -21,6 +21,8 @@ public enum PhoneAction: Sendable, Hashable {
     case allow
     /// The person swipes a card away; every visible one when `nil`.
     case swipe(localID: String?)
+    /// The person opens the app by a card, which the app says to the server; the first visible one when `nil`.
+    case tap(localID: String?)
     /// The phone loses its connection; pushes wait at APNs, reports on the phone.
     case offline
     /// The phone has a connection again.

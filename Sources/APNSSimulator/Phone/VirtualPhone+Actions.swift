@@ -30,6 +30,10 @@ extension VirtualPhone {
             for id in try localIDs(localID, running: false) {
                 if let index = cards.firstIndex(where: { $0.localID == id }) { swipe(index, at: now) }
             }
+        case .tap(let localID):
+            let card = try localIDs(localID, running: false).first
+            try changeApp(.foreground, at: now)
+            if let card { tellClient(at: now) { _ = $0.opened(card, $1) } }
         case .offline: profile.isOnline = false
         case .online:
             profile.isOnline = true

@@ -26,6 +26,9 @@ public struct InstanceRequest: Sendable, Hashable, Codable {
     /// Grows with every report of the device, inventories included: a report that a newer one has overtaken on its way
     /// brings back no card and no token. In an inventory the number of the inventory counts.
     public var sequence: Int?
+    /// How often the person opened the app by the card, so far; absent: not counted. What is more than in the report
+    /// before counts as `islet_opens_total`.
+    public var opens: Int?
 
     /// Where a card is in its life, as the phone sees it.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {

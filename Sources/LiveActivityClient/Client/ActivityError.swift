@@ -1,6 +1,6 @@
 /// Why the client did not do what it was asked for with a Live Activity.
 public enum ActivityError: Error, CustomStringConvertible {
-    /// The type was not named with ``IsletClient/track(_:as:startsCards:keepsOwnState:)``.
+    /// The type was not named with ``IsletClient/track(_:as:startsActivities:keepsOwnState:)``.
     case untrackedType(String)
     /// Nobody is signed in whose activity it would be.
     case nobodySignedIn

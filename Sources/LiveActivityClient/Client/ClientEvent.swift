@@ -22,31 +22,34 @@ public struct ClientEvent: Sendable, Hashable, CustomStringConvertible {
         public static let deviceConfirmed = Code("deviceConfirmed")
         /// The server knows that nobody is signed in any more.
         public static let signedOut = Code("signedOut")
-        /// A card appeared: a push started it, or an earlier process.
-        public static let cardSeen = Code("cardSeen")
-        /// The server has the card as it is.
-        public static let cardConfirmed = Code("cardConfirmed")
-        /// The app started a card.
-        public static let cardStarted = Code("cardStarted")
-        /// The app starts a card although the server did not answer in time.
-        public static let cardStartedWithoutServer = Code("cardStartedWithoutServer")
-        /// The server has started that card, or will, or has ended it: the app does not.
-        public static let cardLeftToServer = Code("cardLeftToServer")
-        /// A card was not started; `detail` says why.
-        public static let cardNotStarted = Code("cardNotStarted")
-        /// iOS makes no card while the app is off the screen: it is made when the app is back, within an hour.
-        public static let cardPostponed = Code("cardPostponed")
+        /// A Live Activity appeared: a push started it, or an earlier process.
+        public static let activitySeen = Code("activitySeen")
+        /// The server has the Live Activity as it is.
+        public static let activityConfirmed = Code("activityConfirmed")
+        /// The app started a Live Activity.
+        public static let activityStarted = Code("activityStarted")
+        /// The app starts a Live Activity although the server did not answer in time.
+        public static let activityStartedWithoutServer = Code("activityStartedWithoutServer")
+        /// The server has started that Live Activity, or will, or has ended it: the app does not.
+        public static let activityLeftToServer = Code("activityLeftToServer")
+        /// A Live Activity was not started; `detail` says why.
+        public static let activityNotStarted = Code("activityNotStarted")
+        /// iOS starts no Live Activity while the app is off the screen: it is started when the app is back, within an
+        /// hour.
+        public static let activityPostponed = Code("activityPostponed")
         /// An answer of the server brought a newer state, which iOS is asked to show; the next report says whether it
         /// does.
         public static let stateApplied = Code("stateApplied")
-        /// An answer of the server said that a card is over, and iOS is asked to end it.
+        /// An answer of the server said that a Live Activity is over, and iOS is asked to end it.
         public static let endApplied = Code("endApplied")
-        /// Of two cards of an activity this one goes: iOS is asked to end it.
+        /// Of two Live Activities that show the same this one goes: iOS is asked to end it.
         public static let duplicateEnded = Code("duplicateEnded")
-        /// The person swiped a card away.
-        public static let cardDismissed = Code("cardDismissed")
-        /// A card is not there any more, and nobody saw why.
-        public static let cardGone = Code("cardGone")
+        /// The person swiped a Live Activity away.
+        public static let activityDismissed = Code("activityDismissed")
+        /// A Live Activity is not there any more, and nobody saw why.
+        public static let activityGone = Code("activityGone")
+        /// The app said that the person came by a Live Activity.
+        public static let activityOpened = Code("activityOpened")
         /// The server did not take the credential; it is asked for anew.
         public static let credentialsRefused = Code("credentialsRefused")
         /// The server refused a call; `detail` has its code.
@@ -59,9 +62,9 @@ public struct ClientEvent: Sendable, Hashable, CustomStringConvertible {
     public let code: Code
     /// The activity type; `nil`: none in particular.
     public let type: String?
-    /// The activity; `nil`: none, or not known.
+    /// The backend's id of what it shows; `nil`: none, or not known.
     public let activity: String?
-    /// ActivityKit's id of the card; `nil`: none.
+    /// ActivityKit's id of the Live Activity; `nil`: none.
     public let localID: String?
     /// More in a word, such as `update 80f2c0a4…`.
     public let detail: String?
@@ -76,7 +79,7 @@ public struct ClientEvent: Sendable, Hashable, CustomStringConvertible {
 
     /// One line for a log.
     public var description: String {
-        let parts = [("type", type), ("activity", activity), ("card", localID), ("", detail)]
+        let parts = [("type", type), ("activity", activity), ("localID", localID), ("", detail)]
         return parts.reduce(code.description) { line, part in
             guard let value = part.1 else { return line }
             return line + (part.0.isEmpty ? " \(value)" : " \(part.0)=\(value)")

@@ -3,7 +3,7 @@
 #endif
 
 /// What happens, in the system's log: Console.app shows it with `subsystem:LiveActivityClient`. Ids of activities and
-/// cards are private there, so that they are readable with a debugger alone; no token is written in full.
+/// Live Activities are private there, so that they are readable with a debugger alone; no token is written in full.
 struct EventLog: Sendable {
     #if canImport(os)
         private let logger = Logger(subsystem: "LiveActivityClient", category: "events")
@@ -14,7 +14,7 @@ struct EventLog: Sendable {
             let (code, type) = (event.code.description, event.type ?? "")
             let rest = [event.activity, event.localID, event.detail].compactMap(\.self).joined(separator: " ")
             switch event.code {
-            case .callRefused, .cardNotStarted, .credentialsRefused, .tokenDead:
+            case .callRefused, .activityNotStarted, .credentialsRefused, .tokenDead:
                 logger.error("\(code, privacy: .public) \(type, privacy: .public) \(rest, privacy: .private)")
             default:
                 logger.notice("\(code, privacy: .public) \(type, privacy: .public) \(rest, privacy: .private)")

@@ -68,8 +68,8 @@
             }
         }
 
-        /// Changes a Live Activity from the app; the server hears what it was based on, and its next state takes over. Before
-        /// ``run()`` has read what is remembered the call waits for it.
+        /// Changes a Live Activity from the app; the server hears what it was based on, and its next state takes over.
+        /// Before ``run()`` has read what is remembered the call waits for it.
         ///
         /// - Parameters:
         ///   - relevance: Its place among the app's others; `nil`: the one that it has.
@@ -87,8 +87,8 @@
             return try await known { $0.update(id, content: content, presentation: presentation, $1) }
         }
 
-        /// Ends a Live Activity from the app; the server hears of it. Before ``run()`` has read what is remembered the call
-        /// waits for it.
+        /// Ends a Live Activity from the app; the server hears of it. Before ``run()`` has read what is remembered the
+        /// call waits for it.
         ///
         /// - Parameter dismissal: When it leaves the lock screen.
         /// - Returns: Whether it runs.
@@ -102,9 +102,9 @@
             return try await known { $0.end(id, content: last, dismissal, $1) }
         }
 
-        /// Says that the person came to the app by a Live Activity; the server counts it (`islet_opens_total`). iOS does
-        /// not tell who came that way: call it where the app takes the Live Activity's `widgetURL`, or without one the
-        /// user activity `NSUserActivityTypeLiveActivity`.
+        /// Says that the person came to the app by a Live Activity; the server counts it (`islet_opens_total`). iOS
+        /// tells nobody but the app: call it where that takes the Live Activity's `widgetURL`, or without one the user
+        /// activity `NSUserActivityTypeLiveActivity`.
         ///
         /// - Returns: Whether it runs. One that has ended is not counted.
         @discardableResult

@@ -3,7 +3,7 @@ internal import LiveActivityAPI
 internal import LiveActivityRegistration
 
 extension IsletClient {
-    /// When a card that the app ends leaves the lock screen.
+    /// When a Live Activity that the app ends leaves the lock screen.
     public enum Dismissal: Sendable, Hashable {
         /// When iOS likes, four hours later at most.
         case systemDefault

@@ -2,8 +2,8 @@ public import Foundation
 internal import LiveActivityAPI
 internal import LiveActivityRegistration
 
-/// Finds the tokens of an app's Live Activities, tells the server of them until it has confirmed, and brings the cards
-/// to what the server wants shown.
+/// Finds the tokens of an app's Live Activities, tells the server of them until it has confirmed, and brings what the
+/// phone shows to what the server wants shown.
 ///
 /// Make one at the app's launch, before anything else can happen, name the types, and let it run:
 ///
@@ -88,8 +88,9 @@ public final class IsletClient: Sendable {
 
     // MARK: - The person
 
-    /// Says who is signed in; also at every launch. The cards of anybody else leave the lock screen at once, and the
-    /// server is shown that the phone was handed over. Cards that were there before anybody was ever named are theirs.
+    /// Says who is signed in; also at every launch. The Live Activities of anybody else leave the lock screen at once,
+    /// and the server is shown that the phone was handed over. Those that were there before anybody was ever named are
+    /// theirs.
     ///
     /// - Parameter user: The person's id, as the backend has it in audiences. Where calls go with the person's own
     ///   token it is the one that the token names. An app without accounts names what its backend knows this
@@ -98,8 +99,8 @@ public final class IsletClient: Sendable {
         engine.say { machine, now in machine.signIn(user, now) }
     }
 
-    /// Nobody is signed in, or nobody any more: every card leaves the lock screen at once, one that has ended and was
-    /// to stay included; then the server is told, as often as it takes.
+    /// Nobody is signed in, or nobody any more: every Live Activity leaves the lock screen at once, one that has ended
+    /// and was to stay included; then the server is told, as often as it takes.
     public func signOut() {
         engine.say { $0.signOut($1) }
     }
@@ -124,9 +125,9 @@ public final class IsletClient: Sendable {
         await engine.waitUntilSettled(atMost: 20_000)
     }
 
-    /// Returns when every card that was ordered is made and the server has confirmed all there is to say, or after a
-    /// while. For those who must not return earlier: a `LiveActivityIntent` that starts a card, a sign-out before the
-    /// person's session ends.
+    /// Returns when every Live Activity that was ordered is started and the server has confirmed all there is to say,
+    /// or after a while. For those who must not return earlier: a `LiveActivityIntent` that starts one, a sign-out
+    /// before the person's session ends.
     public func settle(within limit: Duration = .seconds(20)) async {
         // Who has read nothing yet has nothing to say.
         engine.look()

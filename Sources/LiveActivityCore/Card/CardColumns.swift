@@ -35,6 +35,7 @@ package struct CardColumns: Sendable, Hashable {
     package var reportSequence: Int64 = 0
     package var reportedAt: UnixTime?
     package var endsOther = false
+    package var opens = 0
     package var successorAt: UnixTime?
     package var successorExpiresAt: UnixTime?
     package var successorSequence: Int64 = 0
@@ -107,6 +108,7 @@ extension CardColumns {
         successorAt = card.successor?.at
         successorExpiresAt = card.successor?.expiresAt
         successorSequence = card.successor?.reportSequence ?? 0
+        opens = card.opens
         isLocalAhead = card.lead != nil
         leaseUntil = card.lead?.until
     }
@@ -145,7 +147,7 @@ extension CardColumns {
         CardLife.Card(
             localID: localID, channel: channel, startedAt: startedAt, startExpiresAt: startExpiresAt,
             reportSequence: reportSequence, reportedAt: reportedAt, successor: successor, endsOther: endsOther,
-            lead: isLocalAhead ? CardLife.Lead(until: leaseUntil) : nil)
+            lead: isLocalAhead ? CardLife.Lead(until: leaseUntil) : nil, opens: opens)
     }
 
     private var successor: CardLife.Start? {

@@ -26,6 +26,20 @@ extension CardIntake {
         }
     }
 
+    /// The person opened the app by the card. The phone tells of it until it is answered, so what is new is counted.
+    func countOpens(_ report: CardReport, _ draft: inout Draft) {
+        guard report.opens > 0 else { return }
+        for key in draft.phones(on: device.key) {
+            guard var card = draft.snapshot.cards[key], card.localID == report.localID, card.awaitsUntil == nil,
+                let activity = draft.snapshot.activities[key.activity]
+            else { continue }
+            let new = card.open(report.opens)
+            guard new > 0 else { continue }
+            draft.put(card)
+            draft.count(.opened(activity.app, type: activity.type), new)
+        }
+    }
+
     /// The phone shows something else than it was sent: that comes again.
     private func contradict(_ activity: ActivityRecord, _ card: inout CardMachine) {
         guard card.heldRevision >= activity.revision, card.lead == nil,

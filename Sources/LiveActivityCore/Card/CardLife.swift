@@ -100,6 +100,8 @@ package enum CardLife: Sendable, Hashable {
         package var endsOther = false
         /// The app changed the card itself, and the phone shows that.
         package var lead: Lead?
+        /// How often the person opened the app by it, as far as the phone has told.
+        package var opens = 0
     }
 
     /// A state that the app set itself lies over the server's.

@@ -367,6 +367,16 @@ package struct CardMachine: Sendable, Hashable {
         attempts.clear()
     }
 
+    /// The person has opened the app by the card.
+    ///
+    /// - Parameter opens: How often, so far.
+    /// - Returns: How often since the phone told of it last.
+    mutating func open(_ opens: Int) -> Int {
+        guard let known = life.card?.opens, opens > known else { return 0 }
+        life.update { $0.opens = opens }
+        return opens - known
+    }
+
     /// The phone has reported that its card is over.
     mutating func finish(_ localID: LocalID, _ how: CardLife.Outcome) {
         life.finish(localID, how)

@@ -30,6 +30,8 @@ package struct CardReport: Sendable, Equatable {
     package var basedOn: Revision?
     /// Grows with each report of the device, inventories included; `nil`: the app does not number its reports.
     package var sequence: Int64?
+    /// How often the person opened the app by it, so far.
+    package var opens = 0
 
     package init(localID: LocalID, type: ActivityType, state: State) {
         self.localID = localID

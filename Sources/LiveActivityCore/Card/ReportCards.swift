@@ -23,7 +23,9 @@ package struct ReportCard: Command {
         record.contactAt = now
         record.reportSequence = max(record.reportSequence, report.sequence ?? 0)
         draft.put(record)
-        try CardIntake(app: app, device: record, reporter: reporter, now: now).take(report, &draft)
+        let intake = CardIntake(app: app, device: record, reporter: reporter, now: now)
+        try intake.take(report, &draft)
+        intake.countOpens(report, &draft)
         draft.forgetOldTombstones(of: record.key)
         return record.key
     }
@@ -81,7 +83,10 @@ package struct ReportInventory: Command {
         for var report in ordered {
             report.sequence = sequence
             // A card nobody can place must not keep the others from being taken, and leaves nothing itself.
-            _ = draft.step { (draft) throws(Refusal) in try intake.take(report, &draft) }
+            _ = draft.step { (draft) throws(Refusal) in
+                try intake.take(report, &draft)
+                intake.countOpens(report, &draft)
+            }
         }
         for key in draft.phones(on: record.key) {
             settleAbsence(key, listed, &draft)

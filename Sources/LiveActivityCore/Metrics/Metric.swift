@@ -18,6 +18,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case confirmations = "islet_confirmations_total"
     case startConfirmation = "islet_start_confirmation_seconds"
     case startsAbsent = "islet_starts_absent_total"
+    case opens = "islet_opens_total"
     case startsPutOff = "islet_starts_put_off_total"
     case startsOpen = "islet_starts_open"
     case devices = "islet_devices"
@@ -73,7 +74,7 @@ package enum Metric: String, Sendable, CaseIterable {
         switch self {
         case .deliveries, .refreshes, .webhookCalls, .eventsSent, .storeCommits, .storeCommands, .storeStatements,
             .storeRowsWritten, .storeBytesWritten, .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds,
-            .retries, .tokensDead, .confirmations, .startsAbsent, .startsPutOff, .storeFailures:
+            .retries, .tokensDead, .confirmations, .startsAbsent, .startsPutOff, .opens, .storeFailures:
             .counter
         case .deliveryLag, .deliveryFailedLag, .pushAnswer, .budgetLeft, .startConfirmation, .providerAnswer,
             .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
@@ -100,7 +101,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .tokensDead: ["app", "token", "reason"]
         case .budgetLeft: ["app", "budget"]
         case .confirmations: ["app", "outcome"]
-        case .startConfirmation, .startsAbsent, .startsPutOff: ["app", "type"]
+        case .startConfirmation, .startsAbsent, .startsPutOff, .opens: ["app", "type"]
         case .alertsFiring: ["alert", "severity"]
         case .refreshes: ["app", "type", "outcome"]
         case .providerAnswer: ["app", "type"]
@@ -150,6 +151,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .budgetLeft: "What is left of a phone's budget after a push that used it, of what it may get at once."
         case .confirmations: "Reports of what a card shows that could be compared with what was sent."
         case .startConfirmation: "From the claim of a start to the phone's report of its card."
+        case .opens: "Times that people opened the app by a card, as phones report it."
         case .startsAbsent: "Starts whose cards an inventory lacks that was sent after their expiration."
         case .startsPutOff: "Starts that were put off, since the phone's budget of starts is used up."
         case .startsOpen: "Starts whose cards no phone has reported; at most 100000 are counted."

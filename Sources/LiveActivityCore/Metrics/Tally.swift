@@ -11,6 +11,8 @@ package struct Tally: Sendable, Equatable {
         case tokenDead(BundleID, EventRecord.Subject, Reason.Code)
         /// A push is to be tried again.
         case retry(BundleID, Reason.Code)
+        /// A person opened the app by a card.
+        case opened(BundleID, type: String)
         /// A start was put off, since our estimate of what the phone lets through is used up.
         case startPutOff(BundleID, type: String)
     }

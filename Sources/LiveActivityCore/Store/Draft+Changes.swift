@@ -54,9 +54,9 @@ extension Draft {
 
 extension Draft {
     /// Counts something once this is committed.
-    package mutating func count(_ event: Tally.Event) {
-        changes.tally.count(event)
-        onRefusal { draft in draft.changes.tally.count(event, -1) }
+    package mutating func count(_ event: Tally.Event, _ times: Int = 1) {
+        changes.tally.count(event, times)
+        onRefusal { draft in draft.changes.tally.count(event, -times) }
     }
 
     /// Counts a measured value once this is committed.

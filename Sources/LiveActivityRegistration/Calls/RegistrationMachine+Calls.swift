@@ -132,6 +132,7 @@ extension RegistrationMachine {
         request.activity = card.activity
         request.attributes = card.attributes
         request.startedAt = card.startedAt
+        request.opens = card.opens
         guard card.isRunning else { return request }
         request.token = card.token
         if card.isOnChannel { request.channel = card.channel }

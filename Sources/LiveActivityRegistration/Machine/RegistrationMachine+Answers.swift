@@ -193,7 +193,7 @@ extension RegistrationMachine {
         guard let card = memory.cards[localID] else { return }
         change(localID) { $0.confirmedVersion = max($0.confirmedVersion, version) }
         if isTaken {
-            tell(PhoneNote(.cardConfirmed, type: card.type, activity: card.activity, localID: localID))
+            tell(PhoneNote(.activityConfirmed, type: card.type, activity: card.activity, localID: localID))
             if card.version == version, let token = card.token {
                 tell(
                     PhoneNote(

@@ -101,7 +101,7 @@ extension RegistrationMachine {
                 seenAt: seenAt)
         }
         witnessed.insert(seen.localID)
-        tell(PhoneNote(.cardSeen, type: seen.type, activity: seen.activity, localID: seen.localID))
+        tell(PhoneNote(.activitySeen, type: seen.type, activity: seen.activity, localID: seen.localID))
         if let token = seen.token { obtained(token, of: seen) }
         // A card in place of one that is to be started makes that start needless.
         orders.removeAll { $0.stage != .starting && Self.isSame($0.card, seen) }
@@ -112,7 +112,7 @@ extension RegistrationMachine {
     /// inventory says so.
     private mutating func findAgain(_ seen: SeenCard, _ now: PhoneMoment) {
         guard seen.state.isRunning else { return }
-        tell(PhoneNote(.cardSeen, type: seen.type, activity: seen.activity, localID: seen.localID))
+        tell(PhoneNote(.activitySeen, type: seen.type, activity: seen.activity, localID: seen.localID))
         change { $0.owesInventory = true }
         follow(seen, now)
     }
@@ -153,7 +153,7 @@ extension RegistrationMachine {
     private mutating func close(_ localID: String, _ state: InstanceRequest.State) {
         guard let card = memory.cards[localID] else { return }
         if state == .dismissed || state == .gone {
-            let code: PhoneNote.Code = state == .dismissed ? .cardDismissed : .cardGone
+            let code: PhoneNote.Code = state == .dismissed ? .activityDismissed : .activityGone
             tell(PhoneNote(code, type: card.type, activity: card.activity, localID: localID))
         }
         close(localID) { $0.state = state }

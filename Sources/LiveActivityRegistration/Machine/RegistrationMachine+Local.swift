@@ -23,7 +23,7 @@ extension RegistrationMachine {
     }
 
     private mutating func refuse(_ card: CardOrder, _ reason: String) -> Int? {
-        tell(PhoneNote(.cardNotStarted, type: card.type, activity: card.activity, detail: reason))
+        tell(PhoneNote(.activityNotStarted, type: card.type, activity: card.activity, detail: reason))
         return nil
     }
 
@@ -82,7 +82,7 @@ extension RegistrationMachine {
             card.version += 1
         }
         witnessed.insert(seen.localID)
-        tell(PhoneNote(.cardStarted, type: seen.type, activity: seen.activity, localID: seen.localID))
+        tell(PhoneNote(.activityStarted, type: seen.type, activity: seen.activity, localID: seen.localID))
         see(seen, now)
     }
 
@@ -106,11 +106,11 @@ extension RegistrationMachine {
         if isHidden, !failed.isWish {
             orders[index].stage = .postponed(until: now.steady + limits.orderLife)
             orders[index].isAnnounced = false
-            tell(PhoneNote(.cardPostponed, type: failed.card.type, activity: failed.card.activity, detail: reason))
+            tell(PhoneNote(.activityPostponed, type: failed.card.type, activity: failed.card.activity, detail: reason))
         } else {
             orders.remove(at: index)
             if let activity = failed.card.activity { failedWishes.insert(Self.canonical(activity)) }
-            tell(PhoneNote(.cardNotStarted, type: failed.card.type, activity: failed.card.activity, detail: reason))
+            tell(PhoneNote(.activityNotStarted, type: failed.card.type, activity: failed.card.activity, detail: reason))
         }
         line.endPause()
         pump(now)
@@ -125,7 +125,8 @@ extension RegistrationMachine {
             } else {
                 orders.remove(at: index)
                 tell(
-                    PhoneNote(.cardNotStarted, type: order.card.type, activity: order.card.activity, detail: "too-late")
+                    PhoneNote(
+                        .activityNotStarted, type: order.card.type, activity: order.card.activity, detail: "too-late")
                 )
             }
         }
@@ -159,6 +160,21 @@ extension RegistrationMachine {
         let timestamp = newerTimestamp(than: card.newestTimestamp, now)
         bidFarewell(localID, content: content, unlessPast(dismissal, now), timestamp: timestamp)
         close(localID) { $0.state = .ended }
+        line.endPause()
+        pump(now)
+        return true
+    }
+
+    /// The person opened the app by a card.
+    ///
+    /// - Returns: False when no such card runs: one that is over has been told of for the last time.
+    package mutating func opened(_ localID: String, _ now: PhoneMoment) -> Bool {
+        guard let card = memory.cards[localID], card.isRunning else { return false }
+        change(localID) { card in
+            card.opens = (card.opens ?? 0) + 1
+            card.version += 1
+        }
+        tell(PhoneNote(.activityOpened, type: card.type, activity: card.activity, localID: localID))
         line.endPause()
         pump(now)
         return true
@@ -203,7 +219,7 @@ extension RegistrationMachine {
         orders[index].stage = .starting
         if !isConfirmed {
             let card = orders[index].card
-            tell(PhoneNote(.cardStartedWithoutServer, type: card.type, activity: card.activity))
+            tell(PhoneNote(.activityStartedWithoutServer, type: card.type, activity: card.activity))
         }
         act(.start(order: number, orders[index].card))
     }
@@ -229,7 +245,7 @@ extension RegistrationMachine {
         }
         guard wish.attributes != nil, wish.phase == "active" else {
             orders.remove(at: index)
-            tell(PhoneNote(.cardLeftToServer, type: card.type, activity: card.activity, detail: wish.phase))
+            tell(PhoneNote(.activityLeftToServer, type: card.type, activity: card.activity, detail: wish.phase))
             return
         }
         begin(number, isConfirmed: true, now)

@@ -180,9 +180,10 @@ package struct PhoneNote: Sendable, Hashable {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         case tokenObtained, tokenSent, tokenConfirmed, tokenDead
         case deviceConfirmed, signedOut
-        case cardSeen, cardConfirmed, cardStarted, cardStartedWithoutServer, cardLeftToServer, cardNotStarted
-        case cardPostponed
-        case stateApplied, endApplied, duplicateEnded, cardDismissed, cardGone
+        case activitySeen, activityConfirmed, activityStarted, activityStartedWithoutServer, activityLeftToServer,
+            activityNotStarted
+        case activityPostponed
+        case stateApplied, endApplied, duplicateEnded, activityDismissed, activityGone, activityOpened
         case credentialsRefused, callRefused, serverUnreachable
     }
 

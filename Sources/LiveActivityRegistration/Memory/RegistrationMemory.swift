@@ -50,6 +50,9 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
     /// What each card is known to hold.
     package var contents: [String: JSONObject] { cards.compactMapValues(\.content) }
 
+    /// How often the person opened the app by a card.
+    package func opens(of localID: String) -> Int { cards[localID]?.opens ?? 0 }
+
     mutating func bury(_ localID: String) {
         cards[localID] = nil
         over.removeAll { $0 == localID }
@@ -95,6 +98,8 @@ struct CardMemory: Sendable, Hashable, Codable {
     /// The broadcast channel whose pushes it shows, as long as it has no token.
     var channel: String?
     var state: InstanceRequest.State
+    /// How often the person opened the app by it; `nil`: never.
+    var opens: Int?
     /// The app started it, not a push.
     var isOwn = false
     /// When the app started it, by the server's clock.

@@ -95,8 +95,18 @@ extension InstanceRequest {
             }
             report.sequence = Int64(sequence)
         }
+        if let opens {
+            guard 0...Self.maximumOpens ~= opens else {
+                throw .invalid(
+                    pointer + "/opens", "out of range", expected: "0 to \(Self.maximumOpens)", given: String(opens))
+            }
+            report.opens = opens
+        }
         return report
     }
+
+    /// More often nobody taps a card in the twelve hours that it can be there.
+    static let maximumOpens = 10_000
 
     private func channel(at pointer: String) throws(Problem) -> ChannelID? {
         guard let channel else { return nil }

@@ -45,6 +45,7 @@ extension Tally.Event {
         switch self {
         case .confirmation(let app, let outcome): (.confirmations, [app.text, outcome.rawValue])
         case .startAbsent(let app, let type): (.startsAbsent, [app.text, type])
+        case .opened(let app, let type): (.opens, [app.text, type])
         case .tokenDead(let app, let token, let reason): (.tokensDead, [app.text, token.rawValue, reason.rawValue])
         case .retry(let app, let reason): (.retries, [app.text, reason.rawValue])
         case .startPutOff(let app, let type): (.startsPutOff, [app.text, type])

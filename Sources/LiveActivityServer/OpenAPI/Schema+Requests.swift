@@ -196,6 +196,8 @@ extension Schema.Name {
         Schema.field(
             "sequence", .integer(1...Int.max), "Grows with every report of the device; an inventory's own counts there."
         ),
+        Schema.field(
+            "opens", .integer(0...InstanceRequest.maximumOpens), "How often the person opened the app by it, so far."),
     ]
 
     private static let notification = Schema.request(

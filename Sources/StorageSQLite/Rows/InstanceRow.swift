@@ -66,7 +66,7 @@ extension CardColumns {
     private static let formatShift: UInt64 = 19, formatMask: UInt64 = 63
     private static let leaseFlag: UInt64 = 1 << 25, predecessorFlag: UInt64 = 1 << 26
     private static let predecessorDueFlag: UInt64 = 1 << 27, successorFlag: UInt64 = 1 << 28
-    private static let channelFlag: UInt64 = 1 << 29
+    private static let channelFlag: UInt64 = 1 << 29, opensFlag: UInt64 = 1 << 30
     /// Nearly always the reason, and not worth its bytes in every row.
     private static let accepted = Reason(.accepted)
 
@@ -95,6 +95,7 @@ extension CardColumns {
         if leaseUntil != nil { flags |= Self.leaseFlag }
         if successorAt != nil { flags |= Self.successorFlag }
         if channel != nil { flags |= Self.channelFlag }
+        if opens != 0 { flags |= Self.opensFlag }
         if predecessorTries != 0 { flags |= Self.predecessorFlag }
         if predecessorDueAt != nil { flags |= Self.predecessorDueFlag }
         writer.unsigned(flags)
@@ -134,6 +135,7 @@ extension CardColumns {
         }
         if let reason { writer.text(reason.stored) }
         if let channel { writer.text(channel.text) }
+        if opens != 0 { writer.signed(Int64(opens)) }
         return writer.bytes
     }
 
@@ -164,7 +166,7 @@ extension CardColumns {
             unpackRare(flags, &reader)
         else { return false }
         if format == 0 { readAsFormat1() }
-        return unpackLast(flags, &reader) && unpackChannel(flags, &reader)
+        return unpackLast(flags, &reader) && unpackApps(flags, &reader)
     }
 
     private mutating func unpackInstants(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
@@ -248,11 +250,16 @@ extension CardColumns {
         return true
     }
 
-    /// Up to format 2 no card was on a channel.
-    private mutating func unpackChannel(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
-        guard flags & Self.channelFlag != 0 else { return true }
-        channel = reader.text().flatMap { ChannelID($0) }
-        return channel != nil
+    /// Up to format 2 no card was on a channel, and nobody counted how often it was opened.
+    private mutating func unpackApps(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
+        if flags & Self.channelFlag != 0 {
+            guard let id = reader.text().flatMap({ ChannelID($0) }) else { return false }
+            channel = id
+        }
+        guard flags & Self.opensFlag != 0 else { return true }
+        guard let times = reader.signed() else { return false }
+        opens = Int(truncatingIfNeeded: times)
+        return true
     }
 
     /// Format 0 kept one instant for everything that a phone waits for, did not know where a refused start led, and

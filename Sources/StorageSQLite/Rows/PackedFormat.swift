@@ -6,7 +6,7 @@
 enum PackedFormat {
     /// `instance.body`: in the six bits above its first flags, so that format 0 is what they have always held. Format 1
     /// keeps apart what a phone waits for; format 2 the alerts that were pushed, and what a notification told; format 3
-    /// knows cards on channels.
+    /// knows channels, and how often a card was opened.
     static let instance: UInt64 = 3
     /// `device.credentials`: behind a leading 0, where format 0 has the length of the first hash.
     static let credentials: UInt64 = 1

@@ -80,7 +80,7 @@ struct EdgeTests {
             client.setForeground(true)
             try await app.heard.wait { $0.contains { $0.code == .serverUnreachable } }
             _ = try #require(await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1)))
-            try await app.heard.wait { $0.contains { $0.code == .cardStarted } }
+            try await app.heard.wait { $0.contains { $0.code == .activityStarted } }
             let card = try #require(Activity<RideAttributes>.activities.first)
             #expect(try await client.update(card, to: .init(step: 2, note: "by hand")))
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 2 }

@@ -171,7 +171,7 @@ struct FollowTests {
             try await app.phone.wait(for: PlainAttributes.self) { $0.first?.content.state.level == 2 }
             await client.handleBackgroundPush()
         }
-        #expect(app.heard.all.allSatisfy { $0.code != .cardGone })
+        #expect(app.heard.all.allSatisfy { $0.code != .activityGone })
     }
 
     @Test func `a card that vanished without a word is found gone when it is to be changed`() async throws {
@@ -182,7 +182,7 @@ struct FollowTests {
             for card in cards { card.vanish() }
             #expect(try await client.update(cards[0], to: .init(step: 2)))
             #expect(try await client.end(cards[1]))
-            try await app.heard.wait { $0.contains { $0.code == .cardGone && $0.localID == cards[0].id } }
+            try await app.heard.wait { $0.contains { $0.code == .activityGone && $0.localID == cards[0].id } }
             try await app.server.wait { said in
                 said.contains { $0.path.hasSuffix(cards[0].id) && $0.body["state"] == "gone" }
                     && said.contains { $0.path.hasSuffix(cards[1].id) && $0.body["state"] == "ended" }

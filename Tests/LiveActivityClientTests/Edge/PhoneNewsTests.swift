@@ -135,12 +135,12 @@ struct PhoneNewsTests {
         app.server.setAway(true)
         try await app.launch { client in
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            try await app.heard.wait { $0.contains { $0.code == .cardSeen } }
+            try await app.heard.wait { $0.contains { $0.code == .activitySeen } }
             clock.set(ahead: 86_400_000)
             card.swipe()
-            try await app.heard.wait { $0.contains { $0.code == .cardDismissed || $0.code == .cardGone } }
+            try await app.heard.wait { $0.contains { $0.code == .activityDismissed || $0.code == .activityGone } }
         }
-        #expect(app.heard.all.allSatisfy { $0.code != .cardGone })
+        #expect(app.heard.all.allSatisfy { $0.code != .activityGone })
     }
 
     @Test func `off the screen iOS is asked for time once, for as long as something is left to say`() async throws {
@@ -190,7 +190,7 @@ struct PhoneNewsTests {
             await client.handleBackgroundPush()
         }
         #expect(app.server.said.allSatisfy { $0.body["state"] != "gone" })
-        #expect(app.heard.all.allSatisfy { $0.code != .cardGone } && port.ended.all.isEmpty)
+        #expect(app.heard.all.allSatisfy { $0.code != .activityGone } && port.ended.all.isEmpty)
     }
 
     @Test func `what was said before the memory could be read comes before what is said after`() async throws {

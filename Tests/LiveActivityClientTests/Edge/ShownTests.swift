@@ -43,6 +43,19 @@ struct ShownTests {
         }
     }
 
+    @Test func `what the person opened the app by is told until the server has it, and counted once`() async throws {
+        let app = App()
+        try await app.launch { client in
+            let card = try await Self.started(app, client)
+            for times in 1...2 {
+                #expect(try await client.opened(card))
+                try await app.server.wait { $0.contains { $0.body["opens"]?.int == times } }
+            }
+            #expect(try await client.end(card))
+            #expect(try await !client.opened(card))
+        }
+    }
+
     /// Of the channel that a push started a card on, only the card's attributes tell.
     @Test func `attributes that name the channel say what a push started`() async throws {
         let app = App().with { $0.track = { $0.track(MatchAttributes.self, as: "match") } }
@@ -108,7 +121,7 @@ struct ShownTests {
 
     @Test(arguments: [true, false])
     func `an app that makes no cards for the server makes none`(startsCards: Bool) async throws {
-        let app = App().with { $0.track = { $0.track(RideAttributes.self, as: "ride", startsCards: startsCards) } }
+        let app = App().with { $0.track = { $0.track(RideAttributes.self, as: "ride", startsActivities: startsCards) } }
         app.server.want(wish("r9", step: 2, revision: 1, starts: true))
         try await app.launch { client in
             client.setForeground(true)
@@ -243,8 +256,8 @@ struct ShownTests {
             guard case .refused(ActivityAuthorizationError.globalMaximumExceeded) = refusal else {
                 throw Log<String>.Missing(description: "it said \(String(describing: refusal))")
             }
-            try await app.heard.wait { $0.contains { $0.code == .cardNotStarted } }
-            let event = try #require(app.heard.all.last { $0.code == .cardNotStarted })
+            try await app.heard.wait { $0.contains { $0.code == .activityNotStarted } }
+            let event = try #require(app.heard.all.last { $0.code == .activityNotStarted })
             #expect(event.activity == "r1" && event.detail == "globalMaximumExceeded" && event.type == "ride")
             app.phone.refuseRequests(with: nil)
             _ = try #require(await client.start(RideAttributes(rideID: "r1"), state: .init(step: 1)))

@@ -31,7 +31,9 @@ struct WithoutTests {
             client.setForeground(true)
             // What was said before the memory was read is heard with it.
             try await Self.isRefused(client)
-            try await app.heard.wait { $0.contains { $0.code == .cardNotStarted && $0.detail == "nobody-signed-in" } }
+            try await app.heard.wait {
+                $0.contains { $0.code == .activityNotStarted && $0.detail == "nobody-signed-in" }
+            }
             #expect(Activity<RideAttributes>.activities.map(\.id) == [there.id])
             try await Self.isRefused(client)
             client.signIn(user: "ann")

@@ -56,12 +56,12 @@ extension PhoneHistory {
         }
         let isLate = phone.listsCardsFrom.map { now < $0 } == true
         if isLate, !phone.cards.isEmpty { count(.lateList) }
-        if phone.notes.last?.code == .cardPostponed { count(.postponed) }
+        if phone.notes.last?.code == .activityPostponed { count(.postponed) }
         let running = Dictionary(grouping: phone.cards.filter(\.state.isRunning)) {
             $0.attributes["id"]?.string?.uppercased()
         }
         if running.values.contains(where: { Set($0.map(\.channel)).count > 1 }) { count(.beside) }
-        let gone = Set(phone.notes.filter { $0.code == .cardGone }.compactMap(\.localID))
+        let gone = Set(phone.notes.filter { $0.code == .activityGone }.compactMap(\.localID))
         for card in phone.cards where card.state.isRunning && gone.contains(card.localID) {
             if isLate, owners[index].lateness.of > .seconds(3) {
                 owners[index].missed.insert(card.localID)
@@ -121,6 +121,10 @@ extension PhoneHistory {
                 let channel = isLive ? instance?.channel : nil
                 if channel != card.channel {
                     violate("\(phone.id): the server has the channel \(channel, default: "none")")
+                }
+                let opens = phone.client?.memory.opens(of: card.localID) ?? 0
+                if isLive, instance?.awaitsUntil == nil, instance?.columns.opens != opens {
+                    violate("\(phone.id): \(card.localID) was opened \(opens) times")
                 }
                 if activity.phase == .ended { violate("\(phone.id): \(id) is over and still shown") }
                 if activity.phase == .active, card.contentState != Sample.state(steps[id] ?? 0) {

@@ -8,7 +8,7 @@ extension PhoneHistory {
         case userChange, signOut, lostAnswer, refusal, credentialLost, localStart, localUpdate, localEnd, swipe,
             switches
         case duplicate, answerApplied, pushLost, renewal, unknownType, lateList, foundAgain, postponed
-        case onChannel, beside
+        case onChannel, beside, opened
     }
 }
 
@@ -28,6 +28,7 @@ extension PhoneHistory.Event {
         case .updateLocally: self = .localUpdate
         case .endLocally: self = .localEnd
         case .swipe: self = .swipe
+        case .tap: self = .opened
         case .setActivitiesEnabled, .setFrequentPushes: self = .switches
         default: return nil
         }

@@ -135,6 +135,7 @@ struct ServerDoor {
         report.activity = request.activity.map(Sample.activityID)
         report.attributes = request.attributes
         report.token = try request.token.map { try UpdateToken(hex: $0.text) }
+        report.opens = request.opens ?? 0
         report.channel = request.channel.flatMap { ChannelID($0) }
         report.startedAt = request.startedAt.map { UnixTime(milliseconds: Int64($0.milliseconds)) }
         report.lastTimestamp = request.lastTimestamp.map { Int64($0.milliseconds / 1_000) }

@@ -33,7 +33,7 @@ struct KeptMemoryTests {
         let inventory = PhoneBench.body(bench.sent.first { $0.path.hasSuffix("/instances") })
         #expect(inventory["sequence"] == 8 && inventory["instances"]?.array?.count == 1)
         #expect(bench.ended == ["x"], "it was over")
-        #expect(!bench.notes.contains { $0.code == .cardSeen }, "it is known")
+        #expect(!bench.notes.contains { $0.code == .activitySeen }, "it is known")
     }
 
     @Test func `members that are missing, or that another version writes otherwise, cost themselves alone`() throws {
@@ -57,7 +57,7 @@ struct KeptMemoryTests {
             bench.disk = memory
             bench.kill()
             bench.launch(cards: [PhoneBench.card("c", token: 1)], user: nil)
-            #expect(bench.cardActions.isEmpty && !bench.notes.contains { $0.code == .cardSeen }, "\(what)")
+            #expect(bench.cardActions.isEmpty && !bench.notes.contains { $0.code == .activitySeen }, "\(what)")
         }
     }
 
@@ -67,7 +67,7 @@ struct KeptMemoryTests {
         bench.disk = try #require(try Self.read(broken))
         bench.kill()
         bench.launch(cards: [PhoneBench.card("c", token: 1), PhoneBench.card("broken", "z")], user: nil)
-        #expect(bench.notes.filter { $0.code == .cardSeen }.map(\.localID) == ["broken"])
+        #expect(bench.notes.filter { $0.code == .activitySeen }.map(\.localID) == ["broken"])
     }
 
     @Test func `what says nothing of a device is no memory`() throws {

@@ -42,7 +42,7 @@ struct LocalTests {
         bench.run { _ = $0.start(PhoneBench.order(), $1) }
         bench.answer(200, PhoneBench.wish(step: 1, revision: 1))
         #expect(started(bench).isEmpty)
-        #expect(bench.notes.contains { $0.code == .cardLeftToServer })
+        #expect(bench.notes.contains { $0.code == .activityLeftToServer })
         bench.run { $0.see(PhoneBench.card("pushed", token: 1), $1) }
         let again = bench.run { $0.start(PhoneBench.order(), $1) }
         #expect(again == nil, "the activity is shown")
@@ -55,7 +55,7 @@ struct LocalTests {
         bench.loseAnswer()
         bench.wait(3_000)
         #expect(started(bench).count == 1)
-        #expect(bench.notes.contains { $0.code == .cardStartedWithoutServer })
+        #expect(bench.notes.contains { $0.code == .activityStartedWithoutServer })
         bench.run { $0.started(1, PhoneBench.card("c"), $1) }
         #expect(bench.run { $0.update("c", content: ["step": 2], $1) })
         #expect(bench.cardActions.contains { if case .update(_, "c", _, _, nil) = $0 { true } else { false } })
@@ -147,7 +147,7 @@ struct LocalTests {
         bench.run { $0.setForeground(false, $1) }
         bench.answer()
         bench.run { $0.notStarted(order ?? 0, "visibility", isHidden: true, $1) }
-        #expect(bench.notes.contains { $0.code == .cardPostponed })
+        #expect(bench.notes.contains { $0.code == .activityPostponed })
         bench.settle()
         #expect(bench.sent.contains { PhoneBench.body($0)["state"] == "notStarted" })
         #expect(bench.machine.isSettled && bench.machine.nextWake == nil, "nothing is to be done until then")
@@ -156,7 +156,7 @@ struct LocalTests {
         bench.run { $0.setForeground(true, $1) }
         bench.settle()
         #expect(started(bench).count == starts + (late == 0 ? 1 : 0))
-        #expect(late == 0 || bench.notes.contains { $0.code == .cardNotStarted && $0.detail == "too-late" })
+        #expect(late == 0 || bench.notes.contains { $0.code == .activityNotStarted && $0.detail == "too-late" })
     }
 
     @Test func `F7: an answer that comes after the fallback starts no second card`() {

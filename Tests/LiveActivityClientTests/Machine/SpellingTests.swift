@@ -43,7 +43,7 @@ struct SpellingTests {
         bench.settle()
         bench.run { _ = $0.start(PhoneBench.order(Self.capital), $1) }
         bench.answer(200, PhoneBench.wish(Self.small, step: 1, revision: 1))
-        #expect(Self.started(bench) == 0 && bench.notes.contains { $0.code == .cardLeftToServer })
+        #expect(Self.started(bench) == 0 && bench.notes.contains { $0.code == .activityLeftToServer })
         bench.run { $0.see(PhoneBench.card("pushed", Self.small, token: 1), $1) }
         #expect(bench.run { $0.start(PhoneBench.order(Self.capital), $1) } == nil, "it is shown")
     }

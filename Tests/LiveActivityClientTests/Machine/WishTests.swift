@@ -161,7 +161,7 @@ struct WishTests {
         if isToldSo { bench.run { $0.signOut($1) } }
         #expect(bench.run { $0.start(PhoneBench.order(), $1) } == nil)
         #expect(Self.started(bench) == 0 && bench.sent.isEmpty)
-        #expect(bench.notes.last?.code == .cardNotStarted && bench.notes.last?.detail == "nobody-signed-in")
+        #expect(bench.notes.last?.code == .activityNotStarted && bench.notes.last?.detail == "nobody-signed-in")
         bench.run { $0.signIn("ann", $1) }
         bench.settle()
         let order = bench.run { $0.start(PhoneBench.order(), $1) }
@@ -188,7 +188,7 @@ struct WishTests {
             over.state = .ended
             bench.run { $0.see(over, $1) }
             bench.settle()
-            #expect(!bench.notes.contains { $0.code == .cardStarted })
+            #expect(!bench.notes.contains { $0.code == .activityStarted })
             let inventory = bench.sent.last { $0.path.hasSuffix("/instances") }
             #expect(next == nil || PhoneBench.body(inventory)["instances"]?.array == [])
         }
@@ -199,7 +199,7 @@ struct WishTests {
         bench.settle()
         bench.run { _ = $0.start(PhoneBench.order(), $1) }
         bench.answer(422, #"{"code":"contract_violation"}"#)
-        #expect(Self.started(bench) == 1 && bench.notes.contains { $0.code == .cardStartedWithoutServer })
+        #expect(Self.started(bench) == 1 && bench.notes.contains { $0.code == .activityStartedWithoutServer })
 
         var late = PhoneBench.ready()
         late.settle()

@@ -166,6 +166,7 @@ extension Phone {
         var report = CardReport(localID: Sample.local(card.local), type: type, state: state)
         report.activity = Sample.activityID(card.activity)
         report.token = state == .active ? card.token.flatMap { try? UpdateToken(hex: $0) } : nil
+        report.channel = state == .active ? card.channel : nil
         report.startedAt = card.saysStartedAt
         report.lastTimestamp = card.ownTimestamp
         if state == .active {
@@ -196,6 +197,10 @@ extension Phone {
             var card = newCard(
                 subject.id, subject.type, step: world.step(of: subject), run: row.activity.run, in: world)
             card.isApps = true
+            if world.chance(35) {
+                card.channel = ChannelID("dHN0LXNyY2gtY2hubA==")
+                world.count(.onChannel)
+            }
             card.saysStartedAt = time(in: world)
             card.revision = row.activity.revision
             cards.append(card)

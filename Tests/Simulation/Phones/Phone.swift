@@ -16,6 +16,8 @@ final class Phone {
         /// The newest of the app's own updates: iOS does not tell the app those of pushes.
         var ownTimestamp: Int64?
         var token: String?
+        /// The broadcast channel that the app started it on: iOS gives it no token.
+        var channel: ChannelID?
         /// In the server's time, where the app started it itself.
         var saysStartedAt: UnixTime?
         var isOver = false
@@ -175,8 +177,9 @@ final class Phone {
             cards[index].token, at: world.now, knownAfter: world.isCalm ? 0 : world.pick([0, 0, 2000, 1_800_000]))
     }
 
-    /// iOS hands out another token for a card, or its first.
+    /// iOS hands out another token for a card, or its first; to one on a channel none.
     func giveToken(_ index: Int, in world: World) {
+        guard cards[index].channel == nil else { return }
         world.apns.withdraw(
             cards[index].token, at: world.now, knownAfter: world.isCalm ? 0 : world.pick([0, 1000, 60_000]))
         cards[index].token = world.apns.issue(.card(cards[index].local), self)

@@ -29,6 +29,8 @@ package enum Happening: String, Sendable, CaseIterable {
     case alertToOldToken
     /// The app showed a card an older state than it had told of.
     case wentBack
+    /// The app started a card on a broadcast channel, which nothing is sent to.
+    case onChannel
     /// iOS refused the app a card of its own.
     case notStarted
     /// More people than a call may name were in an audience.

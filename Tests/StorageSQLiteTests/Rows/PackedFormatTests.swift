@@ -140,10 +140,11 @@ struct PackedFormatTests {
 
     /// The flags, of which nearly every one is set; what every row has, as above; then the instants, the number of the
     /// report and the alert's timestamp; how long the app's word holds, and the end of the card before; the second
-    /// start; what was told; the rare numbers; the last delivery with its reason; the channel.
+    /// start; what was told; the rare numbers; the last delivery with its reason; the channel, and
+    /// how often it was opened.
     private static let fullBody =
-        "bef8fff003" + "06d00f020a" + "14130e28e0d40313" + "d804900304" + "a006d8040c" + "0405" + "0408d80402"
-        + "03b406c80101" + "0c70686f6e652d626568696e64" + "0464484e30"
+        "bef8fff007" + "06d00f020a" + "14130e28e0d40313" + "d804900304" + "a006d8040c" + "0405" + "0408d80402"
+        + "03b406c80101" + "0c70686f6e652d626568696e64" + "0464484e30" + "0c"
     /// The format; two bytes, made at 1 ms, used at 5000 ms; one byte, made at 300 ms, never used.
     private static let fullCredentials = "0001" + "0201020201904e" + "01ff01d80400"
     /// The format, the seed, three entries; three texts; a push with an id of its own, the same to the next device with
@@ -183,6 +184,7 @@ struct PackedFormatTests {
         row.leaseUntil = UnixTime(milliseconds: 1_000_300)
         row.localID = Sample.local("card")
         row.channel = ChannelID("dHN0")
+        row.opens = 6
         row.last = LastDelivery(
             kind: .end, at: UnixTime(milliseconds: 1_000_100), revision: 2, status: 410, reason: Reason(.phoneBehind))
         return CardMachine(row)

@@ -35,6 +35,12 @@ extension CodeRule {
     @Sendable private static func isProduct(_ source: Source) -> Bool {
         source.isUnder("Sources", "Examples", "Tools/Sources")
     }
+    /// What an app links.
+    @Sendable private static func isInApps(_ source: Source) -> Bool {
+        source.isUnder(
+            "Sources/LiveActivityClient", "Sources/LiveActivityAttributes", "Sources/LiveActivityRegistration",
+            "Sources/LiveActivityAPI", "Sources/JSONText", "Sources/IsletBasics")
+    }
     /// A command's or an app's own top: there only may work be started and words be printed.
     @Sendable private static func isLibrary(_ source: Source) -> Bool {
         isProduct(source) && !source.isUnder("Sources/islet", "Tools/Sources/islet-contract")
@@ -67,5 +73,13 @@ extension CodeRule {
         "a test that is not Swift Testing's", "write it with @Test and #expect", #"\bimport\s+XCTest\b|\bXCTAssert\w*"#,
         where: { $0.isUnder("Tests") })
 
-    static let all: [CodeRule] = [clock, dice, effects, printing, traps, strayTasks, sleeps, otherTests]
+    /// The library's privacy manifest says that there are none.
+    static let reasons = CodeRule(
+        "an API for which Apple wants a reason", "do without it, or name the reason in PrivacyInfo.xcprivacy",
+        #"\b(?:UserDefaults|systemUptime|mach_absolute_time|(?:content)?[mM]odificationDate(?:Key)?|"#
+            + #"creationDate(?:Key)?|volumeAvailableCapacity\w*|systemFreeSize|systemSize|activeInputModes|"#
+            + #"f?stat(?:at|v?fs)?(?=\())"#,
+        where: isInApps)
+
+    static let all: [CodeRule] = [clock, dice, effects, printing, traps, strayTasks, sleeps, otherTests, reasons]
 }
