@@ -26,7 +26,7 @@
 
     @available(iOS 16.1, *)
     extension IdentifiedActivityAttributes {
-        /// `nil`: it has a token.
+        /// The channel is `nil`, where the attributes do not say otherwise: the Live Activity has a token.
         public var liveActivityChannel: String? { nil }
     }
 

@@ -48,30 +48,6 @@ public struct PushType: Equatable, Sendable {
     public static func channel(_ channelId: String) -> PushType { PushType(channelID: channelId) }
 }
 
-public enum ActivityAuthorizationError: Error, Equatable {
-    case attributesTooLarge, denied, globalMaximumExceeded, malformedActivityIdentifier, missingProcessIdentifier,
-        persistenceFailure, reconnectNotPermitted, targetMaximumExceeded, unentitled, unsupported, unsupportedTarget,
-        visibility
-}
-
-/// Not `Sendable`, as Apple's is not.
-public final class ActivityAuthorizationInfo {
-    private let phone = StandInPhone.current
-
-    public init() {}
-
-    public var areActivitiesEnabled: Bool { phone.activitiesEnabled }
-    public var activityEnablementUpdates: AsyncStream<Bool> {
-        phone.isToBeHeard(.enablement)
-        return phone.enablement.values
-    }
-    public var frequentPushesEnabled: Bool { phone.frequentPushes }
-    public var frequentPushEnablementUpdates: AsyncStream<Bool> {
-        phone.isToBeHeard(.frequency)
-        return phone.frequency.values
-    }
-}
-
 /// Not `Sendable`, as Apple's is not, though the stand-in's own is safe to use from anywhere.
 public final class Activity<Attributes: ActivityAttributes>: Identifiable, StandInCard {
     public let id: String
@@ -201,14 +177,41 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     public var contentState: Attributes.ContentState { locked(\.current.state) }
     public var activityState: ActivityState { locked(\.state) }
     public var pushToken: Data? { locked(\.token) }
-    public var activityStateUpdates: AsyncStream<ActivityState> {
+
+    public struct ActivityStateUpdates: AsyncSequence {
+        public struct Iterator: AsyncIteratorProtocol {
+            var states: AsyncStream<ActivityState>.Iterator
+
+            @concurrent public mutating func next() async -> ActivityState? { await states.next() }
+        }
+
+        let states: AsyncStream<ActivityState>
+
+        public func makeAsyncIterator() -> Iterator { Iterator(states: states.makeAsyncIterator()) }
+    }
+
+    public var activityStateUpdates: ActivityStateUpdates {
         phone.isToBeHeard(.states(id))
-        return states.values
+        return ActivityStateUpdates(states: states.values)
     }
-    public var pushTokenUpdates: AsyncStream<Data> {
+
+    public struct PushTokenUpdates: AsyncSequence {
+        public struct Iterator: AsyncIteratorProtocol {
+            var tokens: AsyncStream<Data>.Iterator
+
+            @concurrent public mutating func next() async -> Data? { await tokens.next() }
+        }
+
+        let tokens: AsyncStream<Data>
+
+        public func makeAsyncIterator() -> Iterator { Iterator(tokens: tokens.makeAsyncIterator()) }
+    }
+
+    public var pushTokenUpdates: PushTokenUpdates {
         phone.isToBeHeard(.tokens(id))
-        return tokens.values
+        return PushTokenUpdates(tokens: tokens.values)
     }
+
     public struct ContentUpdates: AsyncSequence {
         public struct Iterator: AsyncIteratorProtocol {
             var changes: AsyncStream<Void>.Iterator

@@ -7,6 +7,7 @@ package enum Sample {
     /// 2026-11-21T14:32:00Z.
     package static let now = UnixTime(seconds: 1_795_271_520)
     package static let bundleID = bundle("com.acme.pizza")
+    package static let channel = ChannelID("dHN0LXNyY2gtY2hubA==")
     package static let alert = PushAlert(title: .text("Order"), body: .text("It is on its way"), sound: "default")
 
     package static func bundle(_ text: String) -> BundleID {

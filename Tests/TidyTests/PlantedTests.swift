@@ -114,7 +114,8 @@ struct PlantedTests {
             rule: .reasons, path: "Sources/LiveActivityClient/A.swift",
             bad: [
                 "UserDefaults.standard", "ProcessInfo.processInfo.systemUptime", "values.contentModificationDate",
-                "attributes[.creationDate]", "stat(path, &a)", "fstat(a, &b)", "[.volumeAvailableCapacityKey]",
+                "attributes[.creationDate]", "stat(path, &a)", "fstat(a, &b)", "lstat(a, &b)", "getattrlistbulk(a)",
+                "[.volumeTotalCapacityKey]",
             ], good: ["state(a)", "let stat = 1", "ContinuousClock.now", "// UserDefaults"]),
     ]
 

@@ -30,6 +30,9 @@ public struct InstanceRequest: Sendable, Hashable, Codable {
     /// before counts as `islet_opens_total`.
     public var opens: Int?
 
+    /// What ``opens`` may be at most: more often nobody taps a card in the twelve hours that it can be there.
+    public static let maximumOpens = 10_000
+
     /// Where a card is in its life, as the phone sees it.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         /// The app is about to start it; the server does not start it for two minutes.

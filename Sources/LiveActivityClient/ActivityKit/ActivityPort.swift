@@ -78,9 +78,7 @@
             seen.content = content(of: card)
             let property = card.pushToken.flatMap(Self.text)
             seen.token = held.withLock { $0[card.id]?.tokens.newest(property) ?? property }
-            if hasChannels {
-                seen.channel = (card.attributes as? any IdentifiedActivityAttributes)?.liveActivityChannel
-            }
+            seen.channel = channel(of: card.attributes)
             return seen
         }
 
@@ -209,21 +207,31 @@
             if let schedule = order.schedule {
                 guard #available(iOS 26.0, *) else { throw Self.cannotSchedule }
                 return try Activity.request(
-                    attributes: attributes, content: content, pushType: pushType(of: order),
+                    attributes: attributes, content: content, pushType: pushType(of: order, attributes),
                     style: order.isTransient ? .transient : .standard,
                     alertConfiguration: Self.alert(schedule.alert), start: Self.date(schedule.at))
             }
             if order.isTransient, #available(iOS 18.0, *) {
                 return try Activity.request(
-                    attributes: attributes, content: content, pushType: pushType(of: order), style: .transient)
+                    attributes: attributes, content: content, pushType: pushType(of: order, attributes),
+                    style: .transient)
             }
-            return try Activity.request(attributes: attributes, content: content, pushType: pushType(of: order))
+            return try Activity.request(
+                attributes: attributes, content: content, pushType: pushType(of: order, attributes))
         }
 
         /// Before iOS 18 there are no channels: the card has a token.
-        private func pushType(of order: CardOrder) -> PushType {
-            guard hasChannels, #available(iOS 18.0, *), let channel = order.channel else { return .token }
+        private func pushType(of order: CardOrder, _ attributes: Attributes) -> PushType {
+            guard #available(iOS 18.0, *), let channel = order.channel ?? channel(of: attributes) else { return .token }
             return .channel(channel)
+        }
+
+        /// What is no channel's id would have the server refuse the whole report.
+        private func channel(of attributes: Attributes) -> String? {
+            guard hasChannels, let named = (attributes as? any IdentifiedActivityAttributes)?.liveActivityChannel else {
+                return nil
+            }
+            return named.isChannel ? named : nil
         }
 
         private var hasChannels: Bool {

@@ -8,6 +8,8 @@ public enum ActivityError: Error, CustomStringConvertible {
     case unencodable(any Error)
     /// This version of iOS cannot do it; what it needs, in words.
     case unavailable(String)
+    /// This is not the id of a broadcast channel.
+    case invalidChannel(String)
     /// iOS refused to start it, with this error: `ActivityAuthorizationError`, mostly.
     case refused(any Error)
     /// The task was cancelled, or the client has ended, before it was known what came of it.
@@ -20,6 +22,8 @@ public enum ActivityError: Error, CustomStringConvertible {
         case .nobodySignedIn: "nobody is signed in: call signIn(user:) first"
         case .unencodable(let error): "cannot be written as a JSON object: \(error)"
         case .unavailable(let needs): "this version of iOS cannot do it: \(needs)"
+        case .invalidChannel(let text):
+            "\(text) is not the id of a broadcast channel: give the base64 text that APNs chose for it"
         case .refused(let error): "iOS refused the Live Activity: \(error)"
         case .cancelled: "cancelled"
         }

@@ -48,7 +48,7 @@ public struct ClientEvent: Sendable, Hashable, CustomStringConvertible {
         public static let activityDismissed = Code("activityDismissed")
         /// A Live Activity is not there any more, and nobody saw why.
         public static let activityGone = Code("activityGone")
-        /// The app said that the person came by a Live Activity.
+        /// The app said that the person opened it from a Live Activity.
         public static let activityOpened = Code("activityOpened")
         /// The server did not take the credential; it is asked for anew.
         public static let credentialsRefused = Code("credentialsRefused")

@@ -56,7 +56,8 @@
                 activity: (attributes as? any IdentifiedActivityAttributes)?.liveActivityID,
                 attributes: try Self.object(attributes), content: try Self.object(state),
                 staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance)
-            order.channel = channel ?? (attributes as? any IdentifiedActivityAttributes)?.liveActivityChannel
+            if let channel, !channel.isChannel { throw .invalidChannel(channel) }
+            order.channel = channel
             order.isTransient = style == .transient
             if let schedule { order.schedule = try schedule.ordered() }
             switch await engine.start(order) {
@@ -74,7 +75,7 @@
         /// - Parameters:
         ///   - relevance: Its place among the app's others; `nil`: the one that it has.
         ///   - alert: What iOS tells the person of it, on iOS 16.2 and later; `nil`: nothing.
-        /// - Returns: Whether it runs.
+        /// - Returns: Whether the Live Activity is running.
         @discardableResult
         public func update<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>, to state: Attributes.ContentState, staleDate: Date? = nil,
@@ -84,14 +85,14 @@
             let presentation = CardPresentation(
                 staleAt: staleDate.flatMap { Instant(seconds: $0.timeIntervalSince1970) }, relevance: relevance,
                 alert: alert?.asOrdered)
-            return try await known { $0.update(id, content: content, presentation: presentation, $1) }
+            return try await known(id) { $0.update(id, content: content, presentation: presentation, $1) }
         }
 
         /// Ends a Live Activity from the app; the server hears of it. Before ``run()`` has read what is remembered the
         /// call waits for it.
         ///
         /// - Parameter dismissal: When it leaves the lock screen.
-        /// - Returns: Whether it runs.
+        /// - Returns: Whether the Live Activity is running.
         @discardableResult
         public func end<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>, with state: Attributes.ContentState? = nil,
@@ -99,27 +100,43 @@
         ) async throws(ActivityError) -> Bool {
             let (id, dismissal) = (activity.id, dismissal.asOrdered)
             let last = if let state { Optional(try Self.object(state)) } else { Optional<JSONObject>.none }
-            return try await known { $0.end(id, content: last, dismissal, $1) }
+            return try await known(id) { $0.end(id, content: last, dismissal, $1) }
         }
 
-        /// Says that the person came to the app by a Live Activity; the server counts it (`islet_opens_total`). iOS
+        /// Says that the person opened the app from a Live Activity; the server counts it (`islet_opens_total`). iOS
         /// tells nobody but the app: call it where that takes the Live Activity's `widgetURL`, or without one the user
         /// activity `NSUserActivityTypeLiveActivity`.
         ///
-        /// - Returns: Whether it runs. One that has ended is not counted.
+        /// - Returns: Whether the Live Activity is running. One that has ended is not counted.
         @discardableResult
         public func opened<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>
         ) async throws(ActivityError) -> Bool {
             let id = activity.id
-            return try await known { $0.opened(id, $1) }
+            return try await known(id) { $0.opened(id, $1) }
         }
 
+        /// A launch may speak of a Live Activity before the client has looked at those that there are.
         private func known(
-            _ body: @escaping @Sendable (inout RegistrationMachine, PhoneMoment) -> Bool
+            _ localID: String, _ body: @escaping @Sendable (inout RegistrationMachine, PhoneMoment) -> Bool
         ) async throws(ActivityError) -> Bool {
             guard let isKnown = await engine.ask({ body(&$0.machine, $1) }) else { throw .cancelled }
-            return isKnown
+            guard !isKnown, let seen = await Self.seen(localID, in: Array(engine.ports.values)) else { return isKnown }
+            let isFound = await engine.ask { engine, now in
+                engine.machine.see(seen, now)
+                return body(&engine.machine, now)
+            }
+            guard let isFound else { throw .cancelled }
+            return isFound
+        }
+
+        /// The Live Activity as iOS lists it; read outside of the main actor, where the caller may be.
+        @concurrent
+        private static func seen(_ localID: String, in ports: [any CardPort]) async -> SeenCard? {
+            for port in ports {
+                if let card = port.cards().first(where: { $0.localID == localID }), card.state.isRunning { return card }
+            }
+            return nil
         }
 
         private func name<Attributes: ActivityAttributes & SendableMetatype>(

@@ -62,7 +62,7 @@ extension CardIntake {
     func isFoundAgain(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         guard report.state.isRunning, tombstone.state != .dismissed, report.isServed else { return false }
         let owner = report.token.flatMap { draft.snapshot.owners[.init(device.app, TokenValue($0))] }
-        let isNew = owner.map { $0.firstSeenAt > tombstone.at } ?? true
+        let isNew = owner.map { $0.firstSeenAt > tombstone.at } ?? (report.token != nil)
         guard owner?.deadAt == nil, tombstone.state == .gone || isNew,
             let card = draft.snapshot.cards[.init(tombstone.activity, device.key)]
         else { return false }

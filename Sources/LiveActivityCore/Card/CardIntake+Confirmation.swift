@@ -26,8 +26,16 @@ extension CardIntake {
         }
     }
 
-    /// The person opened the app by the card. The phone tells of it until it is answered, so what is new is counted.
-    func countOpens(_ report: CardReport, _ draft: inout Draft) {
+    /// Takes a report, and counts what it has to tell of the card's being opened: before, since a card that is over may
+    /// lose its name, and after, since a new one has none yet.
+    func takeCounting(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
+        countOpens(report, &draft)
+        try take(report, &draft)
+        countOpens(report, &draft)
+    }
+
+    /// Counts how often the person opened the app by the card since the phone told of it last.
+    private func countOpens(_ report: CardReport, _ draft: inout Draft) {
         guard report.opens > 0 else { return }
         for key in draft.phones(on: device.key) {
             guard var card = draft.snapshot.cards[key], card.localID == report.localID, card.awaitsUntil == nil,

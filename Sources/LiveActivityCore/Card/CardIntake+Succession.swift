@@ -20,7 +20,10 @@ extension CardIntake {
         guard card.state == .live else { return .replaced }
         // Two ways to one activity are no duplicates: the card with a token is the one that the server can do something
         // for, and neither is ended for the other.
-        if (report.channel == nil) != (card.channel == nil) { return report.channel == nil ? .replaced : .undecided }
+        if (report.channel == nil) != (card.channel == nil) {
+            let isAway = isInventory && !running.contains(local) && card.successor == nil
+            return report.channel == nil || isAway ? .replaced : .undecided
+        }
         let mine = draft.snapshot.updateTokens[.init(card.activity, device.key)]
         let its = report.token.map { TokenValue($0) }
         let isDead = its.map { draft.snapshot.owners[.init(device.app, $0)]?.deadAt != nil } ?? false
@@ -47,7 +50,9 @@ extension CardIntake {
     /// Remembers the second card of a renewal, which the row does not go on with as long as it has no token: whatever
     /// is started later is another card.
     func rememberSecond(_ report: CardReport, _ card: CardMachine, _ draft: inout Draft) {
-        guard card.successor != nil, draft.snapshot.tombstones[.init(device.key, report.localID)] == nil else {
+        guard card.successor != nil, report.channel == nil,
+            draft.snapshot.tombstones[.init(device.key, report.localID)] == nil
+        else {
             return
         }
         draft.put(

@@ -321,7 +321,9 @@ package struct CardMachine: Sendable, Hashable {
     mutating func collapse() {
         life.update {
             $0.localID = nil
+            $0.channel = nil
             $0.startedAt = nil
+            $0.opens = 0
         }
         changeCard()
     }

@@ -118,6 +118,8 @@ struct CardIntake {
         case .gone: finish(report, .gone, &card, &draft)
         case .duplicate, .notStarted: return
         }
+        // How often one was opened is not kept when it is over: what the phone says of it then is no news.
+        if tombstone?.isOver == true { _ = card.open(report.opens) }
         repeatUnheededEnd(report, &card)
         store(card, of: activity, as: report, &draft)
     }
@@ -222,7 +224,9 @@ struct CardIntake {
                 // One card under two names is not to be ended.
                 if predecessor == report.token.map({ TokenValue($0) }) { predecessor = nil }
             }
-            bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft)
+            // One on a channel stays beside one with a token, and may be the phone's only card again.
+            let staysBeside = card.channel != nil && report.channel == nil
+            if !staysBeside { bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft) }
             draft.removeUpdateToken(key, at: now)
             if let predecessor, let known {
                 draft.put(.placeholder(for: predecessor, of: card, known.environment, at: now))

@@ -23,9 +23,7 @@ package struct ReportCard: Command {
         record.contactAt = now
         record.reportSequence = max(record.reportSequence, report.sequence ?? 0)
         draft.put(record)
-        let intake = CardIntake(app: app, device: record, reporter: reporter, now: now)
-        try intake.take(report, &draft)
-        intake.countOpens(report, &draft)
+        try CardIntake(app: app, device: record, reporter: reporter, now: now).takeCounting(report, &draft)
         draft.forgetOldTombstones(of: record.key)
         return record.key
     }
@@ -83,10 +81,7 @@ package struct ReportInventory: Command {
         for var report in ordered {
             report.sequence = sequence
             // A card nobody can place must not keep the others from being taken, and leaves nothing itself.
-            _ = draft.step { (draft) throws(Refusal) in
-                try intake.take(report, &draft)
-                intake.countOpens(report, &draft)
-            }
+            _ = draft.step { (draft) throws(Refusal) in try intake.takeCounting(report, &draft) }
         }
         for key in draft.phones(on: record.key) {
             settleAbsence(key, listed, &draft)

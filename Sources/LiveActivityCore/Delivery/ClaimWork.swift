@@ -253,7 +253,7 @@ package struct ClaimWork: Command {
                 seats: found.seats))
     }
 
-    /// `nil` where nobody is in it.
+    /// The flight of these seats; `nil`: there are none.
     private func record(
         of seats: [Flight.Seat], _ isLap: Bool, _ activity: ActivityRecord, seed: UInt64
     ) -> FlightRecord? {

@@ -83,7 +83,15 @@ extension RegistrationMachine {
             if memory.user == nil, !isOver { change { $0.bury(seen.localID) } }
             return
         }
-        guard known != nil else { return meet(seen, now) }
+        guard known != nil else {
+            // iOS may tell of a card before it has come back from making it on a channel, of which the card says
+            // nothing.
+            let isBeingMade = orders.contains {
+                $0.stage == .starting && $0.card.channel != nil && Self.isSame($0.card, seen)
+            }
+            if isBeingMade, seen.token == nil, seen.channel == nil { return }
+            return meet(seen, now)
+        }
         follow(seen, now)
     }
 
@@ -91,14 +99,11 @@ extension RegistrationMachine {
     private mutating func meet(_ seen: SeenCard, _ now: PhoneMoment) {
         guard seen.state.isRunning else { return change { $0.bury(seen.localID) } }
         let seenAt = time(now)
-        // iOS may tell of a card before it has come back from making it.
-        let order = orders.first { $0.stage == .starting && Self.isSame($0.card, seen) }
         change { memory in
             let number = memory.count()
             memory.cards[seen.localID] = CardMemory(
                 type: seen.type, activity: seen.activity, attributes: seen.attributes, content: seen.content,
-                token: seen.token, channel: seen.channel ?? order?.card.channel, state: seen.state, number: number,
-                seenAt: seenAt)
+                token: seen.token, channel: seen.channel, state: seen.state, number: number, seenAt: seenAt)
         }
         witnessed.insert(seen.localID)
         tell(PhoneNote(.activitySeen, type: seen.type, activity: seen.activity, localID: seen.localID))
@@ -172,6 +177,13 @@ extension RegistrationMachine {
             card.changes = []
             card.version += 1
         }
+        // The server, which went by this one, has to hear of the one on a channel that it leaves.
+        let isLeft = memory.cards.values.contains { other in
+            other.isRunning && other.isOnChannel
+                && memory.cards[localID].map { $0.type == other.type && Self.isSame($0.activity, other.activity) }
+                    == true
+        }
+        if isLeft { change { $0.owesInventory = true } }
     }
 
     private mutating func obtained(_ token: TokenText, of seen: SeenCard) {

@@ -57,6 +57,7 @@ extension RegistrationMachine {
     package mutating func started(_ order: Int, _ seen: SeenCard, _ now: PhoneMoment) {
         guard let wanted = orders.first(where: { $0.number == order }) else { return discard(seen, now) }
         orders.removeAll { $0.number == order }
+        lookAfterStart(wanted)
         // The server's own id of what it wished for: the app's attributes may spell another.
         var seen = seen
         seen.activity = wanted.card.activity ?? seen.activity
@@ -86,6 +87,11 @@ extension RegistrationMachine {
         see(seen, now)
     }
 
+    /// Cards that might have been this order's were left alone meanwhile.
+    private mutating func lookAfterStart(_ order: Order) {
+        if order.card.channel != nil, order.stage == .starting { act(.look) }
+    }
+
     /// The card of a person who left while it was made is nobody's, though the sequence may have told of it first.
     private mutating func discard(_ seen: SeenCard, _ now: PhoneMoment) {
         if memory.cards[seen.localID] != nil { change { $0.owesInventory = true } }
@@ -102,6 +108,7 @@ extension RegistrationMachine {
     package mutating func notStarted(_ order: Int, _ reason: String, isHidden: Bool = false, _ now: PhoneMoment) {
         guard let index = orders.firstIndex(where: { $0.number == order }) else { return }
         let failed = orders[index]
+        lookAfterStart(failed)
         if failed.isAnnounced { withdrawals.append((order, failed.card)) }
         if isHidden, !failed.isWish {
             orders[index].stage = .postponed(until: now.steady + limits.orderLife)
@@ -171,7 +178,7 @@ extension RegistrationMachine {
     package mutating func opened(_ localID: String, _ now: PhoneMoment) -> Bool {
         guard let card = memory.cards[localID], card.isRunning else { return false }
         change(localID) { card in
-            card.opens = (card.opens ?? 0) + 1
+            card.opens = min((card.opens ?? 0) + 1, InstanceRequest.maximumOpens)
             card.version += 1
         }
         tell(PhoneNote(.activityOpened, type: card.type, activity: card.activity, localID: localID))

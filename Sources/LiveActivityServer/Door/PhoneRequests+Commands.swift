@@ -105,9 +105,6 @@ extension InstanceRequest {
         return report
     }
 
-    /// More often nobody taps a card in the twelve hours that it can be there.
-    static let maximumOpens = 10_000
-
     private func channel(at pointer: String) throws(Problem) -> ChannelID? {
         guard let channel else { return nil }
         guard token == nil else {

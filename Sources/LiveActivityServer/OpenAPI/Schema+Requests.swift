@@ -187,7 +187,7 @@ extension Schema.Name {
         Schema.field("attributes", .anything), Schema.needed("state", .choice(InstanceRequest.State.self)),
         Schema.field("token", .named(.token), "The newest update token."),
         Schema.field(
-            "channel", .text(pattern: "^[A-Za-z0-9+/]{2,256}={0,2}$"),
+            "channel", .text(pattern: Self.channelPattern),
             "The broadcast channel that the card is on: it has no token then."),
         Schema.field("startedAt", .named(.instant)),
         Schema.field("lastTimestamp", .named(.instant), "The newest timestamp that the card applied."),
@@ -199,6 +199,10 @@ extension Schema.Name {
         Schema.field(
             "opens", .integer(0...InstanceRequest.maximumOpens), "How often the person opened the app by it, so far."),
     ]
+
+    /// As ``ChannelID`` takes it.
+    private static let channelPattern =
+        "^(?:[A-Za-z0-9+/]{4}){0,63}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$"
 
     private static let notification = Schema.request(
         "An ordinary notification, or a push that wakes the app: one of `alert` and `background` is needed.",

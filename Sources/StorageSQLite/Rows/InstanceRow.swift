@@ -166,7 +166,7 @@ extension CardColumns {
             unpackRare(flags, &reader)
         else { return false }
         if format == 0 { readAsFormat1() }
-        return unpackLast(flags, &reader) && unpackApps(flags, &reader)
+        return unpackLast(flags, &reader) && unpackChannelAndOpens(flags, &reader)
     }
 
     private mutating func unpackInstants(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
@@ -251,7 +251,7 @@ extension CardColumns {
     }
 
     /// Up to format 2 no card was on a channel, and nobody counted how often it was opened.
-    private mutating func unpackApps(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
+    private mutating func unpackChannelAndOpens(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
         if flags & Self.channelFlag != 0 {
             guard let id = reader.text().flatMap({ ChannelID($0) }) else { return false }
             channel = id

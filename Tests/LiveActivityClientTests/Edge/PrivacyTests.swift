@@ -42,7 +42,7 @@ struct PrivacyTests {
         #expect((manifest["NSPrivacyTrackingDomains"] as? [Any])?.isEmpty == true)
         #expect((manifest["NSPrivacyAccessedAPITypes"] as? [Any])?.isEmpty == true)
         let entries = try #require(manifest["NSPrivacyCollectedDataTypes"] as? [[String: Any]])
-        // The person, the installation with its tokens, and how often somebody came by a Live Activity.
+        // The person, the installation with its tokens, and how often somebody opened the app from a Live Activity.
         #expect(
             entries.map(Collected.init) == [
                 Collected("UserID", "AppFunctionality"), Collected("DeviceID", "AppFunctionality"),

@@ -31,42 +31,34 @@ struct ShownTests {
         }
     }
 
-    @Test func `a card on a channel asks iOS for that, and is reported with it`() async throws {
+    @Test func `what the person opened the app by is counted across launches, until it is over`() async throws {
         let app = App()
-        try await app.launch { client in
-            client.setForeground(true)
-            let card = try #require(
-                try await client.start(
-                    RideAttributes(rideID: "r1"), state: .init(step: 1), channel: "dHN0LXNyY2gtY2hubA=="))
-            #expect(card.pushType == .channel("dHN0LXNyY2gtY2hubA=="))
-            try await app.server.wait { $0.contains { $0.body["channel"]?.string == "dHN0LXNyY2gtY2hubA==" } }
-        }
-    }
-
-    @Test func `what the person opened the app by is told until the server has it, and counted once`() async throws {
-        let app = App()
+        // The stand-in's own `Activity` may be used from anywhere.
+        nonisolated(unsafe) var kept: Activity<RideAttributes>?
         try await app.launch { client in
             let card = try await Self.started(app, client)
-            for times in 1...2 {
-                #expect(try await client.opened(card))
-                try await app.server.wait { $0.contains { $0.body["opens"]?.int == times } }
-            }
+            kept = card
+            #expect(try await client.opened(card))
+            try await app.server.wait { $0.flatMap(\.reports).contains { $0["opens"]?.int == 1 } }
+        }
+        nonisolated(unsafe) let card = try #require(kept)
+        try await app.launch { client in
+            #expect(try await client.opened(card))
+            try await app.server.wait { $0.flatMap(\.reports).contains { $0["opens"]?.int == 2 } }
             #expect(try await client.end(card))
             #expect(try await !client.opened(card))
         }
     }
 
-    /// Of the channel that a push started a card on, only the card's attributes tell.
-    @Test func `attributes that name the channel say what a push started`() async throws {
-        let app = App().with { $0.track = { $0.track(MatchAttributes.self, as: "match") } }
+    @Test func `a launch may begin with what the person tapped`() async throws {
+        let app = App()
+        nonisolated(unsafe) let card = StandInPhone.$current.withValue(app.phone) {
+            app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
+        }
+        app.phone.setListed([.active])
         try await app.launch { client in
-            let card = app.phone.pushStart(
-                MatchAttributes(match: "m1", liveActivityChannel: "dHN0LXNyY2gtY2hubA=="), .init(score: "0:0"))
+            #expect(try await client.opened(card))
             try await app.server.wait(toHearOf: card.id)
-            let reports = app.server.said.flatMap {
-                [$0.body] + ($0.body["instances"]?.array ?? []).compactMap(\.object)
-            }
-            #expect(reports.contains { $0["channel"]?.string == "dHN0LXNyY2gtY2hubA==" })
         }
     }
 
@@ -348,15 +340,4 @@ struct ShownTests {
         let told = app.server.said.filter { $0.body["user"] != nil }.drop { $0.body["deviceToken"] == nil }
         #expect(told.allSatisfy { $0.body["deviceToken"]?.string == App.hex(0x0a) }, "what is none changes nothing")
     }
-}
-
-private struct MatchAttributes: IdentifiedActivityAttributes {
-    struct ContentState: Codable, Hashable {
-        var score: String
-    }
-
-    var match: String
-    var liveActivityChannel: String?
-
-    var liveActivityID: String? { match }
 }

@@ -8,7 +8,7 @@ extension PhoneHistory {
         case userChange, signOut, lostAnswer, refusal, credentialLost, localStart, localUpdate, localEnd, swipe,
             switches
         case duplicate, answerApplied, pushLost, renewal, unknownType, lateList, foundAgain, postponed
-        case onChannel, beside, opened
+        case onChannel, beside, opened, suspended
     }
 }
 

@@ -20,6 +20,8 @@ struct PhoneHistory {
         var doom: VirtualPhone.Death?
         /// What APNs keeps while the phone is offline: the latest.
         var stored: (push: DevicePush, until: UnixTime)?
+        /// Its process stands still.
+        var suspension: Suspension?
         /// Which process has an incomplete list of cards, and for how long.
         var lateness: (process: Int, of: Duration) = (0, .zero)
         /// Cards that the app called gone since iOS took longer than it waits.
@@ -31,7 +33,6 @@ struct PhoneHistory {
     /// Of a type that a new build has and the server does not know yet.
     static let unknown = "later-1"
     static let people = ["ann", "bob"]
-    static let channel = ChannelID("dHN0LXNyY2gtY2hubA==")
 
     /// The type of an activity.
     static func type(of activity: String) -> String {
@@ -149,7 +150,9 @@ struct PhoneHistory {
                     dismissal: .systemDefault, now: now))
         case 26..<36: perform(owners[index].phone.profile.isOnline ? .offline : .online, on: index)
         case 36..<44: perform(.foreground, on: index)
-        case 44..<48: perform(.background, on: index)
+        case 44..<48:
+            perform(.background, on: index)
+            if dice.chance(60) { suspend(index) }
         case 48..<54: perform(dice.chance(70) ? .kill : .forceQuit, on: index)
         case 54..<58: perform(.rotateUpdateToken(localID: nil), on: index)
         case 58..<61: perform(.rotatePushToStartToken, on: index)
@@ -189,58 +192,8 @@ struct PhoneHistory {
         if reply != nil { steps[id] = step }
     }
 
-    mutating func startLocally(_ index: Int, _ activity: String? = nil) {
-        let hasUnknown = owners[index].phone.profile.activityTypes.contains { $0.type == "later" }
-        let id = activity ?? (hasUnknown && dice.chance(40) ? Self.unknown : dice.pick(Self.activities))
-        if id == Self.unknown { count(.unknownType) }
-        perform(.foreground, on: index)
-        let step = steps[id] ?? 1
-        perform(
-            .startLocally(
-                .init(
-                    attributesType: "\(Self.type(of: id))Attributes", attributes: ["id": .string(Self.inSwift(id))],
-                    contentState: Sample.state(step), activity: Self.inSwift(id),
-                    channel: dice.chance(25) ? Self.channel : nil)), on: index)
-    }
-
-    /// The app orders a card, and the person locks the phone before the server has answered.
-    private mutating func lock(_ index: Int) {
-        startLocally(index)
-        perform(.background, on: index)
-    }
-
-    /// The app makes a card of which the server does not hear, and may start one as well.
-    private mutating func startAlone(_ index: Int) {
-        perform(.offline, on: index)
-        let id = dice.pick(Self.activities)
-        put(id)
-        startLocally(index, id)
-        pass(.seconds(5))
-        perform(.online, on: index)
-    }
-
-    private mutating func changeLocally(_ index: Int) {
-        guard let card = owners[index].phone.cards.first(where: \.state.isRunning) else { return }
-        if dice.chance(30) {
-            perform(
-                .endLocally(localID: card.localID, isImmediate: dice.chance(50)), on: index)
-        } else {
-            let step = 1_000 + dice.roll(1_000)
-            perform(.updateLocally(.init(localID: card.localID, contentState: Sample.state(step))), on: index)
-        }
-    }
-
-    private mutating func setClock(_ index: Int) {
-        let skew = dice.roll(600) - 300
-        note("\(owners[index].phone.id) sets its clock \(skew) s off")
-        count(.clock)
-        owners[index].phone.profile.clockSkew = .seconds(skew)
-        let local = owners[index].phone.local(now)
-        owners[index].phone.tellClient(at: local) { $0.tick($1) }
-        follow(owners[index].phone.takeEffects(), of: index)
-    }
-
     mutating func perform(_ action: PhoneAction, on index: Int) {
+        resume(index)
         note("\(owners[index].phone.id): \(action)")
         let user = owners[index].phone.profile.user
         do {
@@ -268,14 +221,15 @@ struct PhoneHistory {
     }
 
     private var nextDue: UnixTime? {
-        var due = owners.compactMap { $0.phone.nextDue } + owners.compactMap { $0.call?.at }
+        var due =
+            owners.compactMap { $0.suspension == nil ? $0.phone.nextDue : nil } + owners.compactMap { $0.call?.at }
         if let wake = door.store.nextWakeAt { due.append(wake) }
         return due.min().map { max($0, now + .milliseconds(1)) }
     }
 
     private mutating func work() {
         for index in owners.indices {
-            if let due = owners[index].phone.nextDue, due <= now {
+            if owners[index].suspension == nil, let due = owners[index].phone.nextDue, due <= now {
                 follow(owners[index].phone.elapse(to: now), of: index)
             }
             if let call = owners[index].call, call.at <= now {
@@ -306,6 +260,10 @@ struct PhoneHistory {
         }
         note("\(owners[index].phone.id) \(call) -> \(answer?.status ?? 0)\(isAlive ? "" : " to nobody")")
         guard isAlive else { return }
+        if owners[index].suspension != nil {
+            owners[index].suspension?.unheard = (call.number, answer, process)
+            return
+        }
         let shown = owners[index].phone.cards.map(\.contentState)
         follow(owners[index].phone.answer(call.number, answer, at: now), of: index)
         let isOther = owners[index].phone.cards.map(\.contentState) != shown
@@ -387,6 +345,7 @@ struct PhoneHistory {
         let push = DevicePush(
             id: request.id, use: token.use, type: .liveactivity, priority: request.priority.rawValue, body: body)
         if owners[token.owner].phone.profile.isOnline {
+            resume(token.owner)
             follow(owners[token.owner].phone.receive(push, at: now), of: token.owner)
         } else {
             owners[token.owner].stored = (push, plan.expiresAt)

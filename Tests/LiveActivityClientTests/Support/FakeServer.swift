@@ -132,3 +132,8 @@ final class FakeStorage: ClientStorage, @unchecked Sendable {
         self.data = data
     }
 }
+
+extension FakeServer.Call {
+    /// What it says of Live Activities: of one, or of those in an inventory.
+    var reports: [JSONObject] { [body] + (body["instances"]?.array ?? []).compactMap(\.object) }
+}

@@ -6,7 +6,7 @@ import Testing
 
 /// Cards on a broadcast channel, which iOS gives no update token: tracked as what they are, and sent nothing.
 struct ChannelCardTests {
-    private let channel = ChannelID("dHN0LXNyY2gtY2hubA==")
+    private let channel = Sample.channel
 
     /// A phone whose app has started a card on the channel; the server has a newer state.
     private func onChannel(_ type: ActivityType = Sample.type()) throws -> Scene {
@@ -115,6 +115,38 @@ struct ChannelCardTests {
         try scene.report("phone", .gone)
         try scene.report(local: "on-channel") { $0.channel = channel }
         #expect(try scene.card().channel == channel && scene.card().state == .live)
+    }
+
+    @Test func `that a card with a token had taken the place of is there again when that is over`() throws {
+        for end in [CardReport.State.gone, .ended, .dismissed] {
+            var scene = try onChannel()
+            try scene.report(local: "with-token", token: "u1")
+            #expect(try scene.card().localID == Sample.local("with-token"))
+            scene.wait(.seconds(60))
+            try scene.deliver()
+            try scene.report(local: "with-token", end)
+            #expect(try !scene.card().state.mayHaveCard)
+            _ = try scene.inventory(sequence: 1, [card("card", scene)])
+            #expect(try scene.card().channel == channel && scene.card().state == .live)
+        }
+    }
+
+    @Test func `takes the place of one with a token that an inventory lacks, and no other is started`() throws {
+        var scene = try Scene.live(Sample.type { $0.restart = .always })
+        scene.wait(.seconds(60))
+        _ = try scene.inventory(sequence: 1, [card("on-channel", scene)])
+        #expect(try scene.card().channel == channel)
+        scene.wait(.seconds(600))
+        try scene.put("a", 2)
+        scene.wait(.seconds(60))
+        #expect(try scene.deliver().isEmpty)
+    }
+
+    @Test func `is not brought back by a late report after its end`() throws {
+        var scene = try onChannel()
+        try scene.report("phone", .ended)
+        try scene.report { $0.channel = channel }
+        #expect(try scene.card().state == .ended)
     }
 
     @Test func `that an inventory lacked and a later one lists lives on`() throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// Cards by which a person opened the app: counted once, however often the phone tells of it.
 struct OpenedTests {
-    /// By the last command.
+    /// The opens that the last command counted.
     private func counted(_ scene: Scene) -> Int {
         scene.store.lastChanges.tally.counts[.opened(Sample.bundleID, type: "order"), default: 0]
     }
@@ -32,6 +32,35 @@ struct OpenedTests {
         try scene.report(token: "u1") { $0.opens = 2 }
         scene.wait(.seconds(60))
         try scene.report(local: "second", token: "u2") { $0.opens = 1 }
+        #expect(counted(scene) == 1)
+    }
+
+    @Test func `a card that was one too many, and one that is over, tell of it for the last time`() throws {
+        var scene = try Scene.live()
+        try scene.report("phone", .duplicate) { $0.opens = 2 }
+        #expect(counted(scene) == 2)
+        // The one that stays begins with nothing.
+        try scene.report(local: "stays", token: "u2") { $0.opens = 1 }
+        #expect(counted(scene) == 1)
+    }
+
+    @Test func `a card that is found again is not counted again`() throws {
+        var scene = try Scene.live()
+        try scene.report(token: "u1") { $0.opens = 2 }
+        try scene.changeAudience(remove: ["ann"])
+        scene.wait(.seconds(60))
+        try scene.deliver()
+        try scene.report("phone", .gone)
+        try scene.changeAudience(add: ["ann"])
+        scene.wait(.seconds(600))
+        var report = CardReport(localID: Sample.local("card"), type: scene.type, state: .active)
+        (report.activity, report.token, report.opens) = (Sample.activityID("a"), Sample.token("u9"), 2)
+        report.sequence = 9
+        _ = try scene.inventory(sequence: 9, [report])
+        #expect(counted(scene) == 0)
+        #expect(try scene.card().state == .live)
+        report.opens = 3
+        _ = try scene.inventory(sequence: 10, [report])
         #expect(counted(scene) == 1)
     }
 

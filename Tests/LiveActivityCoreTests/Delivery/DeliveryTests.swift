@@ -236,7 +236,7 @@ struct DeliveryTests {
         #expect(try scene.lane().fence == flight.fence + 2)
     }
 
-    /// Of the pages of the lap that follows, each is about one phone.
+    /// Each page of the lap that follows holds one phone.
     @Test func `a rescued phone that waits is looked at then, though the clock was set back and others wait longer`()
         throws
     {

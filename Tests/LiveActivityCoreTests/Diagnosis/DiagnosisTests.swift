@@ -226,7 +226,7 @@ struct DiagnosisTests {
             var scene = Scene()
             try scene.register(startToken: nil)
             try scene.put(users: ["ann"])
-            try scene.report { $0.channel = ChannelID("dHN0LXNyY2gtY2hubA==") }
+            try scene.report { $0.channel = Sample.channel }
             return try scene.diagnosis("a")
         },
         Row("update-token-refused", .blocked, ["code": "token-bad", "status": 400]) {

@@ -185,7 +185,7 @@ final class NewestArrives: Invariant {
         }
     }
 
-    /// Of cards on channels nothing is said: nothing is sent to them.
+    /// Checks all but cards on channels, to which nothing is sent.
     private func check(_ subject: Scenery.Subject, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {
         let open = phone.cards.filter { $0.activity == subject.id && !$0.isOver }
         guard let instance = world.store.rows.cards[.init(activity.number, phone.key)] else {

@@ -198,7 +198,7 @@ extension Phone {
                 subject.id, subject.type, step: world.step(of: subject), run: row.activity.run, in: world)
             card.isApps = true
             if world.chance(35) {
-                card.channel = ChannelID("dHN0LXNyY2gtY2hubA==")
+                card.channel = Sample.channel
                 world.count(.onChannel)
             }
             card.saysStartedAt = time(in: world)

@@ -73,12 +73,12 @@ extension CodeRule {
         "a test that is not Swift Testing's", "write it with @Test and #expect", #"\bimport\s+XCTest\b|\bXCTAssert\w*"#,
         where: { $0.isUnder("Tests") })
 
-    /// The library's privacy manifest says that there are none.
+    /// The privacy manifest of the library names none of these.
     static let reasons = CodeRule(
         "an API for which Apple wants a reason", "do without it, or name the reason in PrivacyInfo.xcprivacy",
-        #"\b(?:UserDefaults|systemUptime|mach_absolute_time|(?:content)?[mM]odificationDate(?:Key)?|"#
-            + #"creationDate(?:Key)?|volumeAvailableCapacity\w*|systemFreeSize|systemSize|activeInputModes|"#
-            + #"f?stat(?:at|v?fs)?(?=\())"#,
+        #"\b(?:UserDefaults|systemUptime|mach_absolute_time|\w*[mM]odificationDate(?:Key)?|"#
+            + #"creationDate(?:Key)?|volume(?:Available|Total)Capacity\w*|systemFreeSize|systemSize|activeInputModes|"#
+            + #"[fl]?stat(?:at|v?fs)?(?=\()|f?getattrlist\w*)"#,
         where: isInApps)
 
     static let all: [CodeRule] = [clock, dice, effects, printing, traps, strayTasks, sleeps, otherTests, reasons]
