@@ -144,9 +144,11 @@ struct ChannelCardTests {
 
     @Test func `is not brought back by a late report after its end`() throws {
         var scene = try onChannel()
+        try scene.changeAudience(remove: ["ann"])
         try scene.report("phone", .ended)
+        try scene.changeAudience(add: ["ann"])
         try scene.report { $0.channel = channel }
-        #expect(try scene.card().state == .ended)
+        #expect(try scene.card().state == .absent)
     }
 
     @Test func `that an inventory lacked and a later one lists lives on`() throws {
