@@ -44,7 +44,7 @@
     }
 #endif
 
-/// What the server writes into the attributes of a Live Activity that it starts.
+/// The tag that the server writes into the attributes of a Live Activity that it starts.
 public struct IsletTag: Codable, Hashable, Sendable {
     /// The activity's id.
     public var activity: String

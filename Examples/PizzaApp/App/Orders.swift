@@ -7,7 +7,7 @@ import LiveActivityClient
     import ActivityKitStandIn
 #endif
 
-/// What the person does in the app, and what it does to the Live Activities.
+/// The orders of the app's person, and the Live Activities that show them.
 @available(iOS 16.2, *)
 struct Orders: Sendable {
     let client: IsletClient

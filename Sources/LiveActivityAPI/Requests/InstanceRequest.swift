@@ -30,7 +30,7 @@ public struct InstanceRequest: Sendable, Hashable, Codable {
     /// before counts as `islet_opens_total`.
     public var opens: Int?
 
-    /// What ``opens`` may be at most: more often nobody taps a card in the twelve hours that it can be there.
+    /// The most that ``opens`` may be: nobody taps a card more often in the twelve hours that it can be there.
     public static let maximumOpens = 10_000
 
     /// Where a card is in its life, as the phone sees it.

@@ -226,7 +226,8 @@
             return .channel(channel)
         }
 
-        /// What is no channel's id would have the server refuse the whole report.
+        /// The channel that the attributes name; `nil` for what is no channel's id, since the server would refuse the
+        /// whole report for it.
         private func channel(of attributes: Attributes) -> String? {
             guard hasChannels, let named = (attributes as? any IdentifiedActivityAttributes)?.liveActivityChannel else {
                 return nil

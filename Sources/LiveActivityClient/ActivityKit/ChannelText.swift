@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension String {
-    /// Whether the server takes it for the id of a broadcast channel: base64 (RFC 4648 section 4), 256 characters at
-    /// most.
+    /// The text can be the id of a broadcast channel, as the server takes it: base64 (RFC 4648 section 4), 256
+    /// characters at most.
     var isChannel: Bool { 1...256 ~= utf8.count && Data(base64Encoded: self) != nil }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// The privacy manifest that the library brings, of Apple's form, and true.
 ///
-/// That no API is called for which Apple wants a reason is a rule about the sources (`CodeRule.reasons`).
+/// `CodeRule.reasons` sees that the sources call no API for which Apple wants a reason.
 /// https://developer.apple.com/documentation/bundleresources/privacy-manifest-files
 struct PrivacyTests {
     private static let manifest = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
