@@ -95,7 +95,8 @@ import Testing
     }
 
     @Test func `the README's configuration is one that the server takes`() throws {
-        let text = try Readme.block(after: "leave `endpoint` and `trustRoots` out:", language: "yaml")
+        let text = try Readme.block(
+            after: "leave `endpoint` and `trustRoots` out:", language: "yaml", in: "docs/getting-started.md")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
