@@ -2,7 +2,7 @@ import APNSModel
 package import LiveActivityCore
 
 extension ActivityProvider {
-    /// The same question and answer, in the words of the core.
+    /// Asks the provider with the core's types for question and answer.
     package func answer(to question: RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer? {
         do {
             return try await answer(ProviderQuestion(question)).map(RefreshAnswer.init)

@@ -3,43 +3,52 @@ public import JSONText
 
 /// Computes what a person should see in the cards of one activity type.
 ///
-/// Islet asks when somebody called `POST /v1/users/{user}/refresh`, when a device of the person appeared, moved to
-/// another time zone or shows something else than was computed, at the local midnight, and at the instant that the last
-/// answer named. Many asks become one question. It is asked once for each time zone that the person has devices in, not
-/// for each device. What it answers is kept and sent by the rules of the type; the same answer again sends nothing.
+/// Islet asks the provider at these times:
 ///
-/// Asked anew after a crash, it should answer the same for the same question: it must not count on being asked once.
+/// - after a call of `POST /v1/users/{user}/refresh`
+/// - when a device of the person appears, moves to another time zone, or shows something other than what was computed
+/// - at local midnight
+/// - at the time that the last answer named
+///
+/// Several reasons together cause one question. There is one question for each time zone of the person's devices, not
+/// for each device. The answer is stored and sent by the rules of the type. An unchanged answer sends nothing.
+///
+/// After a crash, Islet may ask the same question again. The provider should then give the same answer, and must not
+/// rely on being asked once.
 public protocol ActivityProvider: Sendable {
-    /// What the person should see now on these devices, or `nil`: nothing, which ends the card and forgets the memo.
+    /// Returns what the person should see now on these devices. `nil` ends the card and erases the memo.
     ///
-    /// It has ``ProviderOptions/deadline`` to answer; then its task is cancelled, and it is asked again later. It
-    /// should heed the cancellation, since its place is taken until it returns.
+    /// The provider has ``ProviderOptions/deadline`` to answer. Then its task is canceled, and it is asked again later.
+    /// It should react to the cancellation, because it occupies one of the provider's slots until it returns.
     ///
-    /// - Throws: Whatever it likes. This person is asked about again after 1 s to 5 min; others are not held up. The
-    ///   error itself is not logged, since nobody knows what it says.
+    /// - Parameter question: The person, the devices and their time zone.
+    /// - Returns: The answer; `nil` to show nothing.
+    /// - Throws: Any error. Islet asks about this person again after 1 s to 5 min, and other people are not delayed.
+    ///   The error itself is not logged, because it may contain anything.
     func answer(_ question: ProviderQuestion) async throws -> ProviderAnswer?
 }
 
-/// What a provider is asked about: one person, in one time zone.
+/// Question to a provider about one person in one time zone.
 public struct ProviderQuestion: Sendable, Hashable {
-    /// The app's bundle id.
+    /// Bundle id of the app.
     public var app: String
-    /// The activity type, as the API calls it.
+    /// Name of the activity type in the API.
     public var type: String
-    /// The person's id, as the backend gave it.
+    /// Id of the person, as the backend gave it.
     public var user: String
-    /// The ids of the person's devices in this time zone, in order.
+    /// Ids of the person's devices in this time zone, in order.
     public var devices: [String]
-    /// The zone's IANA name; `UTC` for devices that never named one. A name that nobody knows is counted as UTC.
+    /// IANA name of the time zone, or `UTC` for devices that never reported one. An unknown name is treated as UTC.
     public var timeZone: String
-    /// The date in that zone: `2026-11-21`.
+    /// Date in that zone, such as `2026-11-21`.
     public var localDay: String
-    /// The instant of the question.
+    /// Time of the question.
     public var now: UnixTime
-    /// What the last answer for this person, type and zone left; nil for the first question, and after "nothing".
+    /// Memo of the last answer for this person, type and zone; `nil` for the first question, and after an answer of
+    /// `nil`.
     public var memo: JSONValue?
 
-    /// A question, for a provider's own tests.
+    /// Creates a question, for a provider's own tests.
     public init(
         app: String, type: String, user: String, devices: [String], timeZone: String, localDay: String, now: UnixTime,
         memo: JSONValue? = nil
@@ -55,48 +64,49 @@ public struct ProviderQuestion: Sendable, Hashable {
     }
 }
 
-/// What a provider wants to be shown.
+/// Answer of a provider: what to show.
 public struct ProviderAnswer: Sendable, Hashable {
-    /// The content state, as the app's `ContentState` decodes it.
+    /// Content state, as the app's `ContentState` decodes it.
     public var state: JSONObject
-    /// The attributes. They are fixed while a card runs: others count from the next one.
+    /// Attributes. They are fixed while a card runs, so other attributes take effect with the next card.
     public var attributes: JSONObject?
-    /// Given back with the next question, to make a choice sticky; at most 4,096 bytes as JSON.
+    /// Value that is returned with the next question, for example to keep a choice. At most 4,096 bytes as JSON.
     public var memo: JSONValue?
-    /// Which of the app's activities comes first in the Dynamic Island: the highest.
+    /// Relevance score. The app's activity with the highest score comes first in the Dynamic Island.
     public var relevance: Double?
-    /// When the card is to look outdated.
+    /// Time from which the card should look outdated.
     public var staleAt: UnixTime?
-    /// An alert that goes with this state, once to each phone. Without one the push is silent.
+    /// Alert that accompanies this state, once on each phone. Without an alert, the push is silent.
     public var alert: PushAlert?
-    /// What makes it the same alert when it is answered again; without one it comes with each changed state only.
+    /// Id that identifies the alert when it is answered again. Without an id, the alert accompanies only changed
+    /// states.
     public var alertID: String?
-    /// How urgent the push is.
+    /// Urgency of the push.
     public var priority: Priority = .low
-    /// When to ask again, where that is before the local midnight; at least 1 s on.
+    /// Time at which to ask again, if that is before local midnight. At least 1 s later.
     public var askAgainAt: UnixTime?
 
-    /// The APNs priority of an update.
+    /// APNs priority of an update.
     public enum Priority: String, Sendable, Hashable, CaseIterable {
-        /// 5: when the phone finds it convenient; costs no budget.
+        /// Priority 5: delivered when convenient for the phone, without using the budget.
         case low
-        /// As the type's policy says.
+        /// Priority that the type's policy chooses.
         case auto
-        /// 10: at once; counts against the budget.
+        /// Priority 10: delivered at once, and counted against the budget.
         case high
     }
 
-    /// A state, shown silently and at low priority.
+    /// Creates an answer that shows a state silently and at low priority.
     public init(state: JSONObject) {
         self.state = state
     }
 }
 
-/// How a provider in the process is asked.
+/// Options of a provider that runs in the server's process.
 public struct ProviderOptions: Sendable, Hashable {
-    /// How long one answer may take.
+    /// Maximum time for one answer.
     public var deadline = Duration.seconds(10)
 
-    /// The standard options.
+    /// Creates the default options.
     public init() {}
 }

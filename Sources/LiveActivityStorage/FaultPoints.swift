@@ -1,10 +1,10 @@
 package import LiveActivityCore
 
-/// A place where a test may let the process die: what stands then must be enough for the next one.
+/// Point at which a test may kill the process. The data stored by then must be enough for the next process.
 package enum FaultPoint: String, Sendable, CaseIterable {
-    /// Changes are written and not committed.
+    /// Changes are written but not committed.
     case writeBeforeCommit = "write.before-commit"
-    /// They stand, and nobody was told.
+    /// Changes are committed, but nobody has been notified.
     case writeAfterCommit = "write.after-commit"
     case claimBeforeCommit = "claim.before-commit"
     case claimAfterCommit = "claim.after-commit"
@@ -12,11 +12,11 @@ package enum FaultPoint: String, Sendable, CaseIterable {
     case settleAfterCommit = "settle.after-commit"
     case pruneBeforeCommit = "prune.before-commit"
     case pruneAfterCommit = "prune.after-commit"
-    /// A flight is claimed, and its pushes are made.
+    /// A flight is claimed and its pushes are built.
     case sendBefore = "send.before"
-    /// The sender has them.
+    /// The sender has the pushes.
     case sendAfter = "send.after"
-    /// APNs answered one of them, and nobody knows.
+    /// APNs has answered a push, and the answer is not stored.
     case answerReceived = "answer.received"
 
     package static func beforeCommit(of rank: CommandRank) -> Self {
@@ -38,7 +38,7 @@ package enum FaultPoint: String, Sendable, CaseIterable {
     }
 }
 
-/// What happens where the store and the dispatcher pass a fault point: nothing, unless a test says so.
+/// Action at the fault points that the store and the dispatcher pass. It does nothing unless a test sets it.
 package struct FaultPoints: Sendable {
     package var reach: @Sendable (FaultPoint) -> Void
 

@@ -1,8 +1,9 @@
 import Synchronization
 import Tracing
 
-/// Which request a change came with: what leaves later belongs to its trace. In memory alone, and only so many: a push
-/// that leaves after a restart, or very late, begins a trace of its own.
+/// Trace contexts of the requests that made changes, so that later pushes belong to their traces.
+///
+/// They are kept in memory, up to a limit. A push that leaves after a restart, or very late, begins a trace of its own.
 final class ChangeContexts: Sendable {
     struct Change: Hashable, Sendable {
         let app: String

@@ -1,4 +1,4 @@
-/// The place of a span in its trace, as `traceparent` carries it from one process to the next (W3C Trace Context).
+/// Place of a span in its trace, as the `traceparent` header carries it between processes (W3C Trace Context).
 package struct TraceParent: Sendable, Hashable {
     package var trace: (high: UInt64, low: UInt64) {
         get { (traceHigh, traceLow) }
@@ -7,7 +7,7 @@ package struct TraceParent: Sendable, Hashable {
     private var traceHigh: UInt64
     private var traceLow: UInt64
     package var span: UInt64
-    /// Whoever began the trace wants it kept.
+    /// `true` if the process that began the trace wants it kept.
     package var isSampled: Bool
 
     package init(trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool) {
@@ -16,8 +16,10 @@ package struct TraceParent: Sendable, Hashable {
         self.isSampled = isSampled
     }
 
-    /// `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; nil for what is none: a trace begins anew then
-    /// (section 3.2.2.3). Later versions may say more behind it.
+    /// Reads a value such as `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`. Later versions may append
+    /// fields.
+    ///
+    /// Returns `nil` for other text. Then a new trace begins (section 3.2.2.3).
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count >= 4, let version = Self.hex(parts[0], digits: 2), version != 0xff,
@@ -38,7 +40,7 @@ package struct TraceParent: Sendable, Hashable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Small letters alone, as the standard has it.
+    /// Only lowercase digits are valid in the standard.
     private static func hex(_ text: some StringProtocol, digits: Int) -> UInt64? {
         guard text.utf8.count == digits,
             text.utf8.allSatisfy({

@@ -1,9 +1,11 @@
 package import Tracing
 
-/// Where spans go: one for each request, for what it decides, for each flight of pushes that follows from it, and for
-/// each push of a small one.
+/// Spans of the server.
+///
+/// There is one for each request, for its decision, for each flight of pushes that follows, and for each push of a
+/// small flight.
 package struct Traces: Sendable {
-    /// Flights with more pushes have no span for each of them.
+    /// Maximum number of pushes in a flight with one span for each push.
     package static let spansPerFlight = 16
     private static let changes = 10_000
 
@@ -12,29 +14,29 @@ package struct Traces: Sendable {
 
     package init(_ tracer: any Tracer) { self.tracer = tracer }
 
-    /// A span that its caller ends; inside of the current one, unless it is told.
+    /// Starts a span that the caller must end. Its parent is the current span unless a context is given.
     package func start(
         _ name: String, _ kind: SpanKind = .internal, in context: InstrumentationContext? = nil
     ) -> any Span {
         tracer.startSpan(name, context: context ?? .current ?? .topLevel, ofKind: kind)
     }
 
-    /// The place that a caller gave with its headers.
+    /// Returns the trace context that a caller sent in its headers.
     ///
-    /// - Parameter header: A header's value by its name in small letters.
+    /// - Parameter header: Returns the value of a header by its lowercase name.
     package func context(from header: @escaping @Sendable (String) -> String?) -> InstrumentationContext {
         var context = InstrumentationContext.topLevel
         tracer.extract((), into: &context, using: Headers(value: header))
         return context
     }
 
-    /// The current request changed what an activity should show.
+    /// Records that the current request changed an activity's desired state.
     package func changed(app: String, activity: String, revision: Int64) {
         guard let context = InstrumentationContext.current else { return }
         contexts.keep(context, of: .init(app: app, activity: activity, revision: revision))
     }
 
-    /// The request that this revision came with; nil: nobody knows.
+    /// Returns the trace context of the request that made this revision; `nil` if it is not known.
     package func context(app: String, activity: String, revision: Int64) -> InstrumentationContext? {
         contexts.context(of: .init(app: app, activity: activity, revision: revision))
     }

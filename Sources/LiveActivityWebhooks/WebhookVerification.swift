@@ -2,31 +2,31 @@ import Crypto
 import JSONText
 public import LiveActivityAPI
 
-/// Tells whether a webhook was sent by who has the secret, just now, and as it arrived.
+/// Verifies that a webhook comes from a sender with the secret, is recent, and is unchanged.
 ///
 /// ```swift
 /// guard let verification = WebhookVerification(secret: secret) else { … }
 /// let event = try verification.event(headers: headers, body: body, now: now)
 /// ```
 ///
-/// The signature is that of Standard Webhooks: HMAC-SHA256 of id, timestamp and body. The body has to be the bytes as
-/// they came: JSON that was read and written again is another text.
+/// The signature is that of Standard Webhooks: HMAC-SHA256 of id, timestamp and body. Pass the body's bytes exactly as
+/// they arrived. JSON that was parsed and written again has another signature.
 public struct WebhookVerification: Sendable {
-    /// Why a call is not to be believed. To its sender all of them are one answer: 401.
+    /// Reason why a call must not be trusted. Answer all of them with the same status, 401.
     public enum Failure: Error, Sendable, Hashable {
-        /// A header is missing: its name.
+        /// A header is missing. The value is its name.
         case missingHeader(String)
-        /// The timestamp is no number of seconds.
+        /// The timestamp is not a number of seconds.
         case unreadableTimestamp
-        /// It was sent longer ago than is tolerated, or in the future: it may be a recording.
+        /// The call was sent longer ago than the tolerance, or in the future. It may be a replay.
         case wrongTime
-        /// No signature of the kind `v1` is the secret's.
+        /// No signature of the kind `v1` matches a secret.
         case wrongSignature
-        /// It is genuine, and not an event.
+        /// The call is genuine, but it is not an event.
         case notAnEvent
     }
 
-    /// The greatest difference between the sender's clock and the receiver's.
+    /// Default for the greatest accepted difference between the sender's and the receiver's clocks.
     public static let tolerance = Duration.seconds(300)
     private static let prefix = "whsec_"
     private static let sizes = 24...64
@@ -34,8 +34,11 @@ public struct WebhookVerification: Sendable {
     private let keys: [SymmetricKey]
     private let tolerance: Duration
 
-    /// For a secret as the server's configuration has it, `whsec_` and 24 to 64 bytes in base64, or several while one
-    /// replaces another. Nil when there is none, or one has another form.
+    /// Creates a verification with the secrets of the server's configuration. Pass several secrets while one replaces
+    /// another.
+    ///
+    /// A secret is `whsec_` followed by 24 to 64 bytes in base64. Returns `nil` if `secrets` is empty or a secret has
+    /// another form.
     public init?(secrets: [String], tolerance: Duration = Self.tolerance) {
         var keys: [SymmetricKey] = []
         for secret in secrets {
@@ -50,18 +53,19 @@ public struct WebhookVerification: Sendable {
         self.tolerance = tolerance
     }
 
-    /// The same for one secret.
+    /// Creates a verification with one secret. Returns `nil` if it is not `whsec_` followed by 24 to 64 bytes in
+    /// base64.
     public init?(secret: String, tolerance: Duration = Self.tolerance) {
         self.init(secrets: [secret], tolerance: tolerance)
     }
 
-    /// Checks a call's headers against its body.
+    /// Verifies a call's headers against its body.
     ///
     /// - Parameters:
-    ///   - headers: By name; the case of names does not matter.
-    ///   - body: The bytes as they came.
+    ///   - headers: Headers by name. The case of names does not matter.
+    ///   - body: The bytes as they arrived.
     ///   - now: The receiver's time.
-    /// - Returns: The value of `webhook-id`, by which repeats are known: an event is sent at least once.
+    /// - Returns: The value of `webhook-id`. Use it to deduplicate, because an event is sent at least once.
     /// - Throws: ``Failure``.
     @discardableResult
     public func verify(headers: [String: String], body: [UInt8], now: Instant) throws(Failure) -> String {
@@ -76,12 +80,12 @@ public struct WebhookVerification: Sendable {
         )
         guard let seconds = Int(sentAt), (0..<253_402_300_800).contains(seconds) else { throw .unreadableTimestamp }
         let difference = Duration.milliseconds(now.milliseconds - seconds * 1000)
-        // A timestamp is cut to whole seconds.
+        // The timestamp is truncated to whole seconds.
         guard .zero - tolerance <= difference, difference <= tolerance + .seconds(1) else { throw .wrongTime }
         let signed = Array("\(id).\(sentAt).".utf8) + body
         for signature in signatures.split(separator: " ") where signature.hasPrefix("v1,") {
             guard let code = Base64.bytes(of: signature.dropFirst(3)) else { continue }
-            // Compared in a time that does not depend on where they differ.
+            // The comparison takes constant time.
             for key in keys where HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed, using: key) {
                 return id
             }
@@ -89,8 +93,13 @@ public struct WebhookVerification: Sendable {
         throw .wrongSignature
     }
 
-    /// The event of a genuine call.
+    /// Verifies a call and returns its event.
     ///
+    /// - Parameters:
+    ///   - headers: Headers by name. The case of names does not matter.
+    ///   - body: The bytes as they arrived.
+    ///   - now: The receiver's time.
+    /// - Returns: The event.
     /// - Throws: ``Failure``.
     public func event(headers: [String: String], body: [UInt8], now: Instant) throws(Failure) -> Event {
         try verify(headers: headers, body: body, now: now)
@@ -110,7 +119,7 @@ extension String {
     }
 }
 
-/// Base64 (RFC 4648 section 4), with its padding and nothing else.
+/// Decoder of base64 (RFC 4648 section 4). Padding is required, and no other characters are accepted.
 enum Base64 {
     static func bytes(of text: Substring) -> [UInt8]? {
         let characters = Array(text.utf8)
@@ -128,7 +137,7 @@ enum Base64 {
                 bytes.append(UInt8(word >> bits & 0xFF))
             }
         }
-        // What is left over of the last character says nothing.
+        // The unused bits of the last character must be zero.
         guard word & ((1 << bits) - 1) == 0 else { return nil }
         return bytes
     }

@@ -1,20 +1,21 @@
 import NIOCore
 
-/// Which connections to other servers there are: those that wait for a call, and how many carry one. Pure but for the
-/// connections themselves, which it never touches.
+/// Record of the connections to other servers: the idle ones, and the number of calls. It never uses the connections
+/// themselves, except to check whether they are active.
 struct ConnectionBook: Sendable {
-    /// Calls of one origin at the same time; further ones wait within their own time.
+    /// Maximum number of concurrent calls to one origin. Further calls wait within their own timeout.
     static let maximumCalls = 32
 
     struct Origin: Hashable, Sendable {
         var isSecure: Bool
         var host: String
         var port: Int
-        /// A connection that was made without the check is not used where the check is wanted.
+        /// `true` if the addresses were checked to be public. A connection made without this check is not reused for a
+        /// call that needs it.
         var isPublicOnly: Bool
     }
 
-    /// What waits is told a connection, or `nil`: it may make one.
+    /// Promise of a waiting call: a connection, or `nil` if the call may make one.
     typealias Waiting = EventLoopPromise<(any Channel)?>
 
     enum Lease: Sendable {
@@ -34,7 +35,9 @@ struct ConnectionBook: Sendable {
     private var number: UInt64 = 0
     private var isStopped = false
 
-    /// - Parameter promise: Of whoever has to wait.
+    /// Assigns a connection to a call.
+    ///
+    /// - Parameter promise: Promise that is kept if the call has to wait.
     mutating func lend(_ origin: Origin, _ promise: Waiting) -> Lease {
         guard !isStopped else { return .stopped }
         var line = lines[origin] ?? Line()
@@ -52,34 +55,38 @@ struct ConnectionBook: Sendable {
     }
 
     enum Return: Sendable {
-        /// The next call has it, or the place to make one.
+        /// The next call gets the connection, or the right to make one.
         case passed(Waiting, (any Channel)?)
-        /// It waits for the next call.
+        /// The connection waits for the next call.
         case idle
         case close
     }
 
-    /// - Parameter channel: `nil` when it can carry no further call.
+    /// Takes back a connection after a call.
+    ///
+    /// - Parameter channel: The connection; `nil` if it cannot carry another call.
     mutating func giveBack(_ origin: Origin, _ channel: (any Channel)?) -> Return {
         guard var line = lines[origin] else { return .close }
         defer { lines[origin] = line.calls == 0 && line.idle.isEmpty && line.waiting.isEmpty ? nil : line }
         if !line.waiting.isEmpty { return .passed(line.waiting.removeFirst().promise, channel) }
         line.calls -= 1
         guard let channel, !isStopped else { return .close }
-        // Those that ended while they waited are forgotten here.
+        // Connections that closed while idle are removed here.
         line.idle.removeAll { !$0.isActive }
         line.idle.append(channel)
         return .idle
     }
 
-    /// - Returns: Whether it still waited; if not it has been given a place.
+    /// Removes a waiting call.
+    ///
+    /// - Returns: `true` if it was still waiting; `false` if it already got a connection or the right to make one.
     mutating func leave(_ origin: Origin, _ number: UInt64) -> Bool {
         guard let index = lines[origin]?.waiting.firstIndex(where: { $0.number == number }) else { return false }
         lines[origin]?.waiting.remove(at: index)
         return true
     }
 
-    /// Lends nothing from now on.
+    /// Stops lending. Returns the idle connections and the waiting calls.
     mutating func stop() -> (idle: [any Channel], waiting: [Waiting]) {
         isStopped = true
         let idle = lines.values.flatMap { $0.idle }

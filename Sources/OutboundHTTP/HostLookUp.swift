@@ -3,17 +3,19 @@ package import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Looks host names up on threads of its own: the system's resolver blocks, for many seconds where DNS is slow.
+/// Looks up host names on threads of its own, because the system's resolver blocks for many seconds when DNS is slow.
 package final class HostLookUp: Sendable {
-    /// The addresses of a host, of any port, none for a host that nobody knows. It may block.
+    /// Function that returns the addresses of a host, with any port; empty if the host is unknown. It may block.
     package typealias Find = @Sendable (_ host: String) -> [SocketAddress]
 
-    /// By the system's resolver, for all clients of the process: a name that hangs takes one thread, whoever calls it.
+    /// Lookup by the system's resolver, shared by all clients of the process. A name that hangs occupies one thread, no
+    /// matter how many clients ask for it.
     package static let shared = HostLookUp()
 
-    /// Look-ups at the same time. With one name less than that hanging every other one is found.
+    /// Number of concurrent lookups. Other names are still found while fewer names than this hang.
     static let threads = 16
-    /// Hosts that are looked up or wait for it, at most. Calls of one host share its look-up, whatever their ports.
+    /// Maximum number of hosts that are being looked up or wait for it. Calls to one host share a lookup, whatever
+    /// their ports.
     static let maximumHosts = 256
 
     private static let pool: NIOThreadPool = {
@@ -30,7 +32,7 @@ package final class HostLookUp: Sendable {
     }
 
     func addresses(of host: String, port: Int, on eventLoop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
-        // swift-nio ends the process for a port beyond its range.
+        // swift-nio terminates the process for a port out of range.
         guard UInt16(exactly: port) != nil else { return eventLoop.makeFailedFuture(OutboundError.unknownHost) }
         if let address = try? SocketAddress(ipAddress: host, port: port) {
             return eventLoop.makeSucceededFuture([address])
@@ -64,7 +66,7 @@ package final class HostLookUp: Sendable {
         }
     }
 
-    /// What the system's resolver says.
+    /// Returns the addresses from the system's resolver.
     @Sendable package static func system(_ host: String) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -88,12 +90,15 @@ package final class HostLookUp: Sendable {
     }
 }
 
-/// Gives a connection the addresses of its host that were checked: it can go nowhere else, whatever DNS says next.
+/// Resolver that gives a connection the checked addresses of its host. The connection cannot go anywhere else, whatever
+/// DNS answers later.
 struct CheckedResolver: Resolver, Sendable {
     private let addresses: EventLoopFuture<[SocketAddress]>
 
-    /// - Parameter isPublicOnly: Every address of the host is looked at. A host that has a private one is refused,
-    ///   whichever would be tried first.
+    /// Creates the resolver.
+    ///
+    /// - Parameter isPublicOnly: `true` to refuse a host with a private address, even if another address would be tried
+    ///   first.
     init(_ host: String, port: Int, isPublicOnly: Bool, _ lookUp: HostLookUp, on eventLoop: any EventLoop) {
         addresses = lookUp.addresses(of: host, port: port, on: eventLoop).flatMapThrowing { addresses in
             guard !addresses.isEmpty else { throw OutboundError.unknownHost }

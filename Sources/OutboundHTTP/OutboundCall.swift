@@ -5,16 +5,16 @@ import NIOPosix
 import NIOSSL
 import PeerIdentity
 
-/// Where a call goes.
+/// URL of a call.
 package struct OutboundURL: Sendable, Hashable {
     package let isSecure: Bool
-    /// An IPv6 address has no brackets here.
+    /// Host name or address. An IPv6 address has no brackets here.
     package let host: String
     package let port: Int
     /// Path and query, percent-encoded.
     let target: String
 
-    /// `nil` for what is no `http` or `https` URL with a host.
+    /// Reads a URL. Returns `nil` unless it is `http` or `https` with a host.
     package init?(_ text: String) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty
@@ -26,7 +26,7 @@ package struct OutboundURL: Sendable, Hashable {
         target = (path.hasPrefix("/") ? path : "/" + path) + (parts.percentEncodedQuery.map { "?" + $0 } ?? "")
     }
 
-    /// RFC 9110 section 7.2: without the port that the scheme has anyway.
+    /// Value of the Host header (RFC 9110 section 7.2), without the scheme's default port.
     var authority: String {
         let host = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
@@ -38,11 +38,11 @@ package struct OutboundRequest: Sendable {
     package var url: OutboundURL
     package var headers: HTTPHeaders
     package var body: [UInt8]?
-    /// Refuses a host that has an address which is not on the public Internet.
+    /// `true` to refuse a host with an address that is not on the public Internet.
     package var isPublicOnly = false
-    /// For all of the call: look-up, TCP, TLS, and the answer to its last byte.
+    /// Maximum time of the whole call: lookup, TCP, TLS, and the answer to its last byte.
     package var timeout: Duration
-    /// The bytes of an answer's body that are read.
+    /// Maximum number of bytes of the answer's body that are read.
     package var maximumAnswerBytes: Int
 
     package init(
@@ -69,24 +69,24 @@ package struct OutboundAnswer: Sendable {
     package var status: Int
     package var headers: HTTPHeaders
     package var body: [UInt8]
-    /// The body has more bytes than were to be read.
+    /// `true` if the body has more bytes than were read.
     package var isCut: Bool
 }
 
-/// Why a call has no answer. The words hold no more of the URL than host and port.
+/// Reason why a call has no answer. The text contains at most host and port of the URL.
 package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible {
     case unknownHost
     case privateAddress
-    /// Too many hosts wait to be looked up.
+    /// Too many hosts are waiting for lookup.
     case busy
-    /// There is no connection: TCP or TLS failed, or the certificate is not the host's.
+    /// There is no connection: TCP or TLS failed, or the certificate does not name the host.
     case unreachable(String)
     case late(Duration)
-    /// The peer ended the connection before its answer was complete.
+    /// The peer closed the connection before its answer was complete.
     case closed
     case malformed
     case tooLong(Int)
-    /// The client was stopped, or the caller went away.
+    /// The client was stopped, or the caller was canceled.
     case stopped
 
     package var description: String {
@@ -103,7 +103,7 @@ package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible 
         }
     }
 
-    /// Of an exchange on a connection.
+    /// Creates the error for a failed exchange on a connection.
     init(_ error: any Error) {
         self =
             switch error {
@@ -115,7 +115,7 @@ package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible 
             }
     }
 
-    /// Of an attempt to connect.
+    /// Returns the error for a failed attempt to connect.
     static func connecting(_ error: any Error, _ url: OutboundURL) -> OutboundError {
         switch error {
         case OutboundError.closed: return .unreachable("the peer closed it")

@@ -4,10 +4,12 @@ package import NIOSSL
 import PeerIdentity
 import Synchronization
 
-/// Calls other HTTP servers, by HTTP/1.1: the only client of the product that calls anything but APNs.
+/// HTTP/1.1 client for all servers other than APNs.
 ///
-/// It goes to the addresses that it checked and to no other, takes no certificate but the host's, follows no redirect,
-/// and ends every call within its time.
+/// - It connects only to addresses that it has checked.
+/// - It accepts only a certificate of the host.
+/// - It follows no redirects.
+/// - It ends every call within its timeout.
 package final class OutboundClient: Sendable {
     private struct Security: Sendable {
         var name: PeerSecurity?
@@ -19,9 +21,11 @@ package final class OutboundClient: Sendable {
     private let book = Mutex(ConnectionBook())
     private let security = Mutex(Security())
 
+    /// Creates a client.
+    ///
     /// - Parameters:
-    ///   - roots: Which authorities are trusted.
-    ///   - connectTimeout: For look-up, TCP and TLS.
+    ///   - roots: Trusted certificate authorities.
+    ///   - connectTimeout: Maximum time for lookup, TCP and TLS.
     package init(
         roots: NIOSSLTrustRoots = .default, lookUp: HostLookUp = .shared, connectTimeout: Duration = .seconds(5)
     ) {
@@ -29,9 +33,9 @@ package final class OutboundClient: Sendable {
         connector = OutboundConnector(lookUp: lookUp, limit: connectTimeout)
     }
 
-    /// Makes one call. A cancelled task gives it up at once.
+    /// Makes one call. If the task is canceled, the call stops at once.
     ///
-    /// All of it runs on event loops, so that its time is not spent by waiting for a thread of Swift's own.
+    /// The whole call runs on event loops, so it does not wait for a thread of Swift's own pool.
     @concurrent
     package func call(_ request: OutboundRequest) async throws(OutboundError) -> OutboundAnswer {
         let security = try security(for: request.url)
@@ -53,7 +57,7 @@ package final class OutboundClient: Sendable {
         }
     }
 
-    /// Closes what waits for calls. Calls that run end by themselves, and further ones are refused.
+    /// Closes idle connections. Running calls finish by themselves, and further calls are refused.
     package func stop() {
         let (idle, waiting) = book.withLock { $0.stop() }
         for channel in idle { channel.close(promise: nil) }
@@ -62,7 +66,9 @@ package final class OutboundClient: Sendable {
 
     // MARK: - One call
 
-    /// - Parameter promise: Gets the answer. When it fails before, the call is given up wherever it is.
+    /// Begins a call.
+    ///
+    /// - Parameter promise: Promise of the answer. If it fails first, the call stops at any stage.
     private func begin(
         _ request: OutboundRequest, _ security: PeerSecurity?, _ promise: EventLoopPromise<OutboundAnswer>
     ) {
@@ -91,7 +97,8 @@ package final class OutboundClient: Sendable {
         }
     }
 
-    /// A call that failed or was given up ends its connection: what still comes would be taken for the next answer.
+    /// A call that fails or stops closes its connection. Otherwise, the rest of its answer would be taken for the next
+    /// one.
     private static func exchange(
         _ request: OutboundRequest, on channel: any Channel, until over: EventLoopFuture<OutboundAnswer>
     ) -> EventLoopFuture<Exchange.Outcome> {
@@ -123,7 +130,7 @@ package final class OutboundClient: Sendable {
 
     // MARK: - Connections
 
-    /// - Returns: `nil`: a connection is to be made.
+    /// Returns an idle connection; `nil` if the call should make one.
     private func lend(
         _ origin: ConnectionBook.Origin, until over: EventLoopFuture<OutboundAnswer>
     ) -> EventLoopFuture<(any Channel)?> {

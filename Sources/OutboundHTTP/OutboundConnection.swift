@@ -9,7 +9,7 @@ import PeerIdentity
 struct Exchange: Sendable {
     struct Outcome: Sendable {
         var answer: OutboundAnswer
-        /// Whether the connection can carry another call.
+        /// `true` if the connection can carry another call.
         var isReusable: Bool
     }
 
@@ -17,13 +17,15 @@ struct Exchange: Sendable {
     var promise: EventLoopPromise<Outcome>
 }
 
-/// Makes connections to where the addresses were checked, with TLS to whom the URL names.
+/// Makes connections to checked addresses, with TLS for the host that the URL names.
 struct OutboundConnector: Sendable {
     let lookUp: HostLookUp
-    /// For look-up, TCP and TLS.
+    /// Maximum time for lookup, TCP and TLS.
     let limit: Duration
 
-    /// - Parameter over: When it fails, the attempt is given up at once.
+    /// Makes a connection.
+    ///
+    /// - Parameter over: Future of the whole call. If it fails, the attempt stops at once.
     func connect(
         _ url: OutboundURL, isPublicOnly: Bool, security: PeerSecurity?, until over: EventLoopFuture<OutboundAnswer>
     ) -> EventLoopFuture<any Channel> {
@@ -61,7 +63,7 @@ struct OutboundConnector: Sendable {
     }
 }
 
-/// Carries one call after the other over a connection of HTTP/1.1.
+/// Carries calls over an HTTP/1.1 connection, one after another.
 final class ExchangeHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundIn = Exchange
@@ -78,10 +80,12 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private var running: Running?
     private var idleEnd: Scheduled<Void>?
 
-    /// How long a connection without a call is kept.
+    /// Time for which an idle connection is kept.
     static let idleLimit = TimeAmount.seconds(60)
 
-    /// - Parameter ready: Succeeds when calls can be made: after the certificate was looked at.
+    /// Creates the handler.
+    ///
+    /// - Parameter ready: Succeeds when calls can be made, which is after the certificate was checked.
     init(ready: EventLoopPromise<Void>, isSecure: Bool) {
         self.ready = ready
         self.isSecure = isSecure
@@ -114,7 +118,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes without a question is no answer to the next one either.
+        // Data that arrives without a request must not be taken for the next answer.
         guard var running else { return context.close(promise: nil) }
         switch unwrapInboundIn(data) {
         case .head(let head): running.head = head

@@ -1,12 +1,14 @@
 package import NIOCore
 package import NIOSSL
 
-/// What a peer's certificate has to name: the host as it was asked for.
+/// Host that a peer's certificate must name, as it was requested.
 package enum PeerHost: Sendable, Hashable {
     case name(String)
-    /// The 4 bytes of an IPv4 address, or the 16 of an IPv6 one.
+    /// The 4 bytes of an IPv4 address, or the 16 bytes of an IPv6 address.
     case address([UInt8])
 
+    /// Creates the host from text.
+    ///
     /// - Parameter host: A DNS name, an IPv4 address, or an IPv6 address without brackets.
     package init(_ host: String) {
         self = (try? SocketAddress(ipAddress: host, port: 0)).map { .address($0.addressBytes) } ?? .name(host)
@@ -14,9 +16,9 @@ package enum PeerHost: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// The 4 bytes of an IPv4 address, the 16 of an IPv6 one, or none.
+    /// Bytes of the address: 4 for IPv4, 16 for IPv6, and none for others.
     package var addressBytes: [UInt8] {
-        // Where they lie in `sockaddr_in` and `sockaddr_in6`, on Linux and on Apple's systems.
+        // These are the offsets in `sockaddr_in` and `sockaddr_in6`, on Linux and on Apple's systems.
         let place: Range<Int>
         switch self {
         case .v4: place = 4..<8
@@ -29,8 +31,8 @@ extension SocketAddress {
     }
 }
 
-/// TLS of every client that the product has: at least 1.2, the certificate's chain verified, and its host compared with
-/// the one that was meant.
+/// TLS settings of every client in the product: at least TLS 1.2, a verified certificate chain, and a certificate that
+/// names the requested host.
 package struct PeerSecurity: Sendable {
     /// The certificate does not name the host.
     package struct WrongHost: Error {
@@ -40,9 +42,10 @@ package struct PeerSecurity: Sendable {
     private let context: NIOSSLContext
     private let host: PeerHost
 
-    /// Reads the trust roots, which may take a while: keep what it makes.
+    /// Creates TLS settings for a host. This reads the trust roots, which may take a while, so keep the result.
     ///
-    /// - Parameter protocols: What is offered by ALPN (RFC 7301).
+    /// - Parameter protocols: Protocols to offer by ALPN (RFC 7301).
+    /// - Throws: The error of swift-nio-ssl if the trust roots cannot be used.
     package init(_ host: PeerHost, roots: NIOSSLTrustRoots, protocols: [String]) throws {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
@@ -50,16 +53,17 @@ package struct PeerSecurity: Sendable {
         configuration.trustRoots = roots
         switch host {
         case .name: configuration.certificateVerification = .fullVerification
-        // swift-nio-ssl knows the socket's address only, which behind a proxy is another: `ServerNameCheck` compares.
+        // swift-nio-ssl only knows the socket's address, which is another one behind a proxy. `ServerNameCheck`
+        // compares the right one.
         case .address: configuration.certificateVerification = .noHostnameVerification
         }
         context = try NIOSSLContext(configuration: configuration)
         self.host = host
     }
 
-    /// The same for another host of the same kind, a name or an address: what was read serves both.
+    /// Returns settings for another host of the same kind (name or address), with the trust roots already read.
     ///
-    /// - Returns: `nil` for a host of the other kind.
+    /// - Returns: The settings; `nil` for a host of the other kind.
     package func serving(_ host: PeerHost) -> PeerSecurity? {
         switch (self.host, host) {
         case (.name, .name), (.address, .address): PeerSecurity(context, host)
@@ -72,9 +76,9 @@ package struct PeerSecurity: Sendable {
         self.host = host
     }
 
-    /// Adds TLS, and behind it what looks at the peer's certificate.
+    /// Adds the TLS handler, and behind it the check of the peer's certificate.
     package func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations) throws {
-        // An address has no server name (RFC 6066 section 3).
+        // An address is sent without a server name (RFC 6066 section 3).
         let serverName: String? =
             switch host {
             case .name(let name): name

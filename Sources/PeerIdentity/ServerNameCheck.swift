@@ -2,11 +2,12 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Lets a handshake end only if the peer's certificate names the host that was meant.
+/// Completes a handshake only if the peer's certificate names the requested host.
 ///
-/// swift-nio-ssl also takes a certificate for the *address* at the other end of the socket. Behind a proxy that is the
-/// proxy's own, and after a forged DNS answer it is the forger's: whoever has a certificate for an address of his own
-/// would be taken for the host. RFC 9525 section 6 compares with what was asked for, be it a name or an address.
+/// swift-nio-ssl also accepts a certificate for the *address* at the other end of the socket. Behind a proxy, that is
+/// the proxy's address. After a forged DNS answer, it is the attacker's. So anybody with a certificate for their own
+/// address could pass for the host. RFC 9525 section 6 compares with the requested host, whether it is a name or an
+/// address.
 final class ServerNameCheck: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -42,13 +43,15 @@ final class ServerNameCheck: ChannelInboundHandler, RemovableChannelHandler {
             }
         }
         switch host {
-        // Without any, swift-nio-ssl has compared the common name with the host's, and with nothing else.
+        // For a certificate without alternative names, swift-nio-ssl has compared the common name with the host's name,
+        // and with nothing else.
         case .name: return !hasAlternatives
         case .address: return false
         }
     }
 
-    /// RFC 9525 section 6.3: letters in any case; a `*` stands for the whole first label.
+    /// Returns whether a certificate's name matches a host name (RFC 9525 section 6.3). Case does not matter, and `*`
+    /// stands for the whole first label.
     static func matches(_ pattern: String, _ name: String) -> Bool {
         func labels(_ text: String) -> [Substring] {
             let text = text.lowercased()

@@ -1,9 +1,9 @@
-/// A build of an app, as `CFBundleVersion` has it: whole numbers with dots between, compared number by number.
+/// Build of an app, as in `CFBundleVersion`: whole numbers separated by dots, compared number by number.
 package struct AppBuild: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// Without zeros at the end: 120 is 120.0.
+    /// Numbers without trailing zeros, so 120 equals 120.0.
     private let numbers: [UInt64]
 
-    /// `nil` unless the text is one to four numbers of at most 18 digits.
+    /// Creates a build. Returns `nil` unless the text is one to four numbers of at most 18 digits each.
     package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 4 else { return nil }
@@ -23,9 +23,9 @@ package struct AppBuild: Sendable, Hashable, Comparable, CustomStringConvertible
     package var description: String { numbers.map(String.init).joined(separator: ".") }
 }
 
-/// The builds from one up to, not including, another.
+/// Range of builds, from `from` up to but not including `before`.
 package struct BuildRange: Sendable, Hashable, CustomStringConvertible {
-    /// `nil`: from the first build on.
+    /// First build of the range; `nil` if the range begins with the first build of all.
     package let from: AppBuild?
     package let before: AppBuild
 
@@ -34,7 +34,7 @@ package struct BuildRange: Sendable, Hashable, CustomStringConvertible {
         self.before = before
     }
 
-    /// The form it is stored in: `..<120`, `90..<120`.
+    /// Creates a range from its stored form, such as `..<120` or `90..<120`. Returns `nil` for other text.
     package init?(stored text: Substring) {
         let parts = text.split(separator: "..<", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let before = AppBuild(String(parts[1])) else { return nil }
@@ -48,11 +48,11 @@ package struct BuildRange: Sendable, Hashable, CustomStringConvertible {
     package func contains(_ build: AppBuild) -> Bool { build < before && (from.map { $0 <= build } ?? true) }
 }
 
-/// The builds of an app that could not decode what an activity shows, found out once: when it is set.
+/// Builds of an app that cannot decode what an activity shows. They are determined once, when its state is set.
 package struct UnfitBuilds: Sendable, Hashable {
-    /// They could not decode the content state.
+    /// Builds that cannot decode the content state.
     package var state: [BuildRange]
-    /// They could not decode the attributes, which only a start brings.
+    /// Builds that cannot decode the attributes. Only a start carries attributes.
     package var attributes: [BuildRange]
 
     package init(state: [BuildRange] = [], attributes: [BuildRange] = []) {
@@ -62,7 +62,7 @@ package struct UnfitBuilds: Sendable, Hashable {
 
     package var isEmpty: Bool { state.isEmpty && attributes.isEmpty }
 
-    /// The form it is stored in; `nil`: there are none.
+    /// Stored form; `nil` if there are no such builds.
     package var stored: String? {
         guard !isEmpty else { return nil }
         return [state, attributes].map { $0.map(\.description).joined(separator: ",") }.joined(separator: ";")
@@ -75,8 +75,9 @@ package struct UnfitBuilds: Sendable, Hashable {
         self.init(state: parts.first ?? [], attributes: parts.count > 1 ? parts[1] : [])
     }
 
-    /// Whether a device's build is among them. A device that does not say its build, or says it in another form, is
-    /// taken for one of the newest.
+    /// Returns whether a device's build cannot decode the state.
+    ///
+    /// A build that is missing or has another form counts as one of the newest.
     package func hasState(_ build: String?) -> Bool { Self.contains(state, build) }
 
     package func hasStart(_ build: String?) -> Bool { Self.contains(state, build) || Self.contains(attributes, build) }

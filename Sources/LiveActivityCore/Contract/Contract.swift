@@ -1,36 +1,44 @@
 package import JSONText
 
-/// What an app's `ActivityAttributes` type and its content state look like: JSON Schema 2020-12, and what Swift's own
-/// decoder takes beyond that. `docs/contracts.md` describes the document.
+/// Contract of an app's `ActivityAttributes` type and its content state: JSON Schema 2020-12, and what Swift's own
+/// decoder accepts beyond it. `docs/contracts.md` describes the document.
 ///
-/// A phone drops a push that does not decode, and APNs answers 200 all the same; so what does not fit is refused where
-/// it comes in. What fits is encoded as the Swift type would write it: dates as seconds since 2001, integers without
-/// a point, UUIDs in capitals, no `null` where a member may be left out.
+/// A phone drops a push that it cannot decode, although APNs answers 200. So values that do not fit are refused when
+/// they arrive.
+///
+/// Values that fit are encoded as the Swift type would write them:
+///
+/// - dates as seconds since 2001
+/// - integers without a decimal point
+/// - UUIDs in uppercase
+/// - no `null` where a member may be left out
 package struct Contract: Sendable, Equatable {
-    /// The Swift name of the attributes type.
+    /// Name of the Swift attributes type.
     package let attributesType: String
-    /// As it was written.
+    /// Document as it was written.
     package let document: JSONValue
     private let attributes: ContractSchema?
     private let contentState: ContractSchema
 
-    /// Where numbers that are given for dates come from.
+    /// Origin of a value. It decides how numbers that stand for dates are read.
     package enum Origin: Sendable, Equatable {
-        /// A caller, in any form that the contract takes.
+        /// A caller, in any form that the contract accepts.
         case given
         /// The store or a phone, in Swift's own form.
         case stored
-        /// The store, with a merge patch of a caller over it.
+        /// The store, with a caller's merge patch applied.
         case merged(JSONObject)
     }
 
-    /// Which half does not fit.
+    /// Half of a contract: the attributes or the content state.
     package enum Part: Sendable, Hashable {
         case attributes
         case contentState
     }
 
-    /// - Throws: `ContractError` for a document that is no contract, or holds what would not be checked.
+    /// Reads a contract.
+    ///
+    /// - Throws: `ContractError` if the document is not a contract, or contains something that could not be checked.
     package init(_ document: JSONValue) throws(ContractError) {
         let reader = try ContractDocument(document)
         self.document = document
@@ -39,16 +47,16 @@ package struct Contract: Sendable, Equatable {
         contentState = reader.contentState
     }
 
-    /// The content state as the phones decode it.
+    /// Returns the content state in the form that phones decode.
     ///
-    /// - Throws: `ContractViolation` with what does not fit.
+    /// - Throws: `ContractViolation` if the state does not fit.
     package func encodedState(_ state: JSONObject, from origin: Origin) throws(ContractViolation) -> JSONObject {
         try encoded(state, by: contentState, .contentState, origin)
     }
 
-    /// The attributes as the phones decode them; without a schema for them, as they are.
+    /// Returns the attributes in the form that phones decode. Without a schema for attributes, returns them unchanged.
     ///
-    /// - Throws: `ContractViolation` with what does not fit.
+    /// - Throws: `ContractViolation` if the attributes do not fit.
     package func encodedAttributes(_ given: JSONObject) throws(ContractViolation) -> JSONObject {
         guard let attributes else { return given }
         return try encoded(given, by: attributes, .attributes, .given)
@@ -62,11 +70,13 @@ package struct Contract: Sendable, Equatable {
         throw ContractViolation(part: part, problems: check.problems)
     }
 
-    /// The content state as a phone that holds it reports it: without members that its type does not have, sets and
-    /// dictionaries in one order. What does not fit stays as it is.
+    /// Returns the content state as a phone that holds it reports it. A state that does not fit is returned unchanged.
+    ///
+    /// Members that the state's type does not have are left out. Sets and dictionaries are in a fixed order.
     package func heldState(_ state: JSONObject) -> JSONObject { held(state, by: contentState) }
 
-    /// The attributes as a phone reports them.
+    /// Returns the attributes as a phone that holds them reports them. Attributes that do not fit are returned
+    /// unchanged.
     package func heldAttributes(_ given: JSONObject) -> JSONObject {
         attributes.map { held(given, by: $0) } ?? given
     }
@@ -76,10 +86,12 @@ package struct Contract: Sendable, Equatable {
         return check.run(.object(object), .stored)?.object ?? object
     }
 
-    /// Whether a phone with this contract decodes a state in Swift's own form that was made for another.
+    /// Returns whether a phone with this contract decodes a state that was made for another contract. The state is in
+    /// Swift's own form.
     func decodes(state: JSONObject) -> Bool { decodes(state, by: contentState) }
 
-    /// The same of attributes.
+    /// Returns whether a phone with this contract decodes attributes that were made for another contract. They are in
+    /// Swift's own form.
     func decodes(attributes given: JSONObject) -> Bool { attributes.map { decodes(given, by: $0) } ?? true }
 
     private func decodes(_ object: JSONObject, by schema: ContractSchema) -> Bool {
@@ -87,7 +99,8 @@ package struct Contract: Sendable, Equatable {
         return check.run(.object(object), .stored) != nil
     }
 
-    /// Why a phone with this contract would not decode what an activity holds in Swift's own form; none: it would.
+    /// Returns the reasons why a phone with this contract would not decode what an activity holds; empty if it would.
+    /// Both arguments are in Swift's own form.
     package func obstacles(state: JSONObject, attributes given: JSONObject) -> [ContractProblem] {
         [(state, contentState), (given, attributes)].flatMap { object, schema -> [ContractProblem] in
             guard let schema else { return [] }
@@ -96,12 +109,12 @@ package struct Contract: Sendable, Equatable {
         }
     }
 
-    /// Whether the attributes' Swift type has a property of this name.
+    /// Returns whether the Swift type of the attributes has a property with this name.
     package func declares(attribute name: String) -> Bool {
         attributes?.node(at: .root)?.properties[name] != nil
     }
 
-    /// Whether an integer stands at a place of the attributes.
+    /// Returns whether the value at a place of the attributes is an integer.
     package func holdsInteger(at pointer: JSONPointer) -> Bool {
         guard let node = attributes?.node(at: pointer) else { return false }
         if case .integer = node.swift { return true }
@@ -110,7 +123,7 @@ package struct Contract: Sendable, Equatable {
 }
 
 extension Contract.Origin {
-    /// Where a member of an object comes from.
+    /// Returns the origin of an object's member.
     func of(_ key: String) -> Self {
         guard case .merged(let patch) = self else { return self }
         switch patch[key] {
@@ -120,13 +133,13 @@ extension Contract.Origin {
         }
     }
 
-    /// Where the elements of an array come from: a patch replaces arrays whole.
+    /// Origin of an array's elements. A patch replaces an array as a whole.
     var ofElements: Self { self == .stored ? .stored : .given }
 }
 
-/// Why a document is no contract.
+/// Reason why a document is not a contract.
 package struct ContractError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The place in the document.
+    /// Place in the document.
     package let pointer: JSONPointer
     package let problem: String
 
@@ -138,21 +151,21 @@ package struct ContractError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 }
 
-/// What does not fit a contract.
+/// Reason why a value does not fit a contract.
 package struct ContractViolation: Error, Sendable, Equatable {
     package let part: Contract.Part
-    /// At least one, at most `ContractCheck.maximumProblems`, in the order in which they were met.
+    /// Problems in the order in which they were found: at least one, and at most `ContractCheck.maximumProblems`.
     package let problems: [ContractProblem]
 }
 
 /// One value that does not fit, or is missing.
 package struct ContractProblem: Sendable, Equatable {
-    /// The place inside the content state or the attributes.
+    /// Place inside the content state or the attributes.
     package let pointer: JSONPointer
-    /// What would fit.
+    /// Description of what would fit.
     package let expected: String
-    /// What stands there, shortened; `nil`: nothing does.
+    /// Description of the given value, shortened; `nil` if there is none.
     package let given: String?
-    /// What to do about it, where that is clear.
+    /// Advice on what to do, if that is clear.
     package var fix: String?
 }

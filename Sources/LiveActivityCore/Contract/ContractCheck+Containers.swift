@@ -11,7 +11,7 @@ extension ContractCheck {
             if let property = node.properties[key] {
                 let encoded = below(key, property, value, origin.of(key))
                 if encoded == nil, value == .null, !node.required.contains(key) { adviseLast("leave it out") }
-                // `decodeIfPresent` knows no difference, and the encoder leaves it out.
+                // `decodeIfPresent` treats `null` like a missing member, and the encoder leaves it out.
                 if encoded == .null, !node.required.contains(key) { continue }
                 let isPlainCase = asHeld && node.swift == .cases && schema.resolved(property).properties.isEmpty
                 result[key] = isPlainCase ? [:] : encoded
@@ -21,7 +21,8 @@ extension ContractCheck {
             case .schema(let id): result[key] = below(key, id, value, origin.of(key))
             case .allowed:
                 if !(asHeld && node.isStruct) { result[key] = value }
-            // A member that this build does not know yet, or a phone's constant, which it encodes and never decodes.
+            // A member that this build does not know yet, or a constant of the phone's type, which is encoded but never
+            // decoded.
             case .refused where isLenient: continue
             case .refused:
                 let near = Spelling.meant(by: key, among: node.names.filter { object[$0] == nil })
@@ -51,7 +52,8 @@ extension ContractCheck {
         note(expected, nil, fix: near.map { "`\($0)` is there: Swift's name for it is `\(name)`" }, at: name)
     }
 
-    /// The decoder looks at the keys that name cases alone; there has to be one of them.
+    /// Checks the key that names the case of an enum. The decoder ignores other keys, and needs exactly one that names
+    /// a case.
     private mutating func checkCase(_ node: SchemaNode, _ object: JSONObject) {
         let named = object.keys.filter { node.properties[$0] != nil }
         guard named.count != 1 else { return }
@@ -75,7 +77,7 @@ extension ContractCheck {
         result.reserveCapacity(elements.count)
         for (index, element) in elements.enumerated() {
             guard let id = index < node.prefix.count ? node.prefix[index] : node.items else {
-                // A decoder that reads elements one by one reads no more than it needs.
+                // A decoder that reads elements one by one does not read the extra ones.
                 if !asHeld || node.prefix.isEmpty { result.append(element) }
                 continue
             }
@@ -125,7 +127,7 @@ extension ContractCheck {
         }
         guard problems.count == before else { return nil }
         guard asHeld else { return .array(result) }
-        // Of a key that stands there twice the decoder keeps the last value.
+        // The decoder keeps the last value of a key that occurs twice.
         var latest: [JSONValue: JSONValue] = [:]
         for index in stride(from: 0, to: result.count, by: 2) { latest[result[index]] = result[index + 1] }
         return .array(Self.sorted(Array(latest.keys)).flatMap { [$0, latest[$0] ?? .null] })

@@ -1,18 +1,18 @@
 import JSONText
 
-/// Checks one value against one schema and encodes it on the way.
+/// Checks a value against a schema, and encodes it at the same time.
 struct ContractCheck {
-    /// What is wrong beyond so many places is not listed.
+    /// Maximum number of problems that are listed.
     static let maximumProblems = 20
-    /// How often a schema is held against a value: alternatives inside alternatives multiply.
+    /// Maximum number of comparisons of a value with a schema. Nested alternatives multiply.
     static let maximumSteps = 100_000
-    /// Arrays and objects inside one another; what comes from a call has fewer.
+    /// Maximum nesting of arrays and objects. Values from a call have less.
     static let maximumDepth = 64
 
     let schema: ContractSchema
-    /// Written as a phone would write it: see `Contract.heldState`.
+    /// `true` if the value is encoded as a phone would report it. See `Contract.heldState`.
     let asHeld: Bool
-    /// Members that the schema does not have are passed over, as the decoder does it.
+    /// `true` if members that the schema does not have are ignored, as the decoder does.
     let isLenient: Bool
     private(set) var problems: [ContractProblem] = []
     private(set) var path: [String] = []
@@ -24,7 +24,7 @@ struct ContractCheck {
         self.isLenient = isLenient || asHeld
     }
 
-    /// The value, encoded; `nil` with at least one problem when it does not fit.
+    /// Returns the encoded value. If the value does not fit, returns `nil` and adds at least one problem.
     mutating func run(_ value: JSONValue, _ origin: Contract.Origin) -> JSONValue? {
         check(schema.root, value, origin)
     }
@@ -61,7 +61,7 @@ struct ContractCheck {
                 given: value.map(ContractWords.given), fix: fix))
     }
 
-    /// Checks what stands under a key or index.
+    /// Checks the value under a key or an index.
     mutating func below(_ token: String, _ id: Int, _ value: JSONValue, _ origin: Contract.Origin) -> JSONValue? {
         path.append(token)
         defer { path.removeLast() }
@@ -93,7 +93,8 @@ struct ContractCheck {
             note("a value that fits one of \(branches.count) alternatives", value, fix: "it fits \(found.count)")
             return nil
         }
-        // The branch that was meant: the one that got further than its type, or the only one for this kind of value.
+        // Choose the branch that was meant: the only one that got further than its type, or else the only one for this
+        // kind of value.
         let entered = failed.filter { $0.problems.allSatisfy { $0.pointer.tokens.count > path.count } }
         let ofType = failed.filter { ContractWords.mayTake(value, $0.branch, schema) }
         if let meant = entered.count == 1 ? entered.first : ofType.count == 1 ? ofType.first : nil {
@@ -147,7 +148,7 @@ struct ContractCheck {
         }
     }
 
-    /// The value as `enum` or `const` spells it: to Swift, texts are equal whose characters are.
+    /// Returns the value as `enum` or `const` spells it. Swift considers texts equal if their characters are equal.
     private func listed(_ node: SchemaNode, _ value: JSONValue) -> JSONValue? {
         if let constant = node.constant, constant != value { return nil }
         guard let values = node.values else { return value }
@@ -174,8 +175,8 @@ struct ContractCheck {
 }
 
 extension SwiftType {
-    /// What `JSONEncoder` writes for the value that `JSONDecoder` reads; `nil` where that throws. Of arrays and objects
-    /// only the kind is looked at.
+    /// Returns what `JSONEncoder` writes for the value that `JSONDecoder` reads; `nil` if the decoder throws. For
+    /// arrays and objects, only the kind is checked.
     func encoded(_ value: JSONValue, _ origin: Contract.Origin) -> JSONValue? {
         switch (self, value) {
         case (.date, .number(let number)) where origin == .stored:

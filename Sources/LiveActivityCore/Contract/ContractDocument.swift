@@ -1,7 +1,7 @@
 import IsletBasics
 import JSONText
 
-/// A contract as it is written.
+/// Contract document, split into its parts.
 struct ContractDocument {
     let attributesType: String
     let attributes: ContractSchema?
@@ -35,8 +35,13 @@ struct ContractDocument {
     }
 }
 
-/// The keywords of JSON Schema 2020-12: those that are checked, those that say nothing about what fits, and those that
-/// a contract must not use, since they are not checked.
+/// Keywords of JSON Schema 2020-12.
+///
+/// | set | meaning |
+/// |---|---|
+/// | `checked` | checked against values |
+/// | `annotations` | do not affect what fits |
+/// | `unsupported` | refused in a contract, because they are not checked |
 enum Keywords {
     static let checked: Set<String> = [
         "$ref", "$defs", "anyOf", "oneOf", "type", "enum", "const", "properties", "required", "additionalProperties",
@@ -53,11 +58,13 @@ enum Keywords {
         "multipleOf", "pattern", "$anchor", "$dynamicAnchor", "$dynamicRef", "$vocabulary", "definitions",
         "dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor",
     ]
-    /// They may stand at the top of a schema alone.
+    /// Keywords that are allowed only at the top of a schema.
     static let atTheTop: Set<String> = ["$schema", "$id"]
     static let dialect = "https://json-schema.org/draft/2020-12/schema"
 
     /// Checks the names of a schema's members.
+    ///
+    /// - Throws: `ContractError` for a name that is unsupported, unknown or out of place.
     static func check(_ object: JSONObject, at place: JSONPointer, isTop: Bool) throws(ContractError) {
         for key in object.keys {
             let here = place.appending(key)
@@ -80,7 +87,7 @@ enum Keywords {
         try checkSiblings(object, at: place)
     }
 
-    /// What would be checked beside a reference or an alternative would be encoded twice.
+    /// Refuses checked keywords beside a reference or an alternative, because their value would be encoded twice.
     private static func checkSiblings(_ object: JSONObject, at place: JSONPointer) throws(ContractError) {
         let leading = ["$ref", "anyOf", "oneOf"].filter { object[$0] != nil }
         guard let first = leading.first else { return }

@@ -1,9 +1,9 @@
 import IsletBasics
 import JSONText
 
-/// Reads a JSON Schema, and refuses what could not be checked as it is meant.
+/// Reads a JSON Schema, and refuses keywords that could not be checked as intended.
 struct ContractReader {
-    /// The most schemas inside one, references counted once.
+    /// Maximum number of schemas inside one. Each reference's target counts once.
     static let maximumSchemas = 10_000
 
     private let top: JSONValue
@@ -16,7 +16,10 @@ struct ContractReader {
         self.base = base
     }
 
-    /// - Parameter base: Where in the document the schema stands: `#` in a reference is this place.
+    /// Reads a schema.
+    ///
+    /// - Parameter base: Place of the schema in the document. `#` in a reference means this place.
+    /// - Throws: `ContractError` if the schema cannot be checked, or if objects do not fit it.
     static func read(_ schema: JSONValue, at base: JSONPointer) throws(ContractError) -> ContractSchema {
         var reader = ContractReader(schema, base)
         let root = try reader.schema(schema, base)

@@ -1,12 +1,13 @@
 import JSONText
 
-/// A JSON Schema as it is checked: read once, when the contract is. Schemas lie in one array and name each other by
-/// their places in it, so that one may contain itself.
+/// JSON Schema in checkable form, read once with its contract.
+///
+/// Schemas are in one array and refer to each other by index, so that a schema may contain itself.
 struct ContractSchema: Sendable, Equatable {
     var nodes: [SchemaNode]
     let root: Int
 
-    /// The schema that says what stands at a place of the document, where one way leads there.
+    /// Returns the schema of the value at a place of the document; `nil` if no chain of properties reaches it.
     func node(at pointer: JSONPointer) -> SchemaNode? {
         var node = resolved(root)
         for token in pointer.tokens {
@@ -16,7 +17,7 @@ struct ContractSchema: Sendable, Equatable {
         return node
     }
 
-    /// Behind references; no reference leads in a circle.
+    /// Returns the schema behind any references. References never form a cycle.
     func resolved(_ id: Int) -> SchemaNode {
         var node = nodes[id]
         while case .reference(let target) = node.form { node = nodes[target] }
@@ -24,12 +25,11 @@ struct ContractSchema: Sendable, Equatable {
     }
 }
 
-/// One schema.
 struct SchemaNode: Sendable, Equatable {
     enum Form: Sendable, Equatable {
-        /// What the keywords below say.
+        /// The value is checked against the keywords below.
         case direct
-        /// `false`: nothing fits.
+        /// The schema `false`, which nothing fits.
         case never
         case reference(Int)
         case anyOf([Int])
@@ -43,15 +43,15 @@ struct SchemaNode: Sendable, Equatable {
     }
 
     var form = Form.direct
-    /// `nil`: any type.
+    /// Accepted types; `nil` if all are.
     var types: Set<JSONType>?
     var swift: SwiftType?
-    /// What `enum` lists.
+    /// Values that `enum` lists.
     var values: [JSONValue]?
     var constant: JSONValue?
 
     var properties: [String: Int] = [:]
-    /// The names of the properties in the order of the contract: for messages.
+    /// Names of the properties in the contract's order, for messages.
     var names: [String] = []
     var required: [String] = []
     var additional = Additional.allowed
@@ -69,7 +69,7 @@ struct SchemaNode: Sendable, Equatable {
     var exclusiveMinimum: JSONNumber?
     var exclusiveMaximum: JSONNumber?
 
-    /// How many there may be.
+    /// Range of an accepted count.
     struct Bounds: Sendable, Equatable {
         var minimum = 0
         var maximum = Int.max
@@ -84,10 +84,10 @@ struct SchemaNode: Sendable, Equatable {
         func contains(_ number: Int) -> Bool { number >= minimum && number <= maximum }
     }
 
-    /// Whether `null` may stand here: a Swift type that is not optional has none.
+    /// `true` if `null` fits. It does not fit a Swift type that is not optional.
     var takesNull: Bool { types?.contains(.null) ?? (swift == nil) }
 
-    /// A Swift struct, which passes over members that it does not have; not a dictionary.
+    /// `true` if the schema describes a Swift struct, which ignores unknown members, and not a dictionary.
     var isStruct: Bool {
         if case .schema = additional { return false }
         return !properties.isEmpty

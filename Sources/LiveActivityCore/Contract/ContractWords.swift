@@ -1,11 +1,12 @@
 import IsletBasics
 import JSONText
 
-/// How schemas and values are said to people.
+/// Descriptions of schemas and values for people.
 enum ContractWords {
-    /// The most choices that one message lists.
+    /// Maximum number of choices that one message lists.
     static let maximumNames = 12
-    /// A longer text is described, not quoted: it may be anything, a token among others.
+    /// Maximum length in bytes of a text that is quoted. A longer text is only described, because it may contain
+    /// anything, such as a token.
     static let maximumQuotation = 24
 
     static func given(_ value: JSONValue) -> String {
@@ -51,7 +52,7 @@ enum ContractWords {
             .joined(separator: " or ")
     }
 
-    /// Whether a value is of a kind that a schema speaks of.
+    /// Returns whether a value is of a kind that the schema accepts.
     static func mayTake(_ value: JSONValue, _ id: Int, _ schema: ContractSchema) -> Bool {
         let node = schema.resolved(id)
         switch node.form {
@@ -61,9 +62,9 @@ enum ContractWords {
         }
     }
 
-    // MARK: - What to do
+    // MARK: - Advice
 
-    /// The choice that was meant, when it is near.
+    /// Returns the choice that was probably meant, if one is near.
     static func nearest(to value: JSONValue, among choices: [JSONValue]) -> String? {
         guard let text = value.string else { return nil }
         return Spelling.meant(by: text, among: choices.compactMap(\.string)).map { "is \"\($0)\" meant?" }

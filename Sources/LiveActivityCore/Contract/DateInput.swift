@@ -1,26 +1,27 @@
 import IsletBasics
 import JSONText
 
-/// How the numbers that are given for a `Date` are meant. Text is an RFC 3339 time under each of them.
+/// Meaning of a number that is given for a `Date`. Text is always read as an RFC 3339 time.
 ///
-/// They all leave as `Date` is decoded without a strategy: seconds since 2001-01-01T00:00:00Z.
+/// All forms are encoded as `Date` is decoded without a strategy: seconds since 2001-01-01T00:00:00Z.
 enum DateInput: String, Sendable, CaseIterable {
-    /// By size: the one form in which the number is a date of `years`. No number is such a date in two forms.
+    /// The form is chosen by size: the one in which the number is a date within `years`. No number is such a date in
+    /// two forms.
     case any
     /// Seconds since 2001.
     case swift
     /// Seconds since 1970.
     case unix
     case unixMilliseconds
-    /// No number at all.
+    /// Numbers are not accepted.
     case iso8601
 
     /// 2001-01-01T00:00:00Z in seconds since 1970.
     static let reference = 978_307_200
-    /// What `any` takes numbers for: 2020-01-01 up to 2051-01-01, in seconds since 1970.
+    /// Dates that `any` accepts: 2020-01-01 up to, but not including, 2051-01-01, in seconds since 1970.
     ///
-    /// From one epoch to the other it is 31 years, and so long is this stretch: where it ends in one form, it begins in
-    /// the other.
+    /// The range is 31 years long, and so is the time between the two epochs. Therefore the range in one form begins
+    /// where it ends in the other.
     static let years = 1_577_836_800..<2_556_144_000
 
     var words: String {
@@ -33,7 +34,7 @@ enum DateInput: String, Sendable, CaseIterable {
         }
     }
 
-    /// The number that a phone decodes; `nil` for what is no date, or may be two.
+    /// Returns the number that a phone decodes; `nil` if the value is not a date, or is ambiguous.
     func encoded(_ value: JSONValue) -> JSONNumber? {
         switch value {
         case .string(let text): Moment(text).flatMap(\.sinceReference)
@@ -58,22 +59,24 @@ enum DateInput: String, Sendable, CaseIterable {
     }
 }
 
-/// A moment of the calendar: whole seconds since 1970, and the digits of the fraction.
+/// Moment in time: whole seconds since 1970, and the digits of the fraction.
 struct Moment: Equatable {
     let seconds: Int
     let fraction: String
 
-    /// Longer texts are no dates.
+    /// Maximum length of a date in bytes.
     private static let maximumLength = 64
 
-    /// A number of seconds since 1970, or of what is left when its point is moved by some places.
+    /// Creates a moment from a number of seconds since 1970, after moving its decimal point left by `decimals` places.
+    ///
+    /// `decimals` is 0 for seconds and 3 for milliseconds. Returns `nil` if the number is out of range.
     init?(_ number: JSONNumber, decimals: Int) {
         let text = number.canonicalText
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard let whole = Int(parts[0]), whole.magnitude < 1 << 52 else { return nil }
         var tail = parts.count > 1 ? String(parts[1]) : ""
         guard !text.hasPrefix("-") || (tail.isEmpty && whole % 1000 == 0) else {
-            // Before 1970 and with a fraction: seconds count downwards, the fraction upwards.
+            // Before 1970, seconds count downward and the fraction upward.
             let value = number.double / (decimals == 0 ? 1 : 1000)
             let floor = value.rounded(.down)
             let digits = "\(value - floor)".dropFirst(2)
@@ -92,7 +95,8 @@ struct Moment: Equatable {
         fraction = tail
     }
 
-    /// A time as RFC 3339 writes it. The zone is required, and may be written without a colon as ISO 8601 allows.
+    /// Creates a moment from an RFC 3339 time. The zone is required, and may omit its colon as ISO 8601 allows. Returns
+    /// `nil` for other text.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.maximumLength, bytes.count > 19 else { return nil }
@@ -114,13 +118,13 @@ struct Moment: Equatable {
         let digits = String(decoding: bytes[19..<end].dropFirst(), as: UTF8.self)
         guard let offset = Self.zone(bytes[end...]) else { return nil }
         let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - offset
-        // A leap second is only ever inserted at the end of a day of UTC, and is the first of the next.
+        // A leap second occurs only at the end of a UTC day, and is read as the first second of the next day.
         guard second < 60 || seconds % 86_400 == 0 else { return nil }
         self.seconds = seconds
         fraction = digits
     }
 
-    /// Seconds since 2001 as `JSONEncoder` writes a `Date`.
+    /// Seconds since 2001, as `JSONEncoder` writes a `Date`.
     var sinceReference: JSONNumber? {
         let whole = Double(seconds - DateInput.reference)
         guard !fraction.isEmpty else { return JSONNumber(whole) }

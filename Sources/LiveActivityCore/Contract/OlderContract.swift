@@ -1,6 +1,6 @@
 import JSONText
 
-/// What builds of the app before one decode.
+/// Contract of the app's builds before `before`.
 package struct OlderContract: Sendable, Equatable {
     package let before: AppBuild
     package let contract: Contract
@@ -12,16 +12,16 @@ package struct OlderContract: Sendable, Equatable {
 }
 
 extension ActivityType {
-    /// The contract of a device's build where it is not the newest; `nil`: it is.
+    /// Returns the contract of a device's build; `nil` if it is the newest one.
     package func olderContract(of build: String?) -> Contract? {
         guard !olderContracts.isEmpty, let build = build.flatMap(AppBuild.init) else { return nil }
         return olderContracts.first { build < $0.before }?.contract
     }
 
-    /// The builds that could not decode a state that fits the newest contract.
+    /// Returns the builds that could not decode a state that fits the newest contract.
     func unfitBuilds(state: JSONObject) -> [BuildRange] { unfitBuilds { $0.decodes(state: state) } }
 
-    /// The builds that could not decode attributes that fit the newest contract.
+    /// Returns the builds that could not decode attributes that fit the newest contract.
     func unfitBuilds(attributes: EncodedObject) -> [BuildRange] {
         guard !olderContracts.isEmpty, let object = (try? JSONValue(parsing: attributes.bytes))?.object else {
             return []

@@ -1,6 +1,6 @@
 import JSONText
 
-/// Finds schemas that could not be checked, or that nothing fits, because they contain themselves.
+/// Finds schemas that contain themselves in such a way that they cannot be checked or that nothing fits them.
 struct Recursion {
     private let schema: ContractSchema
     private let places: [Int: JSONPointer]
@@ -20,7 +20,7 @@ struct Recursion {
         }
     }
 
-    /// What is checked at the same place of a value: a circle would never end.
+    /// Throws if a schema refers to itself at the same place of a value. Its check would never end.
     private func follow(_ start: Int) throws(ContractError) {
         var seen: Set<Int> = []
         var next = alternatives(start)
@@ -40,7 +40,7 @@ struct Recursion {
         }
     }
 
-    /// The schemas that some value fits, as far as nesting goes: found from the leaves up.
+    /// Schemas that some value of finite depth fits, found from the leaves up.
     private var finiteNodes: Set<Int> {
         var finite: Set<Int> = []
         var hasGrown = true
@@ -75,7 +75,7 @@ struct Recursion {
 }
 
 extension ContractSchema {
-    /// Whether an object can fit.
+    /// Returns whether an object can fit a schema.
     func takesObjects(_ id: Int) -> Bool {
         let node = nodes[id]
         return switch node.form {

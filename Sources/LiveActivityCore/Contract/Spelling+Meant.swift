@@ -1,8 +1,9 @@
 import IsletBasics
 
 extension Spelling {
-    /// The name that a slip or two of the keyboard turns into this one. It is said as a fact, so that no more may
-    /// differ.
+    /// Returns the name that differs from a word by at most two typing errors; `nil` if there is none.
+    ///
+    /// The limit is strict, because messages state the result as a fact.
     static func meant(by word: String, among names: [String]) -> String? {
         nearest(to: word, among: names, slips: min(2, word.utf8.count / 3))
     }

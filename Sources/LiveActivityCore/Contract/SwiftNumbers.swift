@@ -1,9 +1,13 @@
 import JSONText
 
-/// What Foundation's `JSONDecoder` makes of numbers.
+/// Number conversions of Foundation's `JSONDecoder`.
 enum SwiftNumbers {
-    /// An integer: digits as they are; else by way of a double, so that `5.0` and `1e3` pass; and where doubles are too
-    /// coarse to tell integers apart, by way of `Decimal`: a fraction is cut if all digits together fit into 64 bits.
+    /// Returns the integer that the decoder reads; `nil` where it throws.
+    ///
+    /// 1. Plain digits are read exactly.
+    /// 2. Other numbers are read through a double, so `5.0` and `1e3` are accepted.
+    /// 3. Where doubles are too coarse to tell integers apart, numbers are read through `Decimal`. A fraction is
+    ///    dropped if all digits together fit into 64 bits.
     static func integer<Value: FixedWidthInteger>(_ type: Value.Type, _ number: JSONNumber) -> Value? {
         if let value = Value(number.text) { return value }
         let double = number.double
@@ -15,7 +19,7 @@ enum SwiftNumbers {
         return Value(text.prefix { $0 != "." })
     }
 
-    /// A double or float as JSON; what rounds to infinity, or to zero without being it, is refused.
+    /// Returns a double or float as JSON; `nil` if the number rounds to infinity, or to zero without being zero.
     static func floating<Value: BinaryFloatingPoint & LosslessStringConvertible>(
         _ type: Value.Type, _ number: JSONNumber
     ) -> JSONNumber? {
@@ -29,11 +33,12 @@ enum SwiftNumbers {
             .contains { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// The largest significand of a `Decimal`, 2^128 - 1.
+    /// Largest significand of a `Decimal`: 2^128 - 1.
     private static let largestSignificand = Array("340282366920938463463374607431768211455".utf8)
     private static let exponents = -128...127
 
-    /// A `Decimal`: digits that do not fit into 128 bits are cut, an exponent that does not fit into 8 is refused.
+    /// Returns the `Decimal` that the decoder reads. Digits beyond 128 bits are dropped. Returns `nil` if the exponent
+    /// does not fit into 8 bits.
     static func decimal(_ number: JSONNumber) -> JSONNumber? {
         let parts = number.text.utf8.split(maxSplits: 1) { $0 | 0x20 == UInt8(ascii: "e") }
         var digits: [UInt8] = []
@@ -68,7 +73,8 @@ enum SwiftNumbers {
         return !largestSignificand.lexicographicallyPrecedes(digits)
     }
 
-    /// Whether one number is less than another; exact for integers of 64 bits, else as doubles.
+    /// Returns whether one number is less than another. The comparison is exact for 64-bit integers; other numbers are
+    /// compared as doubles.
     static func precedes(_ left: JSONNumber, _ right: JSONNumber) -> Bool {
         guard let whole = left.int, let other = right.int else { return left.double < right.double }
         return whole < other

@@ -1,13 +1,13 @@
 import JSONText
 
-/// What Foundation's `JSONDecoder` makes of strings for types other than `String`.
+/// String conversions of Foundation's `JSONDecoder` for types other than `String`.
 enum SwiftTexts {
     // MARK: - Data
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// Base64 as `JSONEncoder` writes it: the bits that belong to no byte are zero. `nil` for what is not standard
-    /// base64 with padding (RFC 4648 section 4).
+    /// Returns base64 as `JSONEncoder` writes it, with the unused bits set to zero. Returns `nil` unless the text is
+    /// standard base64 with padding (RFC 4648 section 4).
     static func base64(_ text: String) -> String? {
         var bytes = Array(text.utf8)
         let padding = bytes.reversed().prefix { $0 == UInt8(ascii: "=") }.count
@@ -20,7 +20,7 @@ enum SwiftTexts {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Standard base64 with padding from the variant for URLs, or from one without padding; `nil` when it is neither.
+    /// Returns standard base64 with padding for text that is URL-safe or lacks padding; `nil` if the text is neither.
     static func repairedBase64(_ text: String) -> String? {
         var standard = text.filter { !"=\n\r ".contains($0) }
         standard = String(standard.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
@@ -30,7 +30,7 @@ enum SwiftTexts {
 
     // MARK: - UUID
 
-    /// A UUID as `JSONEncoder` writes it, in capitals.
+    /// Returns a UUID as `JSONEncoder` writes it, in uppercase; `nil` if the text is not a UUID.
     static func uuid(_ text: String) -> String? {
         let bytes = Array(text.utf8)
         guard bytes.count == 36 else { return nil }
@@ -60,8 +60,9 @@ enum SwiftTexts {
     private static let query = path.union("?".utf8)
     private static let scheme = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-.".utf8)
 
-    /// Whether `URL(string:)` takes a text as it is. Newer systems also take some texts that are no URL, by escaping
-    /// what must not stand there; older ones do not, so such a text is refused.
+    /// Returns whether `URL(string:)` accepts a text unchanged.
+    ///
+    /// Newer systems also accept some invalid texts by escaping them. Older systems do not, so such a text is refused.
     static func isURL(_ text: String) -> Bool {
         var rest = Array(text.utf8)[...]
         guard !rest.isEmpty else { return false }
@@ -107,7 +108,7 @@ enum SwiftTexts {
         return port.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// An address in brackets, with its zone behind `%25`.
+    /// Returns whether the bytes are an address in brackets, with an optional zone after `%25`.
     private static func isAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard let percent = bytes.firstIndex(of: UInt8(ascii: "%")) else {
             return bytes.allSatisfy(userInformation.contains)
@@ -117,7 +118,7 @@ enum SwiftTexts {
             && isMade(zone.dropFirst(3), of: unreserved)
     }
 
-    /// Allowed bytes, and `%` with two hexadecimal digits.
+    /// Returns whether the bytes consist of allowed bytes and of `%` with two hexadecimal digits.
     private static func isMade(_ bytes: ArraySlice<UInt8>, of allowed: Set<UInt8>) -> Bool {
         var rest = bytes
         while let byte = rest.popFirst() {
@@ -132,7 +133,7 @@ enum SwiftTexts {
         return true
     }
 
-    /// The text with what must not stand in a URL escaped; `nil` when that does not make one of it.
+    /// Returns the text with invalid bytes escaped; `nil` if the result is still not a URL.
     static func repairedURL(_ text: String) -> String? {
         var bytes: [UInt8] = []
         let kept = query.union("#%[]".utf8)

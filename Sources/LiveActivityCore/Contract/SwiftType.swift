@@ -1,7 +1,7 @@
 import JSONText
 
-/// The Swift type that a schema's `x-swift` names: what `JSONDecoder` without strategies takes for it, and what
-/// `JSONEncoder` writes for it.
+/// Swift type that a schema's `x-swift` names: what `JSONDecoder` without strategies accepts, and what `JSONEncoder`
+/// writes.
 enum SwiftType: Sendable, Equatable {
     case bool
     case string
@@ -18,9 +18,9 @@ enum SwiftType: Sendable, Equatable {
     case set
     /// An object whose keys are integers, written as text.
     case integerKeys
-    /// Keys and values by turns: `["x", 1, "y", 2]`.
+    /// Alternating keys and values: `["x", 1, "y", 2]`.
     case pairs(key: Int, value: Int)
-    /// An enum with associated values, as the compiler encodes it: one key, which names the case.
+    /// An enum with associated values, as the compiler encodes it: one key that names the case.
     case cases
 
     enum IntegerType: String, Sendable, CaseIterable {
@@ -36,7 +36,7 @@ enum SwiftType: Sendable, Equatable {
         case uint64 = "UInt64"
     }
 
-    /// The JSON types that a schema with this hint may name besides `null`.
+    /// JSON types that a schema with this hint may name besides `null`.
     var jsonTypes: Set<JSONType> {
         switch self {
         case .bool: [.boolean]
@@ -48,7 +48,7 @@ enum SwiftType: Sendable, Equatable {
         }
     }
 
-    /// What is expected, in words.
+    /// Description of what is expected.
     var words: String {
         switch self {
         case .bool: "Bool"
@@ -92,7 +92,7 @@ extension SwiftType.IntegerType {
         }
     }
 
-    /// The integer that `JSONDecoder` reads from a number, as text; `nil` where it throws.
+    /// Returns the integer that `JSONDecoder` reads from a number, as text; `nil` where it throws.
     func decoded(_ number: JSONNumber) -> String? {
         switch self {
         case .int, .int64: SwiftNumbers.integer(Int64.self, number).map { String($0) }
@@ -107,7 +107,7 @@ extension SwiftType.IntegerType {
     }
 }
 
-/// The types of JSON Schema.
+/// Types of JSON Schema.
 enum JSONType: String, Sendable, CaseIterable {
     case null, boolean, integer, number, string, array, object
 

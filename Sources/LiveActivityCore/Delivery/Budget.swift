@@ -1,23 +1,23 @@
 package import APNSModel
 
-/// What a device may still get of something that the system counts and does not tell: our estimate.
+/// Estimate of the budget that iOS still allows a device for one kind of push.
 ///
-/// Apple publishes neither budget (developer.apple.com/documentation/activitykit/starting-and-updating-live-activities-
-/// with-activitykit-push-notifications says that there is one, and that frequent updates raise it).
+/// iOS keeps budgets and does not report them. Apple publishes no numbers. Its article "Starting and updating Live
+/// Activities with ActivityKit push notifications" says only that a budget exists, and that frequent updates raise it.
 package struct BudgetRecord: Sendable, Hashable {
     package enum Kind: Int, Sendable, CaseIterable {
         /// Updates and ends of priority 10.
         case high = 1
-        /// Starts.
         case start = 2
     }
 
     package var device: DeviceKey
     package var kind: Kind
-    /// What was spent and has not run off again, in millionths of a push, in the hour's and in the day's measure.
+    /// Pushes spent and not yet drained, in millionths of a push: the level of the hourly bucket. `day` is that of the
+    /// daily bucket.
     package var hour: Int64 = 0
     package var day: Int64 = 0
-    /// When that was so.
+    /// Time at which `hour` and `day` were computed.
     package var at: UnixTime
 
     package init(device: DeviceKey, kind: Kind, at time: UnixTime) {
@@ -43,14 +43,15 @@ package struct BudgetKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// How many pushes a device may get in any hour and in any day.
+/// Limits of the pushes that a device may get in any hour and in any day.
 ///
-/// A leaky bucket keeps both: half of the number at once, the other half evenly over the time, so that no window of
-/// that length, wherever it begins, sees more than the number.
+/// A leaky bucket enforces each limit. Half of the number may be sent at once, and the other half drains evenly over
+/// the window.
+/// Therefore no window of that length exceeds the number, wherever it begins.
 package struct BudgetLimit: Sendable, Equatable {
     package var perHour: Int
     package var perDay: Int
-    /// Of a hundred, how many are kept for alerts and ends.
+    /// Percentage of each bucket that is reserved for alerts and ends.
     package var reserve = 10
 
     package init(perHour: Int, perDay: Int) {
@@ -64,7 +65,7 @@ package struct BudgetLimit: Sendable, Equatable {
     private static let hour = Duration.seconds(3600)
     private static let day = Duration.seconds(86_400)
 
-    /// When one more may go: `now`, or later.
+    /// Returns the earliest time at which one more push may be sent: `now`, or later.
     package func opens(_ record: BudgetRecord?, for use: Use, now: UnixTime) -> UnixTime {
         guard let record else { return now }
         return max(
@@ -72,14 +73,16 @@ package struct BudgetLimit: Sendable, Equatable {
             opens(record.day, perDay, Self.day, use, record.at, now))
     }
 
-    /// What was spent and has not run off again, in pushes, rounded up.
+    /// Returns the pushes spent and not yet drained, rounded up to whole pushes.
     package func used(_ record: BudgetRecord?, now: UnixTime) -> (hour: Int, day: Int) {
         guard let record else { return (0, 0) }
         let current = Self.drained(record, self, now: now)
         return (Int((current.hour + Self.unit - 1) / Self.unit), Int((current.day + Self.unit - 1) / Self.unit))
     }
 
-    /// One more has gone. Never taken back: a crash counts too much, never too little.
+    /// Returns the record after one more push.
+    ///
+    /// A spent push is never refunded, so a crash makes the estimate too high but never too low.
     package func spent(_ record: BudgetRecord?, _ key: BudgetKey, now: UnixTime) -> BudgetRecord {
         var record =
             record.map { Self.drained($0, self, now: now) }
@@ -89,7 +92,8 @@ package struct BudgetLimit: Sendable, Equatable {
         return record
     }
 
-    /// What is left of what a device may get at once, of 1: the smaller of the hour's and the day's share.
+    /// Returns the fraction, 0 to 1, that is left of what a device may get at once: the smaller of the hourly and daily
+    /// fractions.
     package func shareLeft(_ record: BudgetRecord) -> Double {
         func share(_ level: Int64, _ number: Int) -> Double {
             max(0, 1 - Double(level) / Double(capacity(number, .alertOrEnd)))
@@ -103,8 +107,8 @@ package struct BudgetLimit: Sendable, Equatable {
         let capacity = capacity(number, use)
         let excess = level + Self.unit - capacity
         guard excess > 0 else { return now }
-        // What is over runs off at half the number in one window, rounded up, from the instant of the level on: where
-        // the clock has stepped back since, nothing runs off before it is there again.
+        // The excess drains at half the number per window, counted from the time of the level. After a clock has been
+        // set back, nothing drains until it passes that time again.
         let milliseconds = window.wholeMilliseconds
         let rate = max(1, Int64(number) * Self.unit / 2)
         let wait = min((excess * milliseconds + rate - 1) / rate, milliseconds * 2)
@@ -118,7 +122,7 @@ package struct BudgetLimit: Sendable, Equatable {
     }
 
     private static func drained(_ record: BudgetRecord, _ limit: Self, now: UnixTime) -> BudgetRecord {
-        // A clock that steps back gives nothing back.
+        // A clock that was set back drains nothing.
         guard now > record.at else { return record }
         let passed = (now - record.at).wholeMilliseconds
         var current = record
@@ -128,7 +132,7 @@ package struct BudgetLimit: Sendable, Equatable {
         return current
     }
 
-    /// Rounded up, so that rounding never gives a push away.
+    /// Returns the level after draining, rounded up so that rounding never grants a push.
     private static func left(_ level: Int64, _ number: Int, _ passed: Int64, _ window: Duration) -> Int64 {
         let milliseconds = window.wholeMilliseconds
         guard passed < milliseconds * 2 else { return 0 }
@@ -137,13 +141,13 @@ package struct BudgetLimit: Sendable, Equatable {
     }
 }
 
-/// The estimates of a device's budgets.
+/// Budgets that Islet assumes for each device.
 package struct BudgetPolicy: Sendable, Equatable {
-    /// Where the person did not allow frequent updates, or nobody said.
+    /// Limit of high-priority pushes if frequent updates are not allowed, or if this is unknown.
     package var high = BudgetLimit(perHour: 20, perDay: 200)
-    /// Where they did (`frequentPushesEnabled`).
+    /// Limit of high-priority pushes if the person allows frequent updates (`frequentPushesEnabled`).
     package var highFrequent = BudgetLimit(perHour: 60, perDay: 800)
-    /// Starts: about ten in a short time are known to be taken.
+    /// Limit of starts. Phones are known to accept about ten in a short time.
     package var start = BudgetLimit(perHour: 10, perDay: 40)
 
     package init() {}

@@ -1,34 +1,36 @@
 package import APNSModel
 
-/// One circuit per route: pushes that fail for a fault that is nobody's own are not tried on every phone in turn.
+/// Circuit breakers of all routes. They keep a fault of a route from being retried on every phone in turn.
 ///
-/// A circuit opens when pushes fail for service or connection trouble with no answer between that shows APNs to be
-/// well, and at once for a halt. Then nothing leaves but one probe at a time: an update or an end without an alert,
-/// after a backoff of a minute at most. The first healthy answer closes it.
+/// A circuit opens after service or connection faults without a healthy answer between them, and at once after a halt.
+/// While it is open, only one probe at a time leaves. A probe is an update or an end without an alert, sent after a
+/// backoff of at most one minute. The first healthy answer closes the circuit.
 ///
-/// Where no harmless push waits for a minute after a probe was due, one push of any kind may leave, even a start or an
-/// alert: a fleet of nothing but starts would wait for ever otherwise. Its fate, if it is lost, costs one phone.
+/// If no harmless push is found within one minute after a probe was due, any push may be the probe. It may even be a
+/// start or an alert, because routes with nothing else would never recover. A lost probe of this kind affects one
+/// phone.
 package struct CircuitBoard: Sendable {
-    /// Flights in a row without a healthy answer that open a circuit, when they hit as many phones.
+    /// Number of consecutive flights without a healthy answer that opens a circuit, if they hit at least as many
+    /// phones.
     package static let failingFlights = 3
-    /// Pushes in a row without a healthy answer that open it.
+    /// Number of consecutive pushes without a healthy answer that opens a circuit, if they hit more than one phone.
     package static let failingPushes = 50
-    /// A probe's answer is there after this; else another may go.
+    /// Time after which a probe counts as unanswered and another probe may leave.
     package static let probeLimit = Duration.seconds(15)
-    /// How long a harmless push is waited for, before any will do.
+    /// Time to wait for a harmless push before any push may be the probe.
     package static let patience = Duration.seconds(60)
-    /// Who is held back while a probe is on its way, or may be about to, looks again after this.
+    /// Time after which held-back phones are checked again while a probe is on its way or may leave soon.
     package static let probeAnswer = Duration.seconds(2)
-    /// Who is held back while there is nothing to probe with looks again after this.
+    /// Time after which held-back phones are checked again if no push can serve as the probe.
     package static let probeSearch = Duration.seconds(15)
 
-    /// What is worth one line in a log.
+    /// A change of a circuit that is worth one log line.
     package enum Change: Sendable, Equatable {
         case opened(RouteTrouble, next: UnixTime)
         case closed(openFor: Duration)
     }
 
-    /// How a route stands, for those who ask.
+    /// State of a circuit that is not closed.
     package struct Status: Sendable, Equatable {
         package var openSince: UnixTime
         package var nextProbeAt: UnixTime
@@ -38,7 +40,8 @@ package struct CircuitBoard: Sendable {
     }
 
     private enum Phase: Equatable {
-        /// Nothing leaves until then; from then on a probe is wanted. `isPoor`: one was looked for in vain.
+        /// Nothing leaves before `until`. After it, the route wants a probe. `isPoor` is `true` if a claim has found no
+        /// push that can serve as one.
         case resting(until: UnixTime, isPoor: Bool)
         case probing(since: UnixTime)
     }
@@ -51,7 +54,7 @@ package struct CircuitBoard: Sendable {
     }
 
     private struct Line {
-        /// Grows with each opening and closing, and when a probe is given up.
+        /// Number of the circuit's state. It grows when the circuit opens or closes, and when a probe is given up.
         var life = 0
         var flights = 0
         var pushes = 0
@@ -69,12 +72,13 @@ package struct CircuitBoard: Sendable {
 
     package init() {}
 
-    // MARK: - What came of flights
+    // MARK: - Results of flights
 
-    /// Works in what a flight's answers say about a route.
+    /// Records what a flight's answers say about a route.
     ///
-    /// - Parameter gate: The one that the flight was claimed under. What left before the route last opened or closed
-    ///   says nothing about it now.
+    /// - Parameter gate: The gate under which the flight was claimed. Answers to pushes that left before the circuit
+    ///   last opened or closed are ignored, because they say nothing about the route now.
+    /// - Returns: The change of the circuit; `nil` if it neither opened nor closed.
     package mutating func record(
         _ route: PushRoute, _ tally: RouteTally, under gate: CircuitGate, at now: UnixTime, dice: Double
     ) -> Change? {
@@ -103,7 +107,7 @@ package struct CircuitBoard: Sendable {
         line.flights += 1
         line.pushes += tally.troubled
         if line.phones.count < RouteTally.phonesKept { line.phones.formUnion(tally.troubledPhones) }
-        // One phone that always meets a fault is no fault of the route, however often it is tried.
+        // A single phone that always meets a fault does not make it a fault of the route, however often it is retried.
         let isRow = line.flights >= Self.failingFlights && line.phones.count >= Self.failingFlights
         guard trouble.isHalt || isRow || line.pushes >= Self.failingPushes && line.phones.count > 1 else { return nil }
         line.forget()
@@ -123,21 +127,21 @@ package struct CircuitBoard: Sendable {
 
     // MARK: - Probes
 
-    /// The claim took the probe that the gate offered.
+    /// Records that a claim has taken the probe that the gate offered.
     package mutating func probeSent(_ route: PushRoute, at now: UnixTime) {
         giveUpProbe(of: route, at: now)
         guard lines[route]?.opening != nil else { return }
         lines[route]?.opening?.phase = .probing(since: now)
     }
 
-    /// The claim held pushes of the route back and found none that may be risked.
+    /// Records that a claim held back pushes of the route and found none that may serve as a probe.
     package mutating func probeNotFound(_ route: PushRoute, at now: UnixTime) {
         giveUpProbe(of: route, at: now)
         guard case .resting(let until, _) = lines[route]?.opening?.phase, until <= now else { return }
         lines[route]?.opening?.phase = .resting(until: until, isPoor: true)
     }
 
-    /// A probe whose time is over makes room for another: its answer, if it still comes, is old news.
+    /// Gives up a probe whose time is over, so that another may leave. A later answer to it is ignored.
     private mutating func giveUpProbe(of route: PushRoute, at now: UnixTime) {
         guard let phase = lines[route]?.opening?.phase, Self.isGivenUp(phase, now) else { return }
         lines[route]?.life += 1
@@ -148,9 +152,9 @@ package struct CircuitBoard: Sendable {
         if case .probing = phase { next(phase, now) <= now } else { false }
     }
 
-    // MARK: - What follows
+    // MARK: - Gates and states
 
-    /// What the next claim may do.
+    /// Returns the gate for the next claim.
     package func gate(at now: UnixTime) -> CircuitGate {
         var gate = CircuitGate.open
         gate.probeAnswerAt = now + Self.probeAnswer
@@ -175,7 +179,8 @@ package struct CircuitBoard: Sendable {
         return gate
     }
 
-    /// When the next probe may leave. A clock that was set back does not make that longer than a wait can be.
+    /// Returns when the next probe may leave. After the clock was set back, this wait is still no longer than the
+    /// longest wait.
     private static func next(_ phase: Phase, _ now: UnixTime) -> UnixTime {
         switch phase {
         case .resting(let until, _): min(until, now + RetryDelay.halted)
@@ -183,7 +188,7 @@ package struct CircuitBoard: Sendable {
         }
     }
 
-    /// Every route that is not well.
+    /// Returns the state of every route whose circuit is open.
     package func status(at now: UnixTime) -> [PushRoute: Status] {
         lines.compactMapValues { line in
             guard let opening = line.opening else { return nil }
@@ -195,8 +200,9 @@ package struct CircuitBoard: Sendable {
         }
     }
 
-    /// The next instant at which a gate differs from the one of now; `nil` while every route is well. Who was held back
-    /// need not be told: the instant stands in the closure that held them.
+    /// Returns the next time at which the gate changes; `nil` while every circuit is closed.
+    ///
+    /// Held-back phones need no notice of it, because the closure that holds them names the time of their next check.
     package func nextChangeAt(after now: UnixTime) -> UnixTime? {
         lines.values.compactMap { line -> UnixTime? in
             guard let phase = line.opening?.phase else { return nil }

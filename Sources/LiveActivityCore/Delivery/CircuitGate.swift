@@ -1,11 +1,11 @@
 package import APNSModel
 
-/// What a claim is told about the routes: which are closed, until when, and which want a probe.
+/// State of all circuits for one claim: which routes are closed, until when, and which of them want a probe.
 ///
-/// A value, so that a claim decides alone: it asks `admit` for each push in turn, and the gate takes account of the
-/// probe it let through.
+/// The gate is a value, so a claim needs nothing else to decide. It calls `admit` for each push in turn, and the gate
+/// accounts for the probe that it admits.
 package struct CircuitGate: Sendable, Equatable {
-    /// Why nothing goes this way, and when to look again.
+    /// Reason why no push leaves on a route, and the time of the next check.
     package struct Closure: Sendable, Equatable {
         package var until: UnixTime
         package var reason: Reason
@@ -23,20 +23,20 @@ package struct CircuitGate: Sendable, Equatable {
     }
 
     package var closed: [PushRoute: Closure]
-    /// Closed routes that want exactly one harmless push, to see whether APNs is well again.
+    /// Closed routes that want exactly one harmless push, to find out whether APNs has recovered.
     package var probes: Set<PushRoute>
-    /// Those of them that waited for a harmless one in vain: any one push will do, even a start.
+    /// Routes of `probes` that have waited for a harmless push in vain. Any push may be their probe, even a start.
     package var trials: Set<PushRoute>
-    /// Routes whose probe this claim takes.
+    /// Routes whose probe this claim has taken.
     package private(set) var probed: Set<PushRoute> = []
-    /// Routes on which this claim held a push back.
+    /// Routes on which this claim has held back a push.
     package private(set) var held: Set<PushRoute> = []
-    /// How often each route had opened or closed: news of a flight that left under another count is old.
+    /// Number of each circuit's state. Answers of a flight that left under another number are ignored.
     var lives: [PushRoute: Int]
-    /// When to look again while a probe is on its way.
+    /// Time of the next check while a probe is on its way.
     var probeAnswerAt: UnixTime
 
-    /// Nothing is closed.
+    /// A gate that closes no route.
     package static let open = CircuitGate(closed: [:], probes: [], trials: [])
 
     package init(closed: [PushRoute: Closure], probes: Set<PushRoute>, trials: Set<PushRoute> = []) {
@@ -47,21 +47,21 @@ package struct CircuitGate: Sendable, Equatable {
         probeAnswerAt = UnixTime(milliseconds: .max)
     }
 
-    /// Whether a push may leave on a route now; takes the route's one probe if it is one.
+    /// Returns whether a push may leave on a route now. If the push is the route's probe, it consumes the probe.
     package mutating func admit(_ plan: PushPlan, to route: PushRoute) -> Admission {
         admit(isHarmless: plan.isHarmless, to: route)
     }
 
-    /// The same of any push.
+    /// Returns whether a push may leave on a route now. If the push is the route's probe, it consumes the probe.
     ///
-    /// - Parameter isHarmless: It may be lost: nobody sees anything of it twice, or misses it.
+    /// - Parameter isHarmless: `true` if the push may be lost without a person seeing something twice or missing it.
     package mutating func admit(isHarmless: Bool, to route: PushRoute) -> Admission {
         guard let closure = closed[route] else { return .go }
         if probes.contains(route), isHarmless || trials.contains(route) {
             probes.remove(route)
             trials.remove(route)
             probed.insert(route)
-            // The rest learns of its answer soon.
+            // The other phones are checked again soon after the probe's answer.
             closed[route]?.until = min(closure.until, probeAnswerAt)
             return .go
         }

@@ -1,7 +1,9 @@
 import APNSModel
 
 extension ClaimWork {
-    /// Before it leaves, and never taken back: a crash counts too much, never too little.
+    /// Charges a push to the device's budget before it leaves.
+    ///
+    /// The charge is never refunded, so a crash makes the estimate too high but never too low.
     func spend(
         _ plan: PushPlan, _ phone: PhoneSituation, _ desired: DesiredSituation, _ draft: inout Draft
     ) {

@@ -2,8 +2,10 @@ import APNSModel
 import IsletBasics
 
 extension ClaimWork {
-    /// In the commit that finds out that no card can be shown, an ordinary notification is kept in its place: once for
-    /// each phone and state, whatever happens to the process afterwards.
+    /// Stores an ordinary notification in place of a card that cannot be shown.
+    ///
+    /// The commit that finds this out also stores the notification. So each phone gets it once for each state, even if
+    /// the process crashes afterwards.
     func fallBack(
         _ phones: [(phone: PhoneSituation, reason: Reason)], _ desired: DesiredSituation, _ content: ContentRecord,
         seed: UInt64, _ draft: inout Draft
@@ -33,7 +35,7 @@ extension ClaimWork {
             draft.notify(
                 phones.map(\.phone.device),
                 NotificationRecord(
-                    // Of another stretch of random numbers than the ids of the flight's pushes.
+                    // Uses another part of the random sequence than the push ids of the flight do.
                     number: NotificationRecord.number(random: seed &* SplitMix64.stride), app: activity.app,
                     kind: .alert, payload: payload.bytes, collapseID: PushBuilder.collapseID(of: activity.id),
                     expiresAt: Fallback.expiration(desired, now: now),
@@ -48,7 +50,7 @@ extension ClaimWork {
             HistoryRecord(activity: activity.number, at: now, revision: activity.revision, entries: entries))
     }
 
-    /// The phone at the beginning of this run; the card of the one before is over.
+    /// Moves a phone to the activity's current run. The card of the earlier run is over.
     func beginRun(of activity: ActivityRecord, _ card: inout CardMachine, _ draft: inout Draft) {
         draft.bury(card, as: .ended, at: now)
         draft.removeUpdateToken(.init(activity.number, card.device), at: now)

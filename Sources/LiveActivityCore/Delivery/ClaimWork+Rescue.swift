@@ -1,7 +1,8 @@
 import APNSModel
 
 extension ClaimWork {
-    /// What was about to go is decided again as of the claim: the reconciler is deterministic.
+    /// Returns whether the phone was behind at the time of the claim. The reconciler is deterministic, so it can decide
+    /// again.
     private func wasBehind(
         _ phone: PhoneSituation, _ activity: ActivityRecord, _ flight: FlightRecord, _ draft: Draft
     ) -> Bool {
@@ -13,7 +14,9 @@ extension ClaimWork {
         return true
     }
 
-    /// What a lost process had claimed may have arrived: timestamps are consumed, alerts spent, starts unconfirmed.
+    /// Closes the flight of a lost process, whose pushes may have arrived.
+    ///
+    /// Their timestamps count as used, their alerts as given, and their starts as unconfirmed.
     func rescue(_ activity: ActivityRecord, _ old: LaneRecord, _ draft: inout Draft) {
         guard let flight = old.flight else { return }
         var entries: [HistoryEntry] = []
@@ -22,15 +25,16 @@ extension ClaimWork {
             guard let phone = draft.phone(key, type: activity.type), var card = draft.snapshot.cards[key] else {
                 continue
             }
-            // Reports may have changed the phone since the claim, so that deciding again does not tell who was in the
-            // flight. Whoever may have been loses what must not come twice: a timestamp, and an alert. That holds for
-            // a phone of an earlier run as well: the activity may have been reopened since, and it keeps its timestamp.
+            // Reports may have changed the phone since the claim, so deciding again does not show which phones were in
+            // the flight. Every phone that may have been in it loses the timestamp and the alert, which must not be
+            // sent twice. This includes a phone of an earlier run: the activity may have been reopened since, and the
+            // phone's timestamp carries over to the next run.
             guard card.state.mayHaveCard || card.state.isTombstone else { continue }
             let isLost =
                 card.state == .starting
                 || card.run == activity.run && wasBehind(phone, activity, flight, draft)
             let timestamp = card.loseFlight(claimedAt: flight.claimedAt)
-            // No push of this run's alert goes to a phone that stands in an earlier one.
+            // A phone that is in an earlier run was sent no alert of this run.
             if let alert = activity.alert, alert.onUnknown == .drop, alert.revision <= flight.revision,
                 card.run == activity.run, card.alerts.given < alert.revision
             {

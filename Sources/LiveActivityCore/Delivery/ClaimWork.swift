@@ -1,19 +1,20 @@
 package import APNSModel
 import JSONText
 
-/// Finds phones that are behind and claims them: one lane row is the write-ahead of a whole flight.
+/// Finds phones that are behind and claims them. One lane row is the write-ahead record of a whole flight.
 ///
-/// A lane whose flight was abandoned is rescued instead, and looked at again at once.
+/// If the lane's earlier flight was abandoned, the command rescues it, and the next claim looks at the lane at once.
 package struct ClaimWork: Command {
     package struct Limits: Sendable, Equatable {
         package var lanes = 256
-        /// Phones looked at in one claim; at most half of them of one activity.
+        /// Maximum number of phones that one claim looks at, at most half of them of one activity.
         package var phones = 4000
-        /// Pushes of one flight: what one settlement writes.
+        /// Maximum number of pushes in one flight, and so of rows that one settlement writes.
         package var pushes = 1000
-        /// Pushes of a flight whose phones were picked one by one, and are written down one by one.
+        /// Maximum number of pushes in a flight whose phones were picked one by one. Such a flight lists each of its
+        /// phones.
         package var picked = 250
-        /// From the claim to the instant after which nobody sends or settles.
+        /// Time from the claim until nobody may send or settle the flight any more.
         package var lease = Duration.seconds(15)
         package var width = LaneRecord.Limits()
 
@@ -22,17 +23,17 @@ package struct ClaimWork: Command {
 
     package struct Reply: Sendable {
         package var flights: [Flight] = []
-        /// Lanes whose flight was abandoned by a process that is gone.
+        /// Number of lanes rescued from a flight that its process had abandoned.
         package var rescued = 0
-        /// More is due now than one claim takes.
+        /// `true` if more work is due now than one claim takes.
         package var hasMore = false
-        /// Closed routes whose one probe is among the flights.
+        /// Closed routes whose probe is in one of the flights.
         package var probed: Set<PushRoute> = []
-        /// Closed routes on which something was held back.
+        /// Closed routes on which a push was held back.
         package var held: Set<PushRoute> = []
-        /// Cards to end so that another may be started.
+        /// Cards to end so that another card can start.
         package var evictions: [EvictCard] = []
-        /// Due work that could not be read, in words: it was passed over or put off.
+        /// Descriptions of due work that could not be read and was skipped or postponed.
         package var unreadable: [String] = []
 
         package init() {}
@@ -42,11 +43,9 @@ package struct ClaimWork: Command {
     package let node: Int64
     package let apps: [BundleID: AppSettings]
     package let limits: Limits
-    /// Which routes are closed, and which want a probe.
     package let gate: CircuitGate
-    /// How many pushes may leave.
     package let pace: Pacer.Grant
-    /// Random words, one for each flight.
+    /// Random seed from which each flight derives its own.
     package let seed: UInt64
 
     package init(
@@ -113,8 +112,8 @@ package struct ClaimWork: Command {
             } else if draft.snapshot.pages[key] == nil, room.pace.isFull(key.activity) {
                 draft.change(key) { $0.nextAt = now + Pacer.pause }
             } else if draft.snapshot.pages[key] == nil || refreshed.contains(key.activity) {
-                // One that has been waiting keeps its place before those that came later. What was loaded of one whose
-                // lap begins here is not that lap's.
+                // A lane that has been waiting keeps its place before lanes that came later. If its lap begins here,
+                // the loaded page does not belong to that lap.
                 draft.change(key) { $0.nextAt = min($0.nextAt ?? now, now) }
                 reply.hasMore = true
             } else if let type = apps[activity.app]?.types[activity.type] {
@@ -122,7 +121,7 @@ package struct ClaimWork: Command {
                 if known.forgetFuture(at: now) { draft.put(known) }
                 claim(known, lane, type, &room, &draft, &reply)
             } else {
-                // The configuration no longer has this type: the work is kept, and looked at again.
+                // The configuration no longer has this type. Keep the work and look at it again later.
                 draft.change(key) { $0.nextAt = now + RetryDelay.halted }
             }
         }
@@ -134,7 +133,7 @@ package struct ClaimWork: Command {
         return reply
     }
 
-    /// A lane sleeps that has not been told of the newest lap, and is not told by this claim.
+    /// Returns whether a sleeping lane has not begun the newest lap and is not part of this claim.
     private func untold(_ activity: ActivityRecord, _ draft: Draft) -> Bool {
         guard activity.holdUntil > now else { return false }
         let due = Set(draft.snapshot.due)
@@ -143,24 +142,24 @@ package struct ClaimWork: Command {
         }
     }
 
-    /// A start of this claim: another whose card could not be told from its card waits.
+    /// A start in this claim. Another start waits if its card could not be told apart from this one's.
     struct OpenStart: Hashable {
         let device: DeviceKey
         let type: String
         let attributesDigest: UInt64
     }
 
-    /// What this claim may still take, and what it took so far.
+    /// Capacity that is left to this claim, and the starts and evictions that it has decided.
     struct Room {
         var starts: Set<OpenStart> = []
-        /// The same by device, where cards are counted.
+        /// Number of starts by device, used for types that count cards.
         var startsOn: [DeviceKey: Int] = [:]
         var evictions: [EvictCard] = []
         var gate: CircuitGate
         var pace: Pacer.Grant
     }
 
-    /// Others of the same activity may have split in this claim.
+    /// Returns whether the lane may still split. Other lanes of its activity may have split in this claim.
     private func mayStillSplit(_ lane: LaneRecord, _ draft: Draft) -> Bool {
         lane.shouldSplit(lanes: draft.snapshot.lanes[lane.activity]?.count ?? 0, limits.width)
     }
@@ -175,15 +174,15 @@ package struct ClaimWork: Command {
 
     // MARK: - Claiming
 
-    /// What a look at a lane's page found.
+    /// Phones found on a lane's page.
     private struct Found {
         var seats: [Flight.Seat] = []
-        /// Every phone of the stretch was looked at.
+        /// `true` if every phone of the page was looked at.
         var isWhole: Bool
         var waitsUntil: UnixTime?
-        /// The phones that are told by an ordinary notification instead, and why.
+        /// Phones that get an ordinary notification instead, with the reason.
         var fallenBack: [(phone: PhoneSituation, reason: Reason)] = []
-        /// The phones that a closed circuit holds back, and why.
+        /// Phones that an open circuit holds back, with the closure.
         var held: [(phone: CardMachine, closure: CircuitGate.Closure)] = []
     }
 
@@ -217,12 +216,13 @@ package struct ClaimWork: Command {
             changed.hasWrapped = lane.hasWrapped
             changed.lap = lane.lap
             changed.flight = flight
-            // Where all who want to be looked at were, what they wait for now is known. Who waits as before was not
-            // written, and the lane need not know of it: the phone may have been in a flight that was lost.
+            // If every waiting phone was looked at, the page gives the exact time of the next look. Otherwise the
+            // earlier time stays. A phone that waits as before was not written, so the lane may not know its time: it
+            // may have been in a lost flight.
             let isKnown = isWhole && found.held.isEmpty && (!isLap || isFromTheBeginning)
             let others = isKnown ? page.nextLookAt : changed.lookAt
             changed.lookAt = [others, found.waitsUntil].compactMap { $0 }.min()
-            // Nothing is written for the phones that are held back: the lane comes back to the first of them.
+            // Nothing is written for phones that are held back, so the lane goes around again from the first of them.
             if let held = found.held.first, isLap { changed.goAround(from: held.phone.device) }
             if let flight {
                 changed.fence += 1
@@ -253,7 +253,7 @@ package struct ClaimWork: Command {
                 seats: found.seats))
     }
 
-    /// The flight of these seats; `nil`: there are none.
+    /// Returns the record of a flight with these seats; `nil` if there are none.
     private func record(
         of seats: [Flight.Seat], _ isLap: Bool, _ activity: ActivityRecord, seed: UInt64
     ) -> FlightRecord? {
@@ -264,7 +264,7 @@ package struct ClaimWork: Command {
             timestamp: now.seconds, seed: seed)
     }
 
-    /// A few phones on a closed route wait by themselves, so that the others of their lane do not wait with them.
+    /// Writes a few held-back phones one by one, so that the other phones of their lane do not wait with them.
     private func holdBack(_ found: inout Found, of lane: LaneRecord, _ draft: inout Draft) {
         guard !found.held.isEmpty, found.held.count <= Self.fewHeld, found.held.count < lane.counts.total else {
             return
@@ -279,7 +279,7 @@ package struct ClaimWork: Command {
         found.held = []
     }
 
-    /// Up to so many of a page; with more the fault is written once, for the lane.
+    /// Maximum number of held-back phones that are written one by one. With more, the lane's row holds the fault.
     private static let fewHeld = 16
 
     private func look(
@@ -291,7 +291,8 @@ package struct ClaimWork: Command {
         let most = min(limits.pushes, room.pace.room(of: activity.number))
         let limit = isLap ? most : min(most, limits.picked)
         for device in page.devices {
-            // A flight does not reach over the end of the lane: its range is what a rescuer has to look at.
+            // A flight of a lap does not continue past the end of the lane, because its range is what a rescue must
+            // look at.
             guard found.seats.count < limit, !isLap || found.seats.isEmpty || device >= lane.position else {
                 found.isWhole = false
                 break
@@ -329,7 +330,7 @@ package struct ClaimWork: Command {
                 continue
             case .wait(let until, let reason):
                 lookAt = until
-                // Each time that it is put off, not each time that it is looked at.
+                // Counts each postponement, not each look.
                 if reason.code == .startBudget, phone.card.lookAt != until {
                     draft.count(.startPutOff(activity.app, type: activity.type))
                 }
@@ -352,8 +353,7 @@ package struct ClaimWork: Command {
         seed &+ (UInt64(bitPattern: key.activity) &+ UInt64(bitPattern: key.fromDevice)) &* 0x2545_F491_4F6C_DD1D
     }
 
-    /// Fixes a push's timestamp; a start is written down before it leaves, since its fate decides about every later
-    /// one.
+    /// Fixes a push's timestamp. A start is written before it leaves, because its fate decides about every later start.
     private func seat(
         _ plan: PushPlan, _ phone: inout PhoneSituation, _ activity: ActivityRecord, _ draft: inout Draft
     ) -> Flight.Seat {
@@ -376,13 +376,13 @@ package struct ClaimWork: Command {
 }
 
 extension LaneRecord {
-    /// A phone of it may wait for the answer to what met the lane's faults, or to be tried again. Where a lap took
-    /// several pages that may be a phone of any of them, not of the last alone.
+    /// Returns whether a phone of the lane, on any page, may wait for an answer after the lane's faults, or for a
+    /// retry.
     fileprivate func waits(at now: UnixTime) -> Bool { lookAt.map { $0 <= now + RetryDelay.halted } ?? false }
 }
 
 extension DesiredSituation {
-    /// With what the policy says of this content.
+    /// Creates the situation, with the policy's priority for this content.
     package init(_ activity: ActivityRecord, _ type: ActivityType, _ content: ContentRecord) {
         let isHigh: Bool
         if let rule = type.policy.highWhen, let state = (try? JSONValue(parsing: content.state.bytes))?.object {
@@ -391,7 +391,7 @@ extension DesiredSituation {
             isHigh = false
         }
         self.init(activity: activity, type: type, isHighState: isHigh)
-        // A type that has no older contracts any more says nothing about builds.
+        // Builds matter only while the type has older contracts.
         if !content.unfit.isEmpty, !type.olderContracts.isEmpty { unfit = content.unfit }
     }
 }

@@ -1,21 +1,22 @@
 package import APNSModel
 
-/// What follows from the outcome of one push: the table of `docs/architecture.md`, "What follows an answer".
+/// Consequence of one push's outcome. The table is in `docs/architecture.md`, "What follows an answer".
 package enum Consequence: Sendable, Equatable {
-    /// APNs has it.
+    /// APNs accepted the push.
     case accepted
     /// This value of the token is dead and stays dead.
     case tokenDead(Reason)
-    /// This phone alone is tried again then; the push did not arrive.
+    /// The push did not arrive. It is retried for this phone alone.
     case retry(at: UnixTime, Reason)
-    /// The push may have arrived. This phone alone is tried again then, but not with a start: that might be a second
+    /// The push may have arrived. It is retried for this phone alone, unless it is a start, which could make a second
     /// card.
     case unknownFate(retryAt: UnixTime, Reason)
-    /// A fault that is not the phone's: written once, for the lane.
+    /// A fault that is not the phone's. It is written once, for the lane.
     case laneFault(Fault)
-    /// The request is wrong: not repeated for this revision.
+    /// The request is wrong. It is not repeated for this revision.
     case parked(Reason)
-    /// Refused for its environment, which the phone never named: once in the other.
+    /// APNs refused the push for its environment, which the phone had never named. It is tried once in the other
+    /// environment.
     case otherEnvironment(APNSEnvironment, Reason)
 
     package struct Fault: Sendable, Equatable {
@@ -27,7 +28,8 @@ package enum Consequence: Sendable, Equatable {
         package var retryAt: UnixTime
         package var reason: Reason
 
-        /// Where it is one phone's own matter: others do not wait with it, so that it may wait longer.
+        /// Returns when to retry if the fault concerns one phone alone. This wait may be longer than the lane's,
+        /// because no other phone waits with it.
         package func retryAt(ofPhone tries: Int, now: UnixTime, dice: Double) -> UnixTime {
             switch kind {
             case .notSent: now + RetryDelay.notSent
@@ -38,14 +40,14 @@ package enum Consequence: Sendable, Equatable {
         }
     }
 
-    /// What the table may look at.
+    /// Facts that the table depends on.
     package struct Context: Sendable {
         package var isStart: Bool
         package var tries: Int
         package var laneTries: Int
         package var tokenFirstSeenAt: UnixTime
         package var environment: APNSEnvironment
-        /// A key of the other environment is there, and the phone never named its own.
+        /// `true` if a key of the other environment is configured and the phone never named its environment.
         package var mayTryOtherEnvironment: Bool
         package var now: UnixTime
         package var dice: Double
@@ -72,8 +74,11 @@ package enum Consequence: Sendable, Equatable {
         }
     }
 
-    /// So often a token is tried again that APNs calls inactive since before it was seen: each of these pushes left
-    /// after that, so that it is the token that came late, out of the order in which the phone named them.
+    /// Maximum number of retries for a token that APNs reports as inactive since a time before the token was first
+    /// seen.
+    ///
+    /// Each of these pushes left after that time. So after these retries, the token itself is the one that arrived
+    /// late, out of the order in which the phone reported its tokens.
     static let doubts = 9
 
     private static func of(_ answer: PushAnswer, _ context: Context) -> Self {
@@ -129,7 +134,7 @@ package enum Consequence: Sendable, Equatable {
         switch failure.code {
         case .unknownFate:
             let at = now + RetryDelay.unknownFate(tries: context.tries + 1, dice: context.dice)
-            // The timeline promises no attempt that will not be made.
+            // A start is not retried, so the timeline must not name a next attempt.
             let reason =
                 context.isStart
                 ? Reason(.unknownFate, failure.detail) : Reason(.unknownFate, failure.detail, at.description)
@@ -154,7 +159,7 @@ package enum Consequence: Sendable, Equatable {
 }
 
 extension Consequence {
-    /// Why, for the timeline.
+    /// Reason for the timeline.
     package var reason: Reason {
         switch self {
         case .accepted: Reason(.accepted)
@@ -165,7 +170,8 @@ extension Consequence {
         }
     }
 
-    /// Another push follows. Of a start whose fate is unknown none does: it might be a second card.
+    /// Returns whether another push follows. A start of unknown fate is not retried, because it could make a second
+    /// card.
     func isTriedAgain(isStart: Bool) -> Bool {
         switch self {
         case .retry, .laneFault, .otherEnvironment: true
@@ -174,7 +180,7 @@ extension Consequence {
         }
     }
 
-    /// The phone may have the push.
+    /// `true` if the phone may have received the push.
     var mayHaveArrived: Bool {
         switch self {
         case .accepted, .unknownFate: true
@@ -182,7 +188,7 @@ extension Consequence {
         }
     }
 
-    /// It concerns this phone, and is written in its row.
+    /// `true` if the consequence concerns this phone and is written to its row.
     var isPhones: Bool {
         if case .laneFault = self { false } else { true }
     }

@@ -1,13 +1,14 @@
 package import APNSModel
 
-/// A claimed stretch of a lane: the pushes to send, and under which fence their outcomes are settled.
+/// Pushes claimed from a lane, with the fence under which their outcomes are settled.
 package struct Flight: Sendable {
-    /// One phone's place in a flight. By reference: it goes through many hands, and is as large as all that is known
-    /// of a phone.
+    /// One phone's place in a flight.
+    ///
+    /// It is a class because it is large (everything known about a phone) and is passed around often.
     package final class Seat: Sendable {
         package let phone: PhoneSituation
         package let plan: PushPlan
-        /// In seconds, fixed by the claim: a paused process cannot overwrite a newer state with it.
+        /// Timestamp in seconds, fixed by the claim. So a process that was paused cannot overwrite a newer state.
         package let timestamp: Int64
 
         init(phone: PhoneSituation, plan: PushPlan, timestamp: Int64) {
@@ -24,17 +25,20 @@ package struct Flight: Sendable {
     package var content: ContentRecord
     package var seats: [Seat]
 
-    /// Whole seconds, greater than the last one, and never more than seven hours ahead: iOS ignores what is not newer,
-    /// and drops what is more than eight hours ahead (Apple forums, thread 776165). An hour is left to a phone whose
-    /// clock is behind.
+    /// Returns the timestamp of the next push: whole seconds, greater than the last one, and at most seven hours ahead.
+    ///
+    /// iOS ignores a timestamp that is not newer, and drops one more than eight hours ahead (Apple forums, thread
+    /// 776165). The remaining hour allows for a phone whose clock is behind.
     package static func timestamp(after last: Int64, now: UnixTime) -> Int64 {
         min(max(now.seconds, last + 1), latestTimestamp(now))
     }
 
-    /// The greatest timestamp that a push may carry now, in seconds.
+    /// Returns the greatest timestamp that a push may carry now, in seconds.
     package static func latestTimestamp(_ now: UnixTime) -> Int64 { now.seconds + 7 * 3600 }
 
-    /// The request of a seat; `nil` when its token is gone.
+    /// Returns the request of a seat; `nil` if its token is gone.
+    ///
+    /// - Throws: `PayloadError` if the payload cannot be built.
     package func request(of seat: Seat) throws(PayloadError) -> PushRequest? {
         try PushBuilder.request(
             seat.plan, desired: desired, content: content, phone: seat.phone, timestamp: seat.timestamp,

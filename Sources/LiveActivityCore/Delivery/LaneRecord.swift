@@ -1,11 +1,11 @@
 package import APNSModel
 import IsletBasics
 
-/// A range of devices within an activity: the unit of exclusion, order and fencing. At most one flight is open on it.
+/// Range of devices within an activity: the unit of exclusion, order and fencing. A lane has at most one open flight.
 package struct LaneRecord: Sendable, Hashable {
-    /// How wide lanes get.
+    /// Limits on the size and the number of lanes.
     package struct Limits: Sendable, Equatable {
-        /// Phones beyond which a lane splits in two, as long as its activity has fewer lanes than it may.
+        /// Number of phones above which a lane splits in two, unless its activity already has `lanes` lanes.
         package var phones = 2000
         package var lanes = 64
 
@@ -15,23 +15,24 @@ package struct LaneRecord: Sendable, Hashable {
     package var activity: ActivityNumber
     package var fromDevice: DeviceKey = 0
     package var toDevice: DeviceKey = .max
-    /// The next device to look at. Never reset, so that no phone starves under steady change.
+    /// Next device to look at. It is never reset, so no phone starves under steady change.
     package var position: DeviceKey = 0
-    /// Where the lap ends; a new lap moves it to the position.
+    /// Device at which the lap ends. A new lap sets it to `position`.
     package var stop: DeviceKey = 0
-    /// The lap has passed the end of the range and goes on from its beginning.
+    /// `true` if the lap has passed the end of the range and continues from its beginning.
     package var hasWrapped: Bool = false
-    /// The activity's lap that this lane is in, or has done. An older one than the activity's is to be begun.
+    /// Lap of the activity that this lane is in or has completed. If it is older than the activity's lap, the lane must
+    /// begin a new one.
     package var lap: Int64 = 0
-    /// No phone of the lane is to be looked at by itself before then; `nil`: none at all.
+    /// Earliest time at which a single phone of the lane may need a look; `nil` if no phone does.
     package var lookAt: UnixTime?
-    /// When this lane has something to do; `nil` sleeps.
+    /// Time at which the lane has work; `nil` while it sleeps.
     package var nextAt: UnixTime?
-    /// Grows with each claim and rescue; a settlement of an older fence is judged phone by phone.
+    /// Number that grows with each claim and rescue. A settlement under an older fence is judged phone by phone.
     package var fence: Int64 = 0
-    /// Flights in a row that failed for a fault that is not a phone's.
+    /// Number of consecutive flights that failed with a fault that is not a phone's.
     package var tries: Int = 0
-    /// Why the lane waits, when that is not a phone's matter.
+    /// Reason why the lane waits, if that is not a phone's.
     package var reason: Reason?
     package var flight: FlightRecord?
     package var counts = LaneCounts()
@@ -43,7 +44,7 @@ package struct LaneRecord: Sendable, Hashable {
     package var key: LaneKey { LaneKey(activity, fromDevice) }
 }
 
-/// Which lane: its activity and the first device of its range.
+/// Key of a lane: its activity and the first device of its range.
 package struct LaneKey: Sendable, Hashable, Comparable {
     package let activity: ActivityNumber
     package let fromDevice: DeviceKey
@@ -58,15 +59,15 @@ package struct LaneKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// How many phones of a lane are where in their life: what an answer can say without looking at each of them.
+/// Number of a lane's phones in each stage of a card's life. Responses can report it without reading every phone.
 package struct LaneCounts: Sendable, Hashable {
-    /// No card, and none on its way.
+    /// Phones without a card, and without a start on its way.
     package var absent = 0
-    /// A start was sent, and nobody has reported the card.
+    /// Phones that were sent a start and have not reported the card.
     package var open = 0
-    /// A card is shown.
+    /// Phones that show the card.
     package var live = 0
-    /// The card is over.
+    /// Phones whose card is over.
     package var over = 0
 
     package init() {}
@@ -100,18 +101,20 @@ package struct LaneCounts: Sendable, Hashable {
 }
 
 extension LaneRecord {
-    /// What a claim looks at in a lane.
+    /// Phones of a lane that a claim looks at.
     package enum Page: Sendable, Equatable {
-        /// Every phone of these stretches, in order: a lap.
+        /// Every phone of these ranges, in order: a lap.
         case lap([Range<DeviceKey>])
-        /// The phones whose own time has come.
+        /// Phones whose own time has come.
         case due
     }
 
-    /// Every phone of the lap was looked at.
+    /// `true` if the lap has passed every phone.
     package var isLapDone: Bool { hasWrapped && position >= stop }
 
-    /// How much of the activity's newest lap it has done, from 0 to 1: by keys, which are random.
+    /// Returns the fraction, 0 to 1, of the activity's newest lap that the lane has completed.
+    ///
+    /// It is measured by device keys, which are random, so it is an estimate.
     package func progress(in newest: Int64) -> Double {
         guard lap >= newest else { return 0 }
         guard !isLapDone else { return 1 }
@@ -119,8 +122,9 @@ extension LaneRecord {
         return min(1, max(0, done / max(1, Double(toDevice - fromDevice))))
     }
 
-    /// The lane as it goes on now. The ring: a new lap, once the coalescing window lets it begin, goes once around from
-    /// where the lane stands.
+    /// Returns the lane as a claim at `now` continues it.
+    ///
+    /// Once the coalescing window allows a new lap, that lap goes around once from the lane's current position.
     package func inLap(of activity: ActivityRecord, at now: UnixTime) -> Self {
         let next = now >= activity.holdUntil ? activity.lap : activity.begunLap
         guard lap < next else { return self }
@@ -130,61 +134,63 @@ extension LaneRecord {
         return lane
     }
 
-    /// Looks at every phone once, from this device on.
+    /// Begins a pass over every phone, starting at this device.
     package mutating func goAround(from device: DeviceKey) {
         position = device
         stop = device
         hasWrapped = false
     }
 
-    /// What is to be looked at now.
+    /// Returns the phones to look at now.
     package func page(for activity: ActivityRecord, at now: UnixTime) -> Page {
         let lane = inLap(of: activity, at: now)
         return lane.isLapDone ? .due : .lap(lane.stretches)
     }
 
-    /// When there is something to do next, if nothing hinders it.
+    /// Returns the next time with work, if nothing prevents it.
     package func rests(_ activity: ActivityRecord, from now: UnixTime) -> UnixTime? {
         guard isLapDone else { return now }
-        // Only a newer state waits for the coalescing window: the rest of a lap goes on at once.
+        // Only a newer state waits for the coalescing window. The rest of a lap continues at once.
         guard lap >= activity.begunLap else { return now }
         let lapAt = lap < activity.lap ? max(now, activity.holdUntil) : nil
         return [lapAt, lookAt].compactMap { $0 }.min()
     }
 
-    /// The stretches to look at next, in order: from the position to the end, then from the beginning to the stop.
+    /// Ranges to look at next, in order: from the position to the end, then from the beginning to the stop.
     package var stretches: [Range<DeviceKey>] {
         if hasWrapped { return position < stop ? [position..<stop] : [] }
         return [position..<toDevice, fromDevice..<stop].filter { !$0.isEmpty }
     }
 
-    /// A phone of it wants to be looked at then. A lane that is in flight or backs off learns of it afterwards.
+    /// Records that a phone of the lane needs a look at `time`. A lane in flight or backing off takes it into account
+    /// afterwards.
     package mutating func look(at time: UnixTime) {
         lookAt = min(lookAt ?? time, time)
         guard flight == nil, reason == nil || nextAt == nil else { return }
         nextAt = min(nextAt ?? time, time)
     }
 
-    /// It waits for a fault that is not a phone's: no news of a state or a phone shortens that.
+    /// Returns whether the lane backs off after a fault that is not a phone's. A new state or a report does not shorten
+    /// this wait.
     package func isBackingOff(now: UnixTime) -> Bool {
         guard reason != nil, let nextAt else { return false }
         return now < nextAt
     }
 
-    /// The open flight is nobody's any more: its lease is over, or its process is gone.
+    /// Returns whether the open flight has no owner any more: its lease has expired, or another process claimed it.
     package func isAbandoned(now: UnixTime, node: Int64) -> Bool {
         flight.map { $0.leaseUntil <= now || $0.node != node } ?? false
     }
 
-    /// Where the lane is cut in two.
+    /// Device at which the lane would split.
     package var middle: DeviceKey { fromDevice + (toDevice - fromDevice) / 2 }
 
-    /// It has more phones than one flight after the other should serve, and its activity may have more lanes.
+    /// Returns whether the lane has more phones than it should serve with one flight after another, and may split.
     package func shouldSplit(lanes: Int, _ limits: Limits) -> Bool {
         flight == nil && counts.total > limits.phones && lanes < limits.lanes && middle > fromDevice
     }
 
-    /// Its two halves; a lap that is not done begins anew in both.
+    /// Returns the two halves of the lane. An unfinished lap begins again in both.
     package func split(lower counts: LaneCounts) -> (lower: Self, upper: Self) {
         var (lower, upper) = (self, self)
         lower.toDevice = middle
@@ -201,21 +207,21 @@ extension LaneRecord {
     }
 }
 
-/// The write-ahead of a flight: which phones may get what, before anything leaves.
+/// Write-ahead record of a flight: which phones may get which pushes. It is committed before any push leaves.
 package struct FlightRecord: Sendable, Hashable {
-    /// The process that claimed it.
+    /// Process that claimed the flight.
     package var node: Int64
     package var claimedAt: UnixTime
-    /// After that instant nobody sends or settles it any more, and a rescuer may close it.
+    /// Time after which nobody may send or settle the flight, and a rescue may close it.
     package var leaseUntil: UnixTime
     package var fromDevice: DeviceKey
     package var toDevice: DeviceKey
-    /// The phones themselves, where they were picked one by one; `nil`: any of the range may be in it.
+    /// Phones of the flight if they were picked one by one; `nil` if any phone of the range may be in it.
     package var devices: [DeviceKey]?
     package var revision: Revision
-    /// The least timestamp of its pushes, in seconds.
+    /// Least timestamp of the flight's pushes, in seconds.
     package var timestamp: Int64
-    /// What the ids of its pushes are made from.
+    /// Random seed of the push ids.
     package var seed: UInt64
 
     package init(
@@ -233,12 +239,11 @@ package struct FlightRecord: Sendable, Hashable {
         self.seed = seed
     }
 
-    /// The push to a device has this id.
     package func pushID(of device: DeviceKey) -> PushID { PushID.of(device, seed: seed) }
 }
 
 extension PushID {
-    /// The `apns-id` of the push to a device: the same however often it is asked for.
+    /// Returns the `apns-id` of the push to a device. Equal arguments give the same id.
     package static func of(_ device: DeviceKey, seed: UInt64) -> PushID {
         PushID(random: seed, SplitMix64.mix(UInt64(bitPattern: device) &+ seed &* SplitMix64.stride))
     }

@@ -1,8 +1,10 @@
 package import APNSModel
 
-/// The one place that decides when a claim looks at a phone by itself, after news of it.
+/// Decides when a claim must look at a single phone after something about it has changed. No other code decides this.
 package enum Lanes {
-    /// - Parameter type: As configured; `nil` when the command does not know it, and the claim has to decide.
+    /// Sets the time of the next look at a phone.
+    ///
+    /// - Parameter type: The configured type; `nil` if the command does not know it. Then the claim has to decide.
     package static func review(
         _ key: Snapshot.PhoneKey, _ type: ActivityType?, now: UnixTime, _ draft: inout Draft
     ) {
@@ -13,18 +15,18 @@ package enum Lanes {
         draft.put(card)
     }
 
-    /// When to look at a phone that stands like this: now if something is to be sent, later if it waits.
+    /// Returns when to look at a phone in this state: now if a push is due, later if it waits, `nil` if neither.
     ///
     /// - Parameters:
-    ///   - renews: The type's cards are started anew before their time is over.
-    ///   - knowsStart: The command has loaded the device's tokens. A settlement has not, of a phone with a card: there
-    ///     the claim sees whether another one may be started, or something said in its place.
+    ///   - renews: `true` if cards of the type are renewed before their time is over.
+    ///   - knowsStart: `true` if the command has loaded the device's tokens. A settlement does not load them for a
+    ///     phone with a card. Then the claim finds out whether another card may be started, or a fallback sent.
     static func lookAt(
         _ card: CardMachine, _ activity: ActivityRecord, _ type: ActivityType?, renews: Bool,
         knowsStart: Bool = true, now: UnixTime, _ draft: Draft
     ) -> UnixTime? {
         guard activity.phase != .announced else { return nil }
-        // By far the most frequent case, and the cheapest to tell.
+        // This is by far the most frequent case, and the cheapest to detect.
         if card.state == .live, activity.phase == .active, card.isWanted, card.run == activity.run,
             card.heldRevision >= activity.revision, card.isPlain, !activity.isToRefresh(card),
             !Reconciler.owesAlert(activity, to: card, now)
@@ -36,8 +38,8 @@ package enum Lanes {
             var phone = draft.phone(key, type: activity.type)
         else { return now }
         phone.card = card
-        // What else the device was sent is for the claim to see: not every command loads it, and whether another one
-        // of its group did must make no difference.
+        // Leave the device's other pushes to the claim. Not every command loads them, and it must make no difference
+        // whether another command of the group has loaded them.
         phone.hasOtherOpenStart = false
         phone.highBudget = nil
         phone.startBudget = nil

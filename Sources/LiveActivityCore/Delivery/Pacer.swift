@@ -1,33 +1,34 @@
 package import APNSModel
 
-/// How many pushes may be on their way at once, in all and for one activity: what a claim may take.
+/// Limits how many pushes may be on their way at once, in total and for one activity.
 ///
-/// No activity has more than half of them, so that a change of a small one finds room while a large one is sent.
-/// When APNs answers 429 to more than a fifth of a route's pushes the whole is halved; it grows back with time.
-/// Stragglers, whose answers are awaited past the time that a flight is settled after, are counted apart: lost answers
-/// do not hold up what is due, until there are very many.
+/// - One activity gets at most half, so a change of a small activity finds room while a large one is sent.
+/// - If APNs answers more than a fifth of a route's pushes with 429, the total is halved. It grows back over time.
+/// - Stragglers are counted apart. These are pushes whose flight was settled before their answer came. So lost answers
+///   do not delay other pushes until there are very many of them.
 package struct Pacer: Sendable {
     package struct Limits: Sendable, Equatable {
-        /// Pushes on their way, stragglers not counted.
+        /// Maximum number of pushes on their way, without stragglers.
         package var pushes = 8000
-        /// Halving ends here.
+        /// Minimum to which halving can reduce `pushes`.
         package var least = 64
-        /// Stragglers; with more, nothing is claimed until answers come or their time ends.
+        /// Maximum number of stragglers. Above it, nothing is claimed until answers come or their time ends.
         package var stragglers = 32_000
-        /// So long after it came down to nothing, the whole would be back.
+        /// Time a fully drained pacer needs to recover its full rate.
         package var regrowth = Duration.seconds(16)
 
         package init() {}
     }
 
-    /// What one claim may take.
+    /// Allowance of one claim.
     package struct Grant: Sendable, Equatable {
         package var pushes: Int
-        /// What one activity may have on its way.
+        /// Maximum number of pushes that one activity may have on their way.
         package var activityPushes: Int
-        /// What activities have on their way.
+        /// Number of pushes on their way, by activity.
         package var onTheWay: [ActivityNumber: Int]
-        /// What a flight of this claim tells `record`, so that one slow-down is answered once.
+        /// Number of halvings at the time of the grant. A flight passes it to `record`, so that one slow-down halves
+        /// the total once.
         package var halvings: Int
 
         package init(pushes: Int, activityPushes: Int, onTheWay: [ActivityNumber: Int], halvings: Int) {
@@ -37,29 +38,29 @@ package struct Pacer: Sendable {
             self.halvings = halvings
         }
 
-        /// How many pushes more of an activity may leave.
+        /// Returns how many more pushes of an activity may leave.
         package func room(of activity: ActivityNumber) -> Int {
             isFull(activity) ? 0 : max(0, min(pushes, activityPushes - onTheWay[activity, default: 0]))
         }
 
-        /// The activity has its own share on its way, or all but a sixteenth of it: a full house is not refilled push
-        /// by push.
+        /// Returns whether less than a sixteenth of the activity's share is free. So a full activity is not refilled
+        /// push by push.
         package func isFull(_ activity: ActivityNumber) -> Bool {
             activityPushes - onTheWay[activity, default: 0] < max(1, activityPushes / 16)
         }
 
-        /// Some of it is used by this claim.
+        /// Records pushes that this claim has taken.
         package mutating func take(_ count: Int, of activity: ActivityNumber) {
             pushes -= count
             onTheWay[activity, default: 0] += count
         }
     }
 
-    /// An activity that has its half on its way is looked at again after this, if no answer came before.
+    /// Time after which an activity with a full share is looked at again, if no answer came before.
     package static let pause = Duration.milliseconds(250)
-    /// Answers of a route after which its share of 429 is judged.
+    /// Number of answers of a route after which its share of 429 is evaluated.
     package static let judgedAnswers = 100
-    /// Above this share of 429 the whole is halved.
+    /// Share of 429 above which the total is halved.
     package static let slowDownShare = 0.2
 
     package let limits: Limits
@@ -74,24 +75,24 @@ package struct Pacer: Sendable {
         self.limits = limits
     }
 
-    /// What a claim that nobody paces may take.
+    /// Grant of a claim that is not paced.
     package static let unlimited = Grant(pushes: .max, activityPushes: .max, onTheWay: [:], halvings: 0)
 
     // MARK: - Grants
 
-    /// How many may be on their way now, in all.
+    /// Returns the number of pushes that may be on their way now, in total.
     package func ceiling(at now: UnixTime) -> Int {
         guard let lowered else { return limits.pushes }
         let passed = Double((now - lowered.at).wholeMilliseconds)
-        // A clock that was set back would keep it low until it caught up.
+        // A clock that was set back would otherwise keep the total low until it had caught up.
         guard passed >= 0 else { return limits.pushes }
         let grown = Double(limits.pushes) * passed / Double(max(1, limits.regrowth.wholeMilliseconds))
         return grown >= Double(limits.pushes - lowered.to) ? limits.pushes : lowered.to + Int(grown)
     }
 
-    /// What the next claim may take; `nil` while there is no room worth a claim.
+    /// Returns what the next claim may take; `nil` while there is too little room for a claim.
     ///
-    /// Room is given out by the sixteenth of the whole at least, so that a full house is not refilled push by push.
+    /// At least a sixteenth of the total must be free, so that a full pacer is not refilled push by push.
     package func grant(at now: UnixTime) -> Grant? {
         let ceiling = ceiling(at: now)
         let room = ceiling - onTheWay
@@ -102,15 +103,15 @@ package struct Pacer: Sendable {
 
     package var isIdle: Bool { onTheWay == 0 && stragglers == 0 }
 
-    // MARK: - What goes on
+    // MARK: - Pushes on their way
 
-    /// Pushes of an activity were claimed.
+    /// Records that pushes of an activity were claimed.
     package mutating func left(_ activity: ActivityNumber, _ pushes: Int) {
         onTheWay += pushes
         activities[activity, default: 0] += pushes
     }
 
-    /// A flight of so many was settled; of some the answer is awaited on.
+    /// Records that a flight of `pushes` pushes was settled. Answers to `late` of them are still awaited.
     package mutating func settled(_ activity: ActivityNumber, _ pushes: Int, late: Int = 0) {
         assert(pushes <= activities[activity, default: 0] && late <= pushes, "more came back than had left")
         onTheWay = max(0, onTheWay - pushes)
@@ -119,15 +120,16 @@ package struct Pacer: Sendable {
         activities[activity] = rest > 0 ? rest : nil
     }
 
-    /// The answers of stragglers came, or will not.
+    /// Records that the answers of stragglers came, or will not come.
     package mutating func caughtUp(_ late: Int) {
         assert(late <= stragglers, "more came back than had stayed behind")
         stragglers = max(0, stragglers - late)
     }
 
-    /// What a flight's answers say: `halvings` is its grant's, since what left before a halving is no reason for one.
+    /// Records what a flight's answers say about a route.
     ///
-    /// - Returns: Whether the whole was halved.
+    /// - Parameter halvings: The number in the flight's grant. Pushes that left before a halving do not cause another.
+    /// - Returns: `true` if the total was halved.
     @discardableResult
     package mutating func record(
         _ route: PushRoute, slowDowns: Int, of count: Int, halvings: Int, at now: UnixTime

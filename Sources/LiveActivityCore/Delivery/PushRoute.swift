@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// The way of an app's pushes to one environment of APNs: what a key, an endpoint and their faults belong to.
+/// One app's way to one environment of APNs. Keys, endpoints and their faults belong to a route.
 package struct PushRoute: Sendable, Hashable {
     package let app: BundleID
     package let environment: APNSEnvironment
@@ -12,14 +12,14 @@ package struct PushRoute: Sendable, Hashable {
 }
 
 extension PhoneSituation {
-    /// The environment that a push of this kind goes to: its token's.
+    /// Returns the environment of the token that a push of this kind goes to.
     package func environment(of kind: PushKind) -> APNSEnvironment {
         (kind == .start ? pushToStartToken?.environment : updateToken?.environment) ?? .production
     }
 }
 
 extension PhoneSituation {
-    /// The value of the token that a push goes to.
+    /// Returns the value of the token that a push goes to.
     package func token(of plan: PushPlan) -> TokenValue? {
         switch (plan.kind, plan.part) {
         case (.start, _): pushToStartToken?.value
@@ -30,16 +30,16 @@ extension PhoneSituation {
 }
 
 extension PushPlan {
-    /// A push that may be risked to see whether APNs is well: a start or an alert whose answer is lost cannot be
-    /// repeated, an update or an end without one can.
+    /// `true` if the push may be risked as a probe. An update or an end without an alert can be repeated when its
+    /// answer is lost. A start or an alert cannot.
     package var isHarmless: Bool { kind != .start && !carriesAlert }
 }
 
-/// What is wrong with a route, when it is not one phone's matter.
+/// Fault of a route, as opposed to one phone's.
 package enum RouteTrouble: Sendable, Hashable {
     case service(status: Int, reason: String)
     case connection(String)
-    /// A person must mend it.
+    /// A fault that a person must fix.
     case halted(status: Int, reason: String, scope: String)
     case notConfigured(APNSEnvironment)
 
@@ -50,7 +50,7 @@ package enum RouteTrouble: Sendable, Hashable {
         }
     }
 
-    /// In the words of the reasons, with the instant of the next attempt.
+    /// Returns the reason for the timeline, with the time of the next attempt.
     package func reason(until time: UnixTime) -> Reason {
         switch self {
         case .service(let status, let text): Reason(.serviceTrouble, String(status), text, time.description)
@@ -62,16 +62,16 @@ package enum RouteTrouble: Sendable, Hashable {
     }
 }
 
-/// What the answers of one flight say about one route.
+/// Counts of what one flight's answers say about one route.
 package struct RouteTally: Sendable, Equatable {
-    /// APNs spoke, and was well: refusals of a token or a request are answers like any other.
+    /// Number of answers that show APNs to be healthy. A refusal of a token or a request counts as healthy.
     package private(set) var healthy = 0
-    /// 429 among them.
+    /// Number of 429 answers. They count as healthy too.
     package private(set) var slowDowns = 0
     package private(set) var troubled = 0
-    /// Some of the phones that met trouble: enough of them to tell many from one.
+    /// Some of the phones that met the fault: at most `phonesKept`, enough to tell many phones from one.
     package private(set) var troubledPhones: Set<DeviceKey> = []
-    /// The gravest, and the first of its kind.
+    /// Most serious fault; the first one of its kind.
     package private(set) var trouble: RouteTrouble?
 
     static let phonesKept = 8
@@ -80,7 +80,7 @@ package struct RouteTally: Sendable, Equatable {
 
     package var isEmpty: Bool { healthy == 0 && troubled == 0 }
 
-    /// Counts what came of a push that was handed to the sender.
+    /// Counts the outcome of a push that was handed to the sender.
     package mutating func add(
         _ outcome: Result<PushAnswer, PushFailure>, of phone: DeviceKey, to environment: APNSEnvironment
     ) {
@@ -107,11 +107,11 @@ package struct RouteTally: Sendable, Equatable {
 
     private mutating func add(_ failure: PushFailure, of phone: DeviceKey, to environment: APNSEnvironment) {
         switch failure.code {
-        // Not one push left in time: seen from here that is a connection that does not work.
+        // A push that could not leave in time looks like a connection that does not work.
         case .cannotConnect, .refusedByPeer, .unknownFate, .notSentInTime:
             note(.connection(failure.code.rawValue), of: phone)
         case .notConfigured: note(.notConfigured(environment), of: phone)
-        // Our own matter.
+        // These failures are Islet's own and say nothing about the route.
         case .overloaded, .stopping: break
         }
     }

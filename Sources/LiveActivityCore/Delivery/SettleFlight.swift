@@ -1,25 +1,25 @@
 package import APNSModel
 
-/// Writes down what came of a flight: one narrow row per phone, one history row, one lane row.
+/// Stores the results of a flight: one narrow row for each phone, one history row and one lane row.
 ///
-/// Under the flight's fence it closes the lane's flight. Outcomes that come later, or from a process that lost its
-/// lease, are judged phone by phone.
+/// Under the flight's own fence, the command closes the flight. Outcomes that come later, or from a process that lost
+/// its lease, are judged phone by phone.
 package struct SettleFlight: Command {
-    /// What came of one seat.
+    /// Outcome of one seat.
     package enum Outcome: Sendable {
         case answered(Result<PushAnswer, PushFailure>)
         /// The payload could not be built.
         case notBuilt(PayloadError)
-        /// Its answer is still awaited; nobody else may try before that instant.
+        /// The answer is still awaited. Nobody else may retry before `until`.
         case awaited(until: UnixTime)
     }
 
     package struct Entry: Sendable {
         package var seat: Flight.Seat
         package var outcome: Outcome
-        /// 0 to 1, for the jitter of a retry.
+        /// Random number from 0 to 1 for the jitter of a retry.
         package var dice: Double
-        /// Where an earlier settlement wrote `.awaited` for this push: until when. `nil`: there was none.
+        /// Time until which an earlier settlement has written `.awaited` for this push; `nil` if there was none.
         package var awaitedUntil: UnixTime?
 
         package init(seat: Flight.Seat, outcome: Outcome, dice: Double, awaitedUntil: UnixTime? = nil) {
@@ -34,9 +34,9 @@ package struct SettleFlight: Command {
         package var accepted = 0
         package var refused = 0
         package var awaited = 0
-        /// Outcomes that a newer push had overtaken.
+        /// Number of outcomes that a newer push had overtaken.
         package var overtaken = 0
-        /// What the lane waits for, if that is not a phone's matter.
+        /// Fault for which the lane waits; `nil` if it has none.
         package var fault: Consequence.Fault?
     }
 
@@ -51,7 +51,7 @@ package struct SettleFlight: Command {
         lane = flight.lane
         self.flight = flight.record
         fence = flight.fence
-        // In the order of the table, so that the pages written are neighbours.
+        // The order of the table, so that the pages written are neighbors.
         self.entries = entries.sorted { $0.seat.phone.device.key < $1.seat.phone.device.key }
         self.app = app
         self.now = now
@@ -63,23 +63,24 @@ package struct SettleFlight: Command {
     package var rank: CommandRank { .settle }
     package var weight: Int { entries.count }
     package var keys: [SnapshotKey] {
-        // An update that APNs took concerns nothing but its own row: by far the most frequent case.
+        // An accepted update changes only its own row. This is by far the most frequent case.
         let simple = entries.filter(\.isSimple).map(\.seat.phone.device.key)
         let others = entries.filter { !$0.isSimple }.map(\.seat.phone.device.key)
         var keys: [SnapshotKey] = []
         if !simple.isEmpty { keys.append(.cards(activity, devices: simple)) }
         if !others.isEmpty || simple.isEmpty { keys.append(.phones(activity, devices: others)) }
-        // A token that dies may belong to somebody else by now.
+        // A refused token may belong to another owner by now.
         let refused = entries.filter(\.mayKillToken).compactMap(\.token)
         if !refused.isEmpty { keys.append(.owners(app.bundleID, refused)) }
         return keys
     }
 
-    /// Above this share of 429 in a flight the lane backs off, not each phone.
+    /// Share of 429 in a flight above which the lane backs off instead of each phone.
     private static let slowDownShare = 0.2
 
-    /// Whether what is not the phones' fault is the lane's: where most of the answers say so. A few are the phones'
-    /// own matter, or one phone that always meets a 5xx would hold up all others.
+    /// `true` if faults are written for the lane: more than half of the answers are faults.
+    ///
+    /// Fewer faults are written for their phones. Otherwise one phone that always meets a 5xx would delay all others.
     var faultsAreTheLanes: Bool {
         var (faults, answers) = (0, 0)
         for entry in entries {
@@ -138,7 +139,8 @@ package struct SettleFlight: Command {
             lane.lookAt = [lane.lookAt, lookAt].compactMap { $0 }.min()
             var nextAt = lane.rests(record, from: now)
             if let fault = reply.fault, let faulted {
-                // Written once, here: the phones stay behind and are found again from the first of them on.
+                // The fault is written once, here. The phones stay behind, and the lane finds them again from the first
+                // of them on.
                 lane.tries = reply.accepted > 0 ? 1 : lane.tries + (fault.kind == .notSent ? 0 : 1)
                 lane.reason = fault.reason
                 if flight.devices == nil { lane.goAround(from: faulted) }
@@ -149,8 +151,8 @@ package struct SettleFlight: Command {
                 lane.reason = Reason(.slowDown, at.description)
                 nextAt = max(nextAt ?? at, at)
             } else {
-                // What APNs says about a phone does not show that its faults are over, nor does an answer that is still
-                // awaited: a push that it took does.
+                // Only an accepted push shows that the lane's faults are over. An answer about a phone does not, and
+                // neither does an answer that is still awaited.
                 if reply.accepted > 0 || reply.refused == 0 && reply.awaited == 0 { lane.tries = 0 }
                 lane.reason = nil
             }
@@ -160,7 +162,7 @@ package struct SettleFlight: Command {
 }
 
 extension SettleFlight.Entry {
-    /// It changes nothing but the phone's own row.
+    /// `true` if the outcome changes only the phone's own row.
     var isSimple: Bool {
         guard seat.plan.kind == .update, case .answered(.success(let answer)) = outcome else { return false }
         return answer.verdict == .accepted
@@ -168,7 +170,7 @@ extension SettleFlight.Entry {
 }
 
 extension SettleFlight.Entry {
-    /// The value that the push went to.
+    /// Value of the token that the push went to.
     var token: TokenValue? {
         seat.phone.token(of: seat.plan)
     }
@@ -182,7 +184,7 @@ extension SettleFlight.Entry {
 extension SettleFlight.Outcome {
     var isAwaited: Bool { if case .awaited = self { true } else { false } }
 
-    /// It never left, for a reason of ours: no attempt.
+    /// `true` if the push never left, for a reason on Islet's side. It does not count as an attempt.
     var isNotSent: Bool {
         guard case .answered(.failure(let failure)) = self else { return false }
         return switch failure.code {
@@ -191,7 +193,7 @@ extension SettleFlight.Outcome {
         }
     }
 
-    /// It says nothing about the phone: APNs, the connection, the key or ourselves were at fault.
+    /// `true` if the failure says nothing about the phone: APNs, the connection, a signing key or Islet itself failed.
     var isFault: Bool {
         guard case .answered(let result) = self else { return false }
         switch result {

@@ -2,7 +2,7 @@ import APNSModel
 import JSONText
 
 extension CardDiagnosis {
-    /// What was sent last, what APNs answered, and what the phone said of it.
+    /// Returns findings about the last push, APNs's answer to it, and the phone's report.
     func sent(_ phone: PhoneSituation) -> [DiagnosisFinding] {
         let last = phone.card.last
         let push = card.history.first { PushKind.allCases.map(HistoryEntry.Kind.init).contains($0.kind) }
@@ -91,7 +91,7 @@ extension CardDiagnosis {
     }
 }
 
-/// How bad a decision is that sends nothing, and what can be done about it.
+/// Severity of a decision that sends nothing, and advice on it.
 enum DecisionWords {
     static func severity(of code: Reason.Code) -> DiagnosisFinding.Severity {
         switch code.prospect {

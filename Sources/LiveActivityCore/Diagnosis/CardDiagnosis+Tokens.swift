@@ -2,7 +2,8 @@ import APNSModel
 import JSONText
 
 extension CardDiagnosis {
-    /// The token that the next push needs: whether it is there, of which shape, and whether APNs still takes it.
+    /// Returns findings about the token that the next push needs: whether it exists, its length, and whether APNs still
+    /// accepts it.
     func tokens(_ phone: PhoneSituation) -> [DiagnosisFinding] {
         switch phone.card.state {
         case .live, .ending: updateToken(phone)
@@ -90,7 +91,7 @@ extension CardDiagnosis {
             ] + headers(.liveactivity, token.environment)
     }
 
-    /// Its length, never more of it than its first characters: Apple gives tokens no fixed length.
+    /// Returns the length of a token and its first characters, never more. Apple gives tokens no fixed length.
     private func shape(
         _ value: TokenValue, _ environment: APNSEnvironment, _ seen: UnixTime, deadAt: UnixTime? = nil,
         why phone: PhoneSituation? = nil

@@ -1,7 +1,7 @@
 import APNSModel
 import JSONText
 
-/// The part of a diagnosis that is about one activity.
+/// Part of a diagnosis that is about one activity.
 struct CardDiagnosis {
     let facts: DiagnosisFacts
     let card: DiagnosisFacts.Card
@@ -59,7 +59,7 @@ struct CardDiagnosis {
         return findings + waits + size + contract
     }
 
-    /// What holds the whole lane, whoever is on it.
+    /// Findings that concern the whole lane, not only this phone.
     private var waits: [DiagnosisFinding] {
         var findings: [DiagnosisFinding] = []
         guard let lane = card.lane else { return findings }
@@ -121,7 +121,8 @@ struct CardDiagnosis {
         ]
     }
 
-    /// iOS drops an update that its Swift type cannot decode, and APNs still answers 200.
+    /// Finding about a missing contract. iOS drops an update that its Swift type cannot decode, although APNs answers
+    /// 200.
     private var contract: [DiagnosisFinding] {
         guard let type, type.contract == nil else { return [] }
         return [

@@ -1,17 +1,17 @@
 import APNSModel
 import JSONText
 
-/// Why did it not arrive? Looks at everything that stands between a state and the lock screen of one phone.
+/// Diagnosis of why a state did not arrive. It checks everything between a state and one phone's lock screen.
 ///
-/// A pure function of what is known: the same facts give the same findings, the gravest first.
+/// It is a pure function: the same facts give the same findings, most serious first.
 package enum DeviceDiagnosis {
-    /// A phone that was not heard of for so long may be switched off, or the app gone.
+    /// Time without contact after which the phone may be switched off, or the app removed.
     static let silence = Duration.seconds(7 * 86_400)
-    /// Beyond it timestamps and stale dates cannot be trusted.
+    /// Clock difference that is reported. Beyond `unbearableSkew`, timestamps and stale dates cannot be trusted.
     static let noticeableSkew = Duration.seconds(10)
     static let unbearableSkew = Duration.seconds(60)
 
-    /// Where there is no such device.
+    /// Returns the findings for a device that does not exist.
     package static func unknown(_ device: DeviceID) -> [DiagnosisFinding] {
         [
             DiagnosisFinding(
@@ -169,7 +169,7 @@ package enum DeviceDiagnosis {
 
     // MARK: - Tokens of the wrong kind
 
-    /// The commonest mistake of an app: one kind of token reported as another.
+    /// Returns findings about the most frequent mistake of an app: a token of one kind that was reported as another.
     private static func tokenKinds(_ facts: DiagnosisFacts) -> [DiagnosisFinding] {
         var kinds: [TokenValue: Set<String>] = [:]
         for token in facts.deviceTokens {

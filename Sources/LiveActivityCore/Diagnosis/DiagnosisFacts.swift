@@ -1,10 +1,10 @@
 package import APNSModel
 
-/// Everything a diagnosis looks at.
+/// Facts on which a diagnosis is based.
 package struct DiagnosisFacts: Sendable {
-    /// Activities of one device that a diagnosis of the whole device goes into.
+    /// Maximum number of activities in the diagnosis of a whole device.
     package static let maximumActivities = 20
-    /// Rows of a timeline, the newest first, in which the pushes to the device are looked for.
+    /// Number of timeline rows, newest first, that are searched for pushes to the device.
     package static let historyRows = 100
 
     /// One activity, as it concerns the device.
@@ -12,11 +12,11 @@ package struct DiagnosisFacts: Sendable {
         package var activity: ActivityRecord
         package var content: ContentRecord?
         package var lane: LaneRecord?
-        /// `nil`: the activity has nothing to do with the device.
+        /// The phone's situation; `nil` if the activity has nothing to do with the device.
         package var phone: PhoneSituation?
-        /// The device's person is in the audience.
+        /// `true` if the device's person is in the audience.
         package var isMember: Bool
-        /// What happened to the device, the newest first, as far as was looked back.
+        /// Timeline entries of the device, newest first, as far back as the search went.
         package var history: [HistoryEntry] = []
     }
 
@@ -25,19 +25,20 @@ package struct DiagnosisFacts: Sendable {
     package var device: DeviceRecord
     package var deviceTokens: [DeviceTokenRecord]
     package var cards: [Card]
-    /// Was asked for, and nobody has spoken of it.
+    /// Activity that was requested and does not exist.
     package var unknownActivity: ActivityID?
-    /// Routes that are not well.
+    /// Routes whose circuit is open.
     package var routes: [PushRoute: CircuitBoard.Status] = [:]
-    /// How far APNs's clock is ahead of ours, where it has told.
+    /// Time by which APNs's clock is ahead of this machine's, as far as APNs has reported it.
     package var clockSkew: [APNSEnvironment: Duration] = [:]
 
-    /// What is to be loaded first: the device, and the activity that is asked for.
+    /// Returns the keys to load first: the device, and the requested activity.
     package static func keys(of device: DeviceID, _ activity: ActivityID?, in app: BundleID) -> [SnapshotKey] {
         [.device(app, device)] + (activity.map { [.activity(app, $0)] } ?? [])
     }
 
-    /// What is to be loaded then, found out by the first: everything at one instant.
+    /// Returns the keys to load next, derived from the first result. They include the first ones, so that all rows are
+    /// from one instant.
     package static func moreKeys(
         of device: DeviceID, _ activity: ActivityID?, in app: BundleID, _ first: Snapshot
     ) -> [SnapshotKey] {
@@ -49,7 +50,7 @@ package struct DiagnosisFacts: Sendable {
             }
     }
 
-    /// - Returns: `nil` when there is no such device.
+    /// Collects the facts from a snapshot. Returns `nil` if the device does not exist.
     package init?(
         _ snapshot: Snapshot, of device: DeviceID, _ activity: ActivityID?, app: AppSettings, now: UnixTime
     ) {
@@ -70,8 +71,8 @@ package struct DiagnosisFacts: Sendable {
         if let activity, snapshot.activityNumbers[.init(app.bundleID, activity)] == nil { unknownActivity = activity }
     }
 
-    /// The activity that is asked for; else those of the device, the ones that may still show something first, the
-    /// newest first.
+    /// Returns the requested activity. Without one, returns the device's activities: those that may still show
+    /// something first, then newest first.
     private static func numbers(
         of device: DeviceRecord, _ activity: ActivityID?, _ snapshot: Snapshot
     ) -> [ActivityNumber] {

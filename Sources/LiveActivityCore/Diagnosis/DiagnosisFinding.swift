@@ -1,15 +1,15 @@
 package import JSONText
 
-/// One thing that a diagnosis says of a phone: what, how bad, by which values, and what to do.
+/// Finding of a diagnosis: its text, its severity, the values that prove it, and advice.
 package struct DiagnosisFinding: Sendable, Equatable {
     package enum Severity: Int, Sendable, Comparable, CaseIterable {
-        /// Worth knowing.
+        /// Good to know.
         case note
-        /// It works, but something is off.
+        /// Something is wrong, but it works.
         case warning
-        /// Nothing more goes out now; it goes on by itself.
+        /// Nothing is sent now. It continues by itself.
         case waiting
-        /// Nothing arrives before somebody does something, or nothing is to arrive any more.
+        /// Nothing arrives before somebody acts, or nothing should arrive any more.
         case blocked
 
         package var name: String { "\(self)" }
@@ -17,10 +17,10 @@ package struct DiagnosisFinding: Sendable, Equatable {
         package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Stable: part of the API. That of a decision is the code of its reason.
+    /// Stable id, part of the API. A decision's finding has the code of its reason.
     package var id: String
     package var severity: Severity
-    /// The activity it is about; `nil`: the device as a whole.
+    /// Activity of the finding; `nil` if it is about the device as a whole.
     package var activity: ActivityID?
     package var text: String
     package var fix: String?
@@ -40,7 +40,7 @@ package struct DiagnosisFinding: Sendable, Equatable {
         self.evidence = evidence
     }
 
-    /// What is found beside the decision itself.
+    /// Ids of the findings other than the decision itself.
     package enum ID: String, Sendable, CaseIterable {
         // The device
         case deviceUnknown = "device-unknown"
@@ -82,7 +82,7 @@ package struct DiagnosisFinding: Sendable, Equatable {
         case highBudget = "high-budget-used"
         case startBudget = "start-budget-used"
         case highMinute = "high-priority-minute"
-        // What was sent, and what is known of it
+        // Pushes and their outcomes
         case headers = "headers"
         case lastPush = "last-push"
         case nothingSent = "nothing-sent"
@@ -96,6 +96,6 @@ package struct DiagnosisFinding: Sendable, Equatable {
 }
 
 extension [DiagnosisFinding] {
-    /// The gravest severity; `note` where there is nothing.
+    /// Highest severity; `note` if there are no findings.
     package var worst: DiagnosisFinding.Severity { map(\.severity).max() ?? .note }
 }

@@ -1,12 +1,13 @@
 import APNSModel
 
-/// What a change of a phone's row is worth telling: by the row before and after, so that the same news again, which
-/// changes nothing, tells nothing.
+/// Derives events from a phone's row before and after a change.
+///
+/// A repeated report changes nothing, so it causes no event.
 struct CardEvents {
     let activity: ActivityRecord
     let now: UnixTime
 
-    /// After a push's outcome was worked into the row.
+    /// Records the events that follow from a push's outcome.
     func settled(
         _ old: CardMachine, _ new: CardMachine, _ plan: PushPlan, _ consequence: Consequence,
         _ draft: inout Draft
@@ -26,11 +27,11 @@ struct CardEvents {
         }
     }
 
-    /// After a phone's word was worked into the row.
+    /// Records the events that follow from a phone's report.
     func reported(
         _ old: CardMachine?, _ new: CardMachine, _ reason: Reason.Code = .reported, _ draft: inout Draft
     ) {
-        // Whoever is not known to belong here is told nothing of, either.
+        // There are no events about a phone that is not known to belong to the activity.
         guard new.awaitsUntil == nil else { return }
         let wasKnown = old.map { $0.awaitsUntil == nil && $0.run == new.run } ?? false
         let old = wasKnown ? old : nil
@@ -47,7 +48,7 @@ struct CardEvents {
         case .dismissed where old?.state != .dismissed: tell(.dismissed, new, new.heldRevision, reason, &draft)
         case .ended where old?.mayBeShown == true, .gone where old?.mayBeShown == true:
             tell(.ended, new, new.heldRevision, reason, &draft)
-        // What APNs took came to no card.
+        // APNs accepted the start, but no card appeared.
         case .absent where old?.wasStartAccepted == true && old?.hasOpenStart == true:
             tell(.ended, new, new.heldRevision, reason, &draft)
         case .absent, .requesting, .starting, .unconfirmed, .ending, .ended, .dismissed, .gone: break
@@ -57,7 +58,7 @@ struct CardEvents {
         }
     }
 
-    /// The phone said that it shows the newest state.
+    /// Returns whether the phone has reported that it shows the newest state.
     private func holdsNewest(_ card: CardMachine) -> Bool {
         card.state == .live && card.lead == nil && card.shownRevision == activity.revision
             && activity.phase != .announced && card.run == activity.run
@@ -74,18 +75,18 @@ struct CardEvents {
 }
 
 extension CardMachine {
-    /// APNs took this card's start, so that it was told.
+    /// `true` if APNs accepted this card's start, so that the `started` event has been sent.
     var wasStartAccepted: Bool {
         guard let last, last.kind == .start, last.reason.code == .accepted, let startedAt else { return false }
         return startedAt <= last.at
     }
 
-    /// A card is there, or may be, whose end was not told.
+    /// `true` if a card is or may be on the phone, and no `ended` event has been recorded for it.
     var mayBeShown: Bool { state == .starting || state == .unconfirmed || state == .live }
 }
 
 extension EventRecord {
-    /// APNs said that a token of a phone is dead.
+    /// Returns an event for a token that APNs has reported as dead.
     static func dead(
         _ subject: Subject, of device: DeviceKey, in app: BundleID, _ reason: Reason.Code, at time: UnixTime
     ) -> EventRecord {

@@ -2,7 +2,7 @@ import APNSModel
 package import JSONText
 
 extension StoredEvent {
-    /// The event as it is told, in a stream and to webhooks alike: `docs/webhooks.md` has the table.
+    /// JSON document of the event, for streams and webhooks alike. `docs/webhooks.md` has the table.
     package var document: JSONObject {
         var object: JSONObject = [
             "id": .string(String(number)), "type": .string(record.kind.name),
@@ -19,15 +19,17 @@ extension StoredEvent {
         return object
     }
 
-    /// What a receiver tells repeats by: the same each time that this event is sent, and of no other event, in a
-    /// database that was restored from a backup either, which gives the numbers after it once more.
+    /// Id by which a receiver deduplicates. It is the same each time this event is sent, and no other event has it.
+    ///
+    /// A database restored from a backup assigns event numbers again. The id stays unique because it also contains the
+    /// time.
     package var messageID: String {
         "evt_\(number)_\(String(record.at.milliseconds, radix: 36))"
     }
 }
 
 extension UnixTime {
-    /// RFC 3339 in UTC, with three decimals where there is a fraction of a second.
+    /// RFC 3339 time in UTC, with three decimals if it has a fraction of a second.
     fileprivate var text: String {
         let fraction = milliseconds - seconds * 1000
         guard fraction > 0 else { return description }

@@ -1,14 +1,14 @@
 package import APNSModel
 
-/// The number of an event: grows with each, over all apps, and is never given twice.
+/// Number of an event. It grows with each event, over all apps, and is never reused.
 package typealias EventNumber = Int64
 
-/// Something that happened to a card, a token or a key, and that a backend may want to be told of.
+/// Something that happened to a card, a token or a key, and that a backend may want to know.
 ///
-/// It is written in the commit of the change that it tells of. Whose it is and why, never what: no token, key, content
-/// or word of a person is in it.
+/// An event is written in the commit of the change that it describes. It says which object is affected and why, but
+/// contains no token, key, content or personal text.
 package struct EventRecord: Sendable, Equatable {
-    /// The raw values are what is stored.
+    /// Kind of an event. The raw values are stored.
     package enum Kind: Int, Sendable, CaseIterable, Comparable {
         case started = 1
         case held = 2
@@ -20,7 +20,7 @@ package struct EventRecord: Sendable, Equatable {
         case parked = 8
         case keyHalted = 9
 
-        /// Stable: part of the API.
+        /// Name in the API. It is stable.
         package var name: String {
             switch self {
             case .started: "started"
@@ -43,7 +43,7 @@ package struct EventRecord: Sendable, Equatable {
         package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Which token is dead, or on which way of the app's pushes the key is halted. The raw values are stored.
+    /// Token that is dead, or environment in which the key is halted. The raw values are stored.
     package enum Subject: String, Sendable, CaseIterable {
         case updateToken = "update"
         case pushToStartToken = "push-to-start"
@@ -66,12 +66,13 @@ package struct EventRecord: Sendable, Equatable {
     package var kind: Kind
     package var app: BundleID
     package var at: UnixTime
-    /// `nil` for what is not about one activity: events without one are ordered among themselves.
+    /// Activity of the event; `nil` if it is not about one activity. Events without an activity are ordered among
+    /// themselves.
     package var activity: ActivityNumber?
     package var run: Int?
     package var device: DeviceKey?
     package var revision: Revision?
-    /// Why, as a code alone: its arguments may quote what others said.
+    /// Reason code. A reason's arguments are left out because they may quote text from others.
     package var reason: Reason.Code?
     package var subject: Subject?
 
@@ -81,7 +82,7 @@ package struct EventRecord: Sendable, Equatable {
         at = time
     }
 
-    /// About a phone of an activity.
+    /// Creates an event about a phone of an activity.
     package init(
         _ kind: Kind, _ activity: ActivityRecord, run: Int, on device: DeviceKey, revision: Revision,
         _ reason: Reason.Code?, at time: UnixTime
@@ -95,7 +96,8 @@ package struct EventRecord: Sendable, Equatable {
     }
 }
 
-/// An event as it is read: with its number, and the ids of what it is about. What was erased since has none any more.
+/// Event as it is read: with its number and the ids of its activity and device. An id is `nil` if its object has been
+/// erased since.
 package struct StoredEvent: Sendable, Equatable {
     package var number: EventNumber
     package var record: EventRecord
@@ -111,7 +113,7 @@ package struct StoredEvent: Sendable, Equatable {
 }
 
 extension Draft {
-    /// Has a backend told of it; numbered as it is written.
+    /// Records an event for the backend. It gets its number when it is written.
     package mutating func tell(_ event: EventRecord) {
         changes.events.append(event)
         onRefusal { draft in draft.changes.events.removeLast() }

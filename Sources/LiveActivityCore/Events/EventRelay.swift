@@ -1,18 +1,18 @@
 package import APNSModel
 
-/// Who gets which events from where: the readers of `GET /v1/events`.
+/// Distributes events to the readers of `GET /v1/events`.
 ///
-/// A reader that is level with the relay is handed what comes, by way of a buffer of its own; one that is behind reads
-/// from the store until it is level. One whose buffer is full is cut: it comes back and goes on after the last event
-/// that it got.
+/// A reader that is up to date gets new events through a buffer of its own. A reader that is behind reads from the
+/// store until it is up to date. A reader whose buffer is full is disconnected. It can reconnect and continue after the
+/// last event that it got.
 package struct EventRelay: Sendable {
     package struct Limits: Sendable, Equatable {
-        /// Readers at the same time, and those of one app.
+        /// Maximum number of concurrent readers; `readersOfApp` is the maximum for one app.
         package var readers = 256
         package var readersOfApp = 64
-        /// Events that wait for one reader.
+        /// Maximum number of events that wait for one reader.
         package var buffered = 1000
-        /// Events of one page from the store.
+        /// Number of events in one page from the store.
         package var page = 500
 
         package init() {}
@@ -25,22 +25,22 @@ package struct EventRelay: Sendable {
         case tooManyOfApp(limit: Int)
     }
 
-    /// What is next for a reader.
+    /// Next step for a reader.
     package enum Step: Sendable, Equatable {
-        /// In order, never empty.
+        /// Send these events, in order. There is at least one.
         case send([StoredEvent])
-        /// The store is to be asked what follows that number.
+        /// Ask the store for the events after that number.
         case read(after: EventNumber)
-        /// Nothing, until it is told to look again; everything up to that number it has, or does not want.
+        /// Wait for a notice to look again. The reader has every event that it wants up to that number.
         case wait(at: EventNumber)
-        /// It is over.
+        /// Disconnect the reader.
         case cut
     }
 
     fileprivate struct Reader {
         let app: BundleID
         let filter: EventFilter
-        /// Everything up to it was sent, is in the buffer, or is not wanted.
+        /// Number up to which every event was sent, is in the buffer, or is not wanted.
         var known: EventNumber
         var buffer: [StoredEvent] = []
         var isCut = false
@@ -49,22 +49,26 @@ package struct EventRelay: Sendable {
     private let limits: Limits
     private var readers: [ReaderID: Reader] = [:]
     private var lastID: ReaderID = 0
-    /// The greatest number that was offered.
+    /// Greatest number that was offered.
     private(set) package var through: EventNumber = 0
     private var isClosed: Bool
 
-    /// - Parameter isOpen: Whether anybody is let in before ``open()``.
+    /// Creates a relay.
+    ///
+    /// - Parameter isOpen: `false` to disconnect every reader until ``open()`` is called.
     package init(limits: Limits = Limits(), isOpen: Bool = true) {
         self.limits = limits
         isClosed = !isOpen
     }
 
-    /// From now on readers stay.
+    /// Allows readers to stay from now on.
     package mutating func open() { isClosed = false }
 
     package var count: Int { readers.count }
 
-    /// Takes in a reader that has everything up to a number.
+    /// Adds a reader that has every event up to a number.
+    ///
+    /// - Throws: `Refusal` if there are too many readers, in total or of the app.
     package mutating func join(
         _ app: BundleID, _ filter: EventFilter, after number: EventNumber
     ) throws(Refusal) -> ReaderID {
@@ -79,9 +83,10 @@ package struct EventRelay: Sendable {
 
     package mutating func leave(_ id: ReaderID) { readers[id] = nil }
 
-    /// Everything that there is after one number and up to another. Who does not have all up to the first reads it.
+    /// Offers all events after `before`, up to and including `number`. A reader that does not have every event up to
+    /// `before` reads them from the store.
     ///
-    /// - Returns: The readers for whom there is something to do.
+    /// - Returns: The readers that have something to do.
     package mutating func offer(
         _ events: [StoredEvent], after before: EventNumber, through number: EventNumber
     ) -> [ReaderID] {
@@ -100,15 +105,15 @@ package struct EventRelay: Sendable {
         return concerned.sorted()
     }
 
-    /// What the store said to a reader's `read`: everything up to `number` that its filter lets through.
+    /// Passes on the store's answer to a reader's `read`: every event up to `number` that passes its filter.
     package mutating func found(_ events: [StoredEvent], through number: EventNumber, for id: ReaderID) {
         readers[id]?.take(events, through: number, limits)
     }
 
-    /// A reader that fell behind what is kept, or whom the store could not answer.
+    /// Disconnects a reader that fell behind the events that are kept, or that the store could not answer.
     package mutating func cut(_ id: ReaderID) { readers[id]?.isCut = true }
 
-    /// Takes what is next for a reader; what it sends is not said again.
+    /// Returns the next step for a reader. Events to send are returned only once.
     package mutating func next(_ id: ReaderID) -> Step {
         guard let reader = readers[id], !reader.isCut else { return .cut }
         if !reader.buffer.isEmpty {
@@ -118,9 +123,9 @@ package struct EventRelay: Sendable {
         return reader.known < through ? .read(after: reader.known) : .wait(at: reader.known)
     }
 
-    /// From now on everybody is cut.
+    /// Disconnects every reader, now and later.
     ///
-    /// - Returns: The readers, who are to be told.
+    /// - Returns: The readers to notify.
     package mutating func close() -> [ReaderID] {
         isClosed = true
         for id in readers.keys { readers[id]?.isCut = true }
@@ -141,10 +146,10 @@ extension EventRelay.Reader {
     }
 }
 
-/// Which of an app's events somebody wants.
+/// Selection of an app's events.
 package struct EventFilter: Sendable, Equatable {
     package var activity: ActivityID?
-    /// `nil`: all.
+    /// Kinds to select; `nil` selects all.
     package var kinds: Set<EventRecord.Kind>?
 
     package init(activity: ActivityID? = nil, kinds: Set<EventRecord.Kind>? = nil) {

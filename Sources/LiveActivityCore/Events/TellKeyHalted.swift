@@ -1,8 +1,8 @@
 package import APNSModel
 
-/// Has the backend told that nothing leaves on a way of its pushes until a person mends it.
+/// Records the event that no push leaves on a route until a person fixes its key.
 ///
-/// What it tells of is a circuit, which is in memory alone: after a restart the same halt is told again.
+/// The event describes a circuit, which exists only in memory. So after a restart, the same halt causes another event.
 package struct TellKeyHalted: Command {
     package let route: PushRoute
     package let reason: Reason.Code

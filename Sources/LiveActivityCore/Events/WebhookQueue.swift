@@ -1,47 +1,50 @@
-// The machine behind one webhook: what is sent next, what is tried again when, and what is given up.
+// State machine of one webhook: which event is sent next, when a failed one is retried, and which are given up.
 package import APNSModel
 
-/// The events that one endpoint is still to be told, as a machine without a clock or a wire.
+/// Queue of the events that one endpoint must still get, as a state machine without clock and I/O.
 ///
-/// Events of an activity are told one after another, each until it was taken or given up; those of others go beside
-/// them. An endpoint that takes nothing is tried with one event at a time, so that its outage uses up the tries of few;
-/// one that has taken nothing for days is turned off until somebody turns it on.
+/// - Events of one activity are sent one after another. The next one is sent when the one before was accepted or given
+///   up. Events of other activities are sent in parallel.
+/// - An endpoint that accepts nothing is tried with one event at a time, so that its outage uses up the attempts of few
+///   events.
+/// - An endpoint that has accepted nothing for days is turned off until a person turns it on.
 ///
-/// An activity whose first event keeps failing by itself is *stuck*. A few of its events stay in memory; those behind
-/// them are parked in the database, so that they take no room from the events of others.
+/// An activity is *stuck* if its first event keeps failing by itself. A few of its events stay in memory. Those behind
+/// them are parked in the database, so that they take no room from the events of other activities.
 package struct WebhookQueue: Sendable {
     package struct Limits: Sendable, Equatable {
-        /// Calls at the same time.
+        /// Maximum number of concurrent calls.
         package var open = 8
-        /// Events in memory; further ones wait in the database.
+        /// Maximum number of events in memory. Further events wait in the database.
         package var window = 1000
-        /// Those of an activity that is stuck.
+        /// Maximum number of events in memory for an activity that is stuck.
         package var stuckWindow = 10
-        /// Parked events of an activity that are fetched at once.
+        /// Maximum number of an activity's parked events that are fetched at once.
         package var refill = 100
-        /// An event is given up after so many tries, or so long after the first.
+        /// Number of attempts after which an event is given up. `age` is the time since the first attempt after which
+        /// it is given up.
         package var tries = 30
         package var age = Duration.seconds(24 * 3600)
-        /// Failures in a row after which one event at a time is tried.
+        /// Number of consecutive failures after which only one event at a time is tried.
         package var trouble = 5
-        /// An endpoint that has taken nothing for so long is turned off, unless one activity alone may be the reason.
+        /// Time without success after which an endpoint is turned off, unless one activity alone may be the cause.
         package var disableAfter = Duration.seconds(3 * 86_400)
 
         package init() {}
     }
 
-    /// How a call ended.
+    /// Outcome of a call.
     package enum Outcome: Sendable, Equatable {
         case taken
-        /// In words without anything that the endpoint said.
+        /// The call failed. The text contains nothing that the endpoint sent.
         case failed(String, retryAfter: Duration? = nil)
-        /// 410: whoever was there wants nothing more.
+        /// The endpoint answered 410 and wants no more events.
         case unsubscribed
-        /// It was not sent: the event is erased by now, and nobody can be told of it any more.
+        /// The event was not sent, because it has been erased.
         case erased
     }
 
-    /// What is worth a line in a log.
+    /// A change that is worth a log line.
     package enum Change: Sendable, Equatable {
         case inTrouble(String)
         case takesAgain
@@ -61,33 +64,35 @@ package struct WebhookQueue: Sendable {
 
     let limits: Limits
     var items: [EventNumber: Item] = [:]
-    /// The numbers of each activity in order.
+    /// Event numbers of each activity, in order.
     var lines: [ActivityNumber?: [EventNumber]] = [:]
     private var open = 0
-    /// Everything up to it was read.
+    /// Number up to which every event was read.
     private(set) package var readThrough: EventNumber
     package private(set) var failures: Int
     package private(set) var failingSince: UnixTime?
     package private(set) var disabledAt: UnixTime?
     package private(set) var lastFailure: String?
-    /// While it is in trouble: not before then.
+    /// Time before which an endpoint in trouble is not tried.
     private var restsUntil: UnixTime?
-    /// Activities of which it has refused something since it took anything. How long it rests grows with their number,
-    /// and not with the tries of each: a few that it cannot take say little of what it makes of others.
+    /// Activities with an event that the endpoint has refused since its last success.
+    ///
+    /// The endpoint's wait grows with the number of these activities, not with the attempts of each. A few events that
+    /// it cannot accept say little about the others.
     private var refusedActivities: Set<ActivityNumber?> = []
-    /// Activities with events left of which the endpoint has had one given up, and has taken none since. Their next
-    /// events are as likely to be refused.
+    /// Activities with remaining events, of which an event was given up and none accepted since. Their next events are
+    /// likely to be refused too.
     var hasGivenUpOn: Set<ActivityNumber?> = []
-    /// When it was last asked what is to be sent.
+    /// Time of the last call of `next`.
     private var askedAt: UnixTime?
-    /// What the database holds, to write only what differs.
+    /// Rows in the database. Only differences are written.
     var written: [EventNumber: WebhookDelivery] = [:]
     private var writtenPlace: WebhookPlace
-    /// Given up since the last writing.
+    /// Deliveries given up since the last write.
     private var givenUp: [WebhookDelivery] = []
-    /// Activities of which events are parked behind those in memory.
+    /// Activities with events parked behind those in memory.
     var parked: Set<ActivityNumber?>
-    /// Parked since the last writing: the database does not have them yet.
+    /// Deliveries parked since the last write. They are not in the database yet.
     var toPark: [WebhookDelivery] = []
 
     package init(_ state: WebhookState, limits: Limits = Limits()) {
@@ -111,8 +116,10 @@ package struct WebhookQueue: Sendable {
 
     // MARK: - Reading
 
-    /// Number of events that may still be read. Events of stuck activities take half of the window at most, so that the
-    /// others have the rest; with them the queue holds two windows at most.
+    /// Number of events that may still be read.
+    ///
+    /// Events of stuck activities take at most half of the window, and the others have the rest. With stuck events, the
+    /// queue holds at most two windows.
     package var room: Int {
         guard !isDisabled else { return 0 }
         let stuck = stuckItems
@@ -120,7 +127,7 @@ package struct WebhookQueue: Sendable {
         return max(0, min(others, 2 * limits.window - toPark.count - items.count))
     }
 
-    /// Events that the endpoint wants, of all up to `number`.
+    /// Takes the events that the endpoint wants, of all events up to `number`.
     package mutating func take(_ events: [StoredEvent], through number: EventNumber) {
         for event in events where event.number > readThrough && items[event.number] == nil {
             let item = Item(number: event.number, activity: event.record.activity)
@@ -139,7 +146,7 @@ package struct WebhookQueue: Sendable {
 
     // MARK: - Sending
 
-    /// What is to be sent now, the earliest first; each is open until `finish`.
+    /// Returns the events to send now, earliest first. Each stays open until `finish` is called for it.
     package mutating func next(at now: UnixTime) -> [EventNumber] {
         seeClock(now)
         guard !isDisabled else { return [] }
@@ -158,8 +165,8 @@ package struct WebhookQueue: Sendable {
         return chosen
     }
 
-    /// Where the clock was set back, what was put off by it would wait for so much longer. Of what was written down
-    /// before this process nothing but its length tells.
+    /// Forgets waits after the clock was set back, because they would last that much longer. For times written before
+    /// this process started, only their length shows that the clock was set back.
     private mutating func seeClock(_ now: UnixTime) {
         if let askedAt {
             if now < askedAt - Self.clockSlack { forgetWaits() }
@@ -174,32 +181,37 @@ package struct WebhookQueue: Sendable {
         for number in items.keys { items[number]?.dueAt = nil }
     }
 
-    /// What an endpoint in trouble is tried with: the earliest, so that no others use up their tries; but what has
-    /// failed so often by itself may be the trouble, and lets those of other activities go first.
+    /// Returns the event to try an endpoint in trouble with: the earliest one, so that other events keep their
+    /// attempts.
+    ///
+    /// Stuck events come last, because they may be the cause of the trouble.
     private func probe(_ heads: [Item]) -> Item? {
         func turn(_ item: Item) -> (Int, EventNumber) { (isStuck(item) ? 1 + item.tries : 0, item.number) }
         return heads.min { turn($0) < turn($1) }
     }
 
-    /// When an endpoint in trouble may be tried with an event. One that fails by itself keeps its own time, and the
-    /// rest of the endpoint grows no longer by it: others would wait for nothing that is theirs.
+    /// Returns when an endpoint in trouble may be tried with an event.
+    ///
+    /// A stuck event keeps its own time. It does not extend the endpoint's wait, so that events of other activities do
+    /// not wait because of it.
     private func probeAt(_ head: Item, _ now: UnixTime) -> UnixTime {
         Self.dueAt(isStuck(head) ? head.dueAt : restsUntil, now)
     }
 
-    /// No wait is longer than the longest: what is further ahead is by a clock that was set back while no process ran,
-    /// and is due.
+    /// Returns when an event is due. A time further ahead than the longest wait comes from a clock that was set back
+    /// while no process ran. Such an event is due now.
     private static func dueAt(_ time: UnixTime?, _ now: UnixTime) -> UnixTime {
         guard let time, time <= now + longestWait else { return now }
         return time
     }
 
-    /// It has failed so often that it may be the trouble by itself, or one before it of its activity had.
+    /// Returns whether an event is stuck: it, or an earlier event of its activity, has failed so often that it may be
+    /// the cause itself.
     func isStuck(_ item: Item) -> Bool {
         item.tries >= limits.trouble || parked.contains(item.activity) || hasGivenUpOn.contains(item.activity)
     }
 
-    /// The earliest instant at which there is something to send, if nothing comes before; `nil`: never.
+    /// Returns the earliest time with something to send if nothing happens before; `nil` if there is none.
     package func nextAt(after now: UnixTime) -> UnixTime? {
         guard !isDisabled, open < limits.open else { return nil }
         if isInTrouble, open > 0 { return nil }
@@ -207,7 +219,10 @@ package struct WebhookQueue: Sendable {
             .map { isInTrouble ? probeAt($0, now) : Self.dueAt($0.dueAt, now) }.min()
     }
 
-    /// - Parameter dice: 0 to 1.
+    /// Records the outcome of a call.
+    ///
+    /// - Parameter dice: Random number from 0 to 1, for the jitter.
+    /// - Returns: Changes that are worth a log line.
     package mutating func finish(
         _ number: EventNumber, _ outcome: Outcome, at now: UnixTime, dice: Double
     ) -> [Change] {
@@ -225,11 +240,11 @@ package struct WebhookQueue: Sendable {
             refusedActivities = []
             lastFailure = nil
             guard wasInTrouble else { return [] }
-            // What waited for its own turn need not any more.
+            // Events that waited for their own retry need not wait any more.
             forgetWaits()
             return [.takesAgain]
         case .erased:
-            // Which says nothing of the endpoint.
+            // This outcome says nothing about the endpoint.
             remove(item)
             return []
         case .unsubscribed:
@@ -254,7 +269,7 @@ package struct WebhookQueue: Sendable {
         lastFailure = words
         var changes: [Change] = []
         if isStuck(old) {
-            // It says no more of the endpoint than it did: others show whether that takes anything.
+            // A stuck event says nothing new about the endpoint. Other events show whether it accepts any.
             if isInTrouble { failures += 1 }
         } else {
             failures += 1
@@ -274,8 +289,10 @@ package struct WebhookQueue: Sendable {
         return changes
     }
 
-    /// It has refused everything for days, and not of one activity alone: the events of two have failed for a good part
-    /// of that time, which is half a day.
+    /// Returns whether the endpoint accepts nothing: it has refused every event for `disableAfter`, and not only those
+    /// of one activity.
+    ///
+    /// Events of at least two activities must have failed for a sixth of that time, which is half a day.
     private func takesNothing(at now: UnixTime) -> Bool {
         guard let failingSince, now - failingSince >= limits.disableAfter else { return false }
         let since = lines.values.compactMap { $0.first.flatMap { items[$0]?.firstTriedAt } }
@@ -298,27 +315,29 @@ package struct WebhookQueue: Sendable {
     }
 
     package static let longestWait = Duration.seconds(3600)
-    /// By so little clocks are set right all the time.
+    /// Clock corrections up to this size are normal.
     private static let clockSlack = Duration.seconds(1)
 
-    /// 2 s, 6 s, 18 s, … to an hour, full jitter but a tenth of it at least.
+    /// Returns the wait before a retry: up to 2 s, 6 s, 18 s, … one hour. Jitter is full, but the wait is at least a
+    /// tenth of its limit.
     package static func wait(tries: Int, dice: Double) -> Duration {
         var limit = 2.0
         for _ in 1..<max(1, min(tries, 12)) where limit < 3600 { limit *= 3 }
         return .milliseconds(Int64(min(limit, 3600) * 1000 * max(0.1, min(1, dice))))
     }
 
-    // MARK: - Writing down
+    // MARK: - Writing
 
-    /// What the database is to be told; `nil`: nothing that would be missed.
+    /// Returns what to write to the database; `nil` if nothing has changed.
     ///
-    /// Everything up to the position is done, or has a row. What was not tried yet has none: it stands behind the
-    /// position, unless others of its activity are stuck before it.
+    /// Every event up to the position is done, or has a row. An event that was not tried yet has no row, because it is
+    /// behind the position. The exception is an event behind others of its activity that have rows.
     package mutating func takeProgress() -> WebhookProgress? {
         var rows: [EventNumber: WebhookDelivery] = [:]
         var firstFresh: EventNumber?
         for (activity, line) in lines {
-            // Where a later one has a row, those before it have one: they are read in order after a crash.
+            // If a later event of an activity has a row, the earlier ones have one too. So they are read in order after
+            // a crash.
             let haveRows = parked.contains(activity) || line.first.flatMap { items[$0] }.map { $0.tries > 0 } ?? false
             for number in line {
                 guard let item = items[number] else { continue }
@@ -326,13 +345,14 @@ package struct WebhookQueue: Sendable {
                     rows[number] = item.delivery(deadAt: nil)
                 } else {
                     firstFresh = min(firstFresh ?? number, number)
-                    // A row that stands already does no harm, and goes when its event is taken.
+                    // An existing row does no harm. It is removed when its event is accepted.
                     if let row = written[number] { rows[number] = row }
                 }
             }
         }
         var place = writtenPlace
-        // A row from before a crash may be of an event that was not read again yet: what lies between is not done.
+        // A row from before a crash may belong to an event that was not read again yet. The events between are not
+        // done.
         place.position = max(writtenPlace.position, min(readThrough, firstFresh.map { $0 - 1 } ?? readThrough))
         place.failures = failures
         place.failingSince = failingSince

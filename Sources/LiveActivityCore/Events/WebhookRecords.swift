@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// One endpoint that an app's events are told to: its app, and the name that its configuration gives it.
+/// Endpoint that gets an app's events: the app, and the endpoint's name in the configuration.
 package struct WebhookKey: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let app: BundleID
     package let name: String
@@ -17,19 +17,20 @@ package struct WebhookKey: Sendable, Hashable, Comparable, CustomStringConvertib
     }
 }
 
-/// How far an endpoint was told, and how it does.
+/// Progress and health of an endpoint.
 package struct WebhookPlace: Sendable, Equatable {
     package var key: WebhookKey
-    /// Every event up to it was taken, or has a row of its own, or is not wanted.
+    /// Number up to which every event was accepted, has a row of its own, or is not wanted.
     package var position: EventNumber
-    /// In a row.
+    /// Number of consecutive failures.
     package var failures = 0
     package var failingSince: UnixTime?
-    /// `nil`: it is told.
+    /// Time at which the endpoint was turned off; `nil` if it is on.
     package var disabledAt: UnixTime?
-    /// The last failure, in words.
+    /// Description of the last failure.
     package var failure: String?
-    /// Grows when somebody else than the server changes it, who then reads all of it anew.
+    /// Number that grows when something other than the server changes the endpoint. The server then reads its state
+    /// again.
     package var version: Int64 = 0
 
     package init(_ key: WebhookKey, position: EventNumber) {
@@ -38,14 +39,14 @@ package struct WebhookPlace: Sendable, Equatable {
     }
 }
 
-/// An event that an endpoint did not take yet, or will not be told any more.
+/// Event that an endpoint has not accepted yet, or that was given up.
 package struct WebhookDelivery: Sendable, Equatable {
     package var number: EventNumber
     package var activity: ActivityNumber?
     package var tries: Int
     package var firstTriedAt: UnixTime?
     package var dueAt: UnixTime?
-    /// It was given up.
+    /// Time at which the event was given up; `nil` if it was not.
     package var deadAt: UnixTime?
     package var failure: String?
 
@@ -63,15 +64,15 @@ package struct WebhookDelivery: Sendable, Equatable {
     }
 }
 
-/// What stands of an endpoint.
+/// Stored state of an endpoint.
 package struct WebhookState: Sendable, Equatable {
-    /// The events of each activity that are read with it.
+    /// Maximum number of events of each activity that are read with the state.
     package static let waitingOfOne = 100
 
     package var place: WebhookPlace
-    /// Those that are still to be told, which are not dead: of each activity the first.
+    /// Deliveries that are still to be sent and were not given up: the first of each activity.
     package var waiting: [WebhookDelivery]
-    /// Activities of which more are waiting.
+    /// Activities with more deliveries than `waiting` holds.
     package var parked: Set<ActivityNumber?>
 
     package init(place: WebhookPlace, waiting: [WebhookDelivery] = [], parked: Set<ActivityNumber?> = []) {
@@ -81,7 +82,7 @@ package struct WebhookState: Sendable, Equatable {
     }
 }
 
-/// What is to be written of an endpoint, in one commit.
+/// Changes of an endpoint to write in one commit.
 package struct WebhookProgress: Sendable, Equatable {
     package var place: WebhookPlace
     package var rows: [WebhookDelivery]
@@ -94,7 +95,7 @@ package struct WebhookProgress: Sendable, Equatable {
     }
 }
 
-/// An event on its way to an endpoint.
+/// Event on its way to an endpoint.
 package struct WebhookMessage: Sendable, Equatable {
     package var event: StoredEvent
     package var at: UnixTime

@@ -1,31 +1,33 @@
 package import APNSModel
 
-/// How an endpoint does, in words for people: since when, why, and what is to be done.
+/// Status of an endpoint in words: its state, since when, why, and what a person should do.
 package struct WebhookStanding: Sendable, Equatable {
-    /// The raw values are part of the API.
+    /// State of an endpoint. The raw values are part of the API.
     package enum State: String, Sendable, CaseIterable {
-        /// It is told as things happen.
+        /// The endpoint gets events as they happen.
         case on
-        /// Its last calls failed; it is tried again by itself.
+        /// The last calls failed. They are retried automatically.
         case failing
-        /// It is told nothing until somebody turns it on.
+        /// The endpoint gets nothing until a person turns it on.
         case off
-        /// No server has run with it yet.
+        /// No server has run with the endpoint yet.
         case new
-        /// The configuration does not have it any more.
+        /// The configuration no longer contains the endpoint.
         case removed
     }
 
     package var state: State
     package var since: UnixTime?
-    /// The last failure.
+    /// Description of the last failure.
     package var reason: String?
-    /// What somebody has to do; `nil`: nothing.
+    /// Advice on what to do; `nil` if nothing has to be done.
     package var fix: String?
 
+    /// Creates the status of an endpoint.
+    ///
     /// - Parameters:
-    ///   - place: `nil`: no server has run with it yet.
-    ///   - dead: How many events it was not told and will not be, unless they are replayed.
+    ///   - place: The endpoint's progress; `nil` if no server has run with it yet.
+    ///   - dead: Number of events that were given up. They are sent only if they are replayed.
     package init(_ place: WebhookPlace?, isConfigured: Bool, dead: Int) {
         guard let place else {
             state = .new

@@ -1,8 +1,8 @@
 package import APNSModel
 package import JSONText
 
-/// What a change set, as its timeline keeps it: the state as it is sent and, where there is one, the alert it brought;
-/// and of what the call wished, that which is not as ever.
+/// Content of a change, as the timeline stores it: the state as it is sent, and the alert if there is one. Of the
+/// call's other options, it stores those that differ from the default.
 package struct ChangeContent: Sendable, Equatable {
     package var state: JSONObject
     package var alert: PushAlert?
@@ -11,9 +11,9 @@ package struct ChangeContent: Sendable, Equatable {
     package var staleAt: UnixTime?
     package var staleAfter: Duration?
 
-    /// What a timeline's entry holds of a change.
+    /// Returns the detail text of a timeline entry for a change.
     ///
-    /// - Parameter activity: With the wishes of the call.
+    /// - Parameter activity: The activity with the options of the call.
     static func text(state: EncodedObject, alert: PushAlert?, _ activity: ActivityRecord? = nil) -> String {
         var text = #"{"state":"# + String(decoding: state.bytes, as: UTF8.self)
         if let alert { text += #","alert":"# + JSONValue.object(object(of: alert)).text }
@@ -30,7 +30,7 @@ package struct ChangeContent: Sendable, Equatable {
         return text
     }
 
-    /// What a change set; `nil` for an entry that holds none, as those of earlier versions do.
+    /// Reads the content of a change. Returns `nil` if the entry has none, as in entries of earlier versions.
     package init?(_ entry: HistoryEntry) {
         guard entry.detail.hasPrefix("{"), let value = try? JSONValue(parsing: entry.detail).object,
             let state = value["state"]?.object

@@ -1,14 +1,14 @@
 package import APNSModel
 
-/// What went out in a stretch of time, counted from timelines: of a day as it was, or as it was played anew.
+/// Counts of what was sent in a period, taken from timelines. The period is a recorded day, or a replay of it.
 package struct DayFigures: Sendable, Equatable {
-    /// What became of the changes that backends made.
+    /// Fate of the changes that backends made.
     package struct Changes: Sendable, Equatable {
-        /// A push carried them.
+        /// Changes that a push carried.
         package var sent = 0
-        /// No push carried them, but one of a later change: they went out together.
+        /// Changes that no push carried, although one carried a later change: they were sent together.
         package var together = 0
-        /// No push carried them, nor a later one.
+        /// Changes after which no push carried them or a later change.
         package var unsent = 0
 
         package init() {}
@@ -21,36 +21,38 @@ package struct DayFigures: Sendable, Equatable {
     package var fallbacks = 0
     package var high = 0
     package var low = 0
-    /// Pushes that light a phone up: those with an alert, and the starts that are not silent.
+    /// Pushes that light up a phone: those with an alert, and starts that are not silent.
     package var alerts = 0
-    /// The pushes by why they went out.
+    /// Number of pushes by reason.
     package var reasons: [Reason.Code: Int] = [:]
     package var changes = Changes()
-    /// From a change to the first push to a phone that carried it, ascending.
+    /// Times from a change to the first push that carried it to a phone, ascending.
     package private(set) var waits: [Duration] = []
-    /// Activities that the server ended, since nobody set them any more.
+    /// Activities that the server ended because nobody had set them for long enough.
     package var endedIdle = 0
-    /// Cards that had to wait, by why: each card once for each reason. Only of what is played.
+    /// Cards that had to wait, by reason. Each card counts once for each reason. Counted only in a replay.
     package var held: [Reason.Code: Int] = [:]
-    /// Pushes at low priority that would have been of high priority, but for a limit. Only of what is played.
+    /// Pushes sent at low priority because of a limit. Otherwise, they would have had high priority. Counted only in a
+    /// replay.
     package var loweredByInterval = 0
     package var loweredByBudget = 0
-    /// Changes that would have been refused. Only of what is played.
+    /// Changes that would have been refused. Counted only in a replay.
     package var refused = 0
 
     package var pushes: Int { starts + updates + ends }
 
     package init() {}
 
-    /// The wait that this share of waits is not longer than; `nil` where there was none.
+    /// Returns the wait that is not exceeded by this share of the waits; `nil` if there are none.
     package func wait(_ share: Double) -> Duration? {
         guard !waits.isEmpty else { return nil }
         return waits[min(waits.count - 1, max(0, Int((share * Double(waits.count)).rounded(.up)) - 1))]
     }
 
-    /// Counts what the timelines of some activities hold of a stretch of time.
+    /// Counts the contents of timelines in a period.
     ///
-    /// - Parameter timelines: Of each activity its entries, the oldest first, from the beginning or from before `from`.
+    /// - Parameter timelines: The entries of each activity, oldest first, beginning before `from` or at the activity's
+    ///   beginning.
     package init(counting timelines: [[HistoryEntry]], from: UnixTime, to: UnixTime) {
         for timeline in timelines { count(timeline, from, to) }
         waits.sort()
@@ -78,7 +80,7 @@ package struct DayFigures: Sendable, Equatable {
                     let at = changedAt[entry.revision], entry.reason?.code.tellsOfChange == true
                 else { continue }
                 waits.append(entry.at - at)
-            // It is recorded when it is decided on, and once more with its answer.
+            // A fallback is recorded when it is decided, and again with its answer. Count it once.
             case .fallback: fallbacks += isInside && entry.outcome == nil ? 1 : 0
             case .audienceChanged, .reported, .tokenReported, .rescued: continue
             }

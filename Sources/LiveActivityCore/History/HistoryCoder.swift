@@ -1,14 +1,15 @@
 import APNSModel
 
-/// The bytes of a timeline row: numbers as variable-length integers relative to the entry before, texts once per row.
+/// Binary format of a timeline row. Numbers are variable-length integers relative to the entry before. Each text is
+/// stored once in a row.
 ///
-/// Most entries of a row differ in nothing but the device, and a push's id follows from the device and the seed of its
-/// flight, so that a push costs about ten bytes.
+/// Most entries of a row differ only in the device. A push id follows from the device and the seed of the flight. So a
+/// push takes about ten bytes.
 package enum HistoryCoder {
-    /// What rows begin with.
+    /// Format version, with which each row begins.
     package static let version: UInt8 = 3
     fileprivate static let carriesAlert: UInt64 = 1, hasDevice: UInt64 = 2, hasID: UInt64 = 4, idFollows: UInt64 = 8
-    /// All but device, time and push id is as in the entry before.
+    /// The entry equals the one before, except for device, time and push id.
     fileprivate static let isAlike: UInt64 = 16
 
     package static func encode(_ entries: [HistoryEntry], seed: UInt64 = 0) -> [UInt8] {
@@ -62,12 +63,13 @@ package enum HistoryCoder {
             && entry.outcome == before.outcome && entry.detail == before.detail
     }
 
-    /// `nil` for bytes that this version did not write: a damaged row is reported by its reader, never guessed at.
+    /// Decodes a row. Returns `nil` for bytes that this version did not write. The reader reports a damaged row and
+    /// never guesses its content.
     package static func decode(_ bytes: [UInt8]) -> (entries: [HistoryEntry], seed: UInt64)? {
         bytes.withUnsafeBytes { decode(PackedReader($0), count: bytes.count) }
     }
 
-    /// The format that a row says it has, where this version does not know that one.
+    /// Returns the format version of a row if it is newer than this version; otherwise `nil`.
     package static func newerFormat(of bytes: [UInt8]) -> UInt64? {
         bytes.withUnsafeBytes { bytes in
             var reader = PackedReader(bytes)

@@ -1,12 +1,12 @@
 package import APNSModel
 
-/// A piece of an activity's timeline: one row for a change or a phone's report, one for all pushes of a settlement.
+/// Row of an activity's timeline: one for a change or a phone's report, and one for all pushes of a settlement.
 package struct HistoryRecord: Sendable, Equatable {
     package var activity: ActivityNumber
     package var at: UnixTime
     package var revision: Revision
     package var entries: [HistoryEntry]
-    /// What the ids of its pushes were made from; 0 where it holds none.
+    /// Seed of the row's push ids; 0 if it has none.
     package var seed: UInt64
 
     package init(
@@ -20,18 +20,18 @@ package struct HistoryRecord: Sendable, Equatable {
     }
 }
 
-/// One thing that happened.
+/// Entry of a timeline.
 package struct HistoryEntry: Sendable, Equatable {
     package enum Kind: Int, Sendable, CaseIterable {
-        // Of the activity
+        // Entries of the activity
         case stateSet = 1
         case ended = 2
         case reopened = 3
         case audienceChanged = 4
-        // Of a phone
+        // Entries of a phone
         case reported = 10
         case tokenReported = 11
-        // A push, and what came of it
+        // Pushes and their outcomes
         case start = 20
         case update = 21
         case end = 22
@@ -66,21 +66,19 @@ package struct HistoryEntry: Sendable, Equatable {
     }
 
     package var kind: Kind
-    /// The phone, or `nil` for the activity as a whole.
+    /// Device of the entry; `nil` for the activity as a whole.
     package var device: DeviceKey?
     package var at: UnixTime
     package var revision: Revision
-    /// The push's timestamp in seconds; 0 where there was none.
+    /// Timestamp of the push in seconds; 0 if there was no push.
     package var timestamp: Int64
-    /// 5 or 10; 0 where there was no push.
+    /// Priority of the push, 5 or 10; 0 if there was no push.
     package var priority: Int
     package var carriesAlert: Bool
     package var status: Int
-    /// Why it was done.
     package var reason: Reason?
-    /// What came of it.
     package var outcome: Reason?
-    /// A state's name, for a phone's report.
+    /// Name of the reported state, in a phone's report.
     package var detail: String
     package var pushID: PushID?
 

@@ -1,5 +1,7 @@
-/// What the store keeps a great many of and never searches: numbers as variable-length integers (base 128, the low
-/// groups first), signed ones by zigzag, texts after their length.
+/// Writer of a compact binary format, for data that the store keeps in large amounts and never searches.
+///
+/// Numbers are variable-length integers in base 128, low groups first. Signed numbers use zigzag encoding. Texts follow
+/// their length.
 package struct PackedWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
 
@@ -16,7 +18,7 @@ package struct PackedWriter: Sendable {
         bytes.append(UInt8(rest))
     }
 
-    /// Zigzag, so that small negative numbers stay short.
+    /// Writes a signed number in zigzag encoding, so that small negative numbers stay short.
     package mutating func signed(_ value: Int64) {
         unsigned(UInt64(bitPattern: value << 1 ^ value >> 63))
     }
@@ -39,7 +41,7 @@ package struct PackedWriter: Sendable {
     }
 }
 
-/// Reads what `PackedWriter` wrote; `nil` where the bytes are not of its making.
+/// Reader of the format of `PackedWriter`. Its methods return `nil` if the bytes are not in that format.
 package struct PackedReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0

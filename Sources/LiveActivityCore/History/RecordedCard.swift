@@ -1,19 +1,19 @@
 package import APNSModel
 
-/// What a phone did with the cards of one activity, as the timeline keeps it.
+/// Behavior of a phone with the cards of one activity, as the timeline recorded it.
 package struct RecordedCard: Sendable, Equatable {
-    /// What nobody asked the phone for.
+    /// Something that the phone did without a push.
     package enum Deed: Sendable, Equatable {
         /// The app started a card itself.
         case starts
         case newToken
-        /// The person swiped it away.
+        /// The person dismissed the card.
         case dismisses
-        /// It vanished, and nobody said why.
+        /// The card vanished for an unknown reason.
         case loses
-        /// The app ended it.
+        /// The app ended the card.
         case ends
-        /// Its person left the audience.
+        /// The person left the audience.
         case leaves
     }
 
@@ -27,7 +27,7 @@ package struct RecordedCard: Sendable, Equatable {
         }
     }
 
-    /// Whether the phone was seen to answer a push.
+    /// Observed answer of the phone to a kind of push.
     package enum Answer: Sendable, Equatable {
         /// There was no such push.
         case unknown
@@ -35,7 +35,7 @@ package struct RecordedCard: Sendable, Equatable {
         case never
     }
 
-    /// How the phone stood when the stretch began.
+    /// State of the phone at the beginning of the period.
     package enum Standing: Sendable, Equatable {
         case nothing
         case live(hasToken: Bool)
@@ -43,20 +43,22 @@ package struct RecordedCard: Sendable, Equatable {
     }
 
     package var standing = Standing.nothing
-    /// From a start to the report of its card.
+    /// Time from a start to the report of its card.
     package var reports = Answer.unknown
-    /// From a start to the update token of its card.
+    /// Time from a start to the update token of its card.
     package var token = Answer.unknown
-    /// From an end to its confirmation.
+    /// Time from an end to its confirmation.
     package var confirmsEnd = Answer.unknown
-    /// Inside the stretch, in order.
+    /// Acts in the period, in order.
     package var acts: [Act] = []
-    /// When its person joined; `nil`: from the beginning.
+    /// Time at which the person joined; `nil` if they belonged to the audience from the beginning.
     package var joinsAt: UnixTime?
 
     package init() {}
 
-    /// - Parameter entries: The phone's own, the oldest first.
+    /// Reads a phone's behavior from its timeline.
+    ///
+    /// - Parameter entries: The phone's own entries, oldest first.
     init(_ entries: [HistoryEntry], from: UnixTime) {
         var walk = Walk()
         var hasBegun = false
@@ -70,11 +72,12 @@ package struct RecordedCard: Sendable, Equatable {
         if !hasBegun { standing = walk.standing }
     }
 
-    /// From a claim to the end of its lease: by then its answers are written down.
+    /// Time from a claim to the end of its lease. By then, its answers are stored.
     private static let lease = Duration.seconds(15)
 
-    /// A push is written down with its answer, which may be after the phone has spoken of the card: it comes before
-    /// what it led to.
+    /// Returns the entries with each push before the reports that it caused.
+    ///
+    /// A push is recorded with its answer, which may be after the phone has reported the card.
     private static func inOrder(_ entries: [HistoryEntry]) -> [HistoryEntry] {
         var ordered: [HistoryEntry] = []
         for entry in entries {
@@ -95,7 +98,7 @@ package struct RecordedCard: Sendable, Equatable {
 }
 
 extension HistoryEntry {
-    /// What a phone says where it has got that push.
+    /// Returns whether this entry is a report that the phone sends after getting that push.
     fileprivate func mayAnswer(_ push: HistoryEntry) -> Bool {
         switch push.kind {
         case .start:
@@ -107,7 +110,7 @@ extension HistoryEntry {
     }
 }
 
-/// Reads a phone's entries one after the other.
+/// Reads a phone's entries one after another.
 private struct Walk {
     private var startedAt: UnixTime?
     private var endedAt: UnixTime?
@@ -119,7 +122,9 @@ private struct Walk {
         liveSince != nil ? .live(hasToken: hasToken) : isDismissed ? .dismissed : .nothing
     }
 
-    /// - Returns: What the phone did of itself; `nil`: it answered, or something happened to it.
+    /// Reads an entry.
+    ///
+    /// - Returns: What the phone did on its own; `nil` if it answered a push, or something happened to it.
     mutating func take(_ entry: HistoryEntry, _ card: inout RecordedCard) -> RecordedCard.Deed? {
         switch entry.kind {
         case .start where entry.outcome?.code == .accepted && entry.reason?.code != .renewal:

@@ -1,17 +1,17 @@
 package import APNSModel
 package import JSONText
 
-/// What backends and phones did in a stretch of time, as timelines keep it: all that is needed to play it anew.
+/// Recorded acts of backends and phones in a period: everything that a replay needs.
 package struct RecordedDay: Sendable {
-    /// What one may consist of at most: so much is played in seconds.
+    /// Limits of a recording. This much is replayed within seconds.
     package struct Limits: Sendable, Hashable {
         package var activities = 200
         package var changes = 5000
-        /// Changes times phones, of all activities together.
+        /// Sum of changes times phones over all activities.
         package var pushes = 20_000
-        /// The phones of one activity.
+        /// Phones of one activity.
         package var phones = 1000
-        /// The rows of one activity's timeline.
+        /// Timeline rows of one activity.
         package var rows = 10_000
 
         package init() {}
@@ -20,11 +20,11 @@ package struct RecordedDay: Sendable {
     package var from: UnixTime
     package var to: UnixTime
     package var activities: [RecordedActivity] = []
-    /// The phones of all of them, as they are now.
+    /// Phones of all activities, in their present state.
     package var phones: [DeviceKey: RecordedPhone] = [:]
-    /// What went out really.
+    /// Counts of what was actually sent.
     package var sent = DayFigures()
-    /// There was more than the limits allow: the newest activities were taken.
+    /// `true` if there was more than the limits allow. Then the newest activities were taken.
     package var isPart = false
 
     package init(from: UnixTime, to: UnixTime) {
@@ -32,15 +32,15 @@ package struct RecordedDay: Sendable {
         self.to = to
     }
 
-    /// The changes inside the stretch.
+    /// Number of changes in the period.
     package var changes: Int { activities.reduce(0) { $0 + $1.changes(since: from) } }
 }
 
-/// A phone as it is now.
+/// Phone in its present state.
 package struct RecordedPhone: Sendable, Equatable {
     package var facts: DeviceFacts
     package var hasStartToken: Bool
-    /// One for ordinary notifications.
+    /// `true` if the phone has a token for ordinary notifications.
     package var hasDeviceToken: Bool
 
     package init(facts: DeviceFacts, hasStartToken: Bool, hasDeviceToken: Bool) {
@@ -50,7 +50,7 @@ package struct RecordedPhone: Sendable, Equatable {
     }
 }
 
-/// What happened to one activity.
+/// Recorded acts on one activity.
 package struct RecordedActivity: Sendable {
     package enum Change: Sendable {
         case set(ChangeContent, reopens: Bool)
@@ -64,13 +64,15 @@ package struct RecordedActivity: Sendable {
 
     package var record: ActivityRecord
     package var attributes: JSONObject
-    /// In order; what was so when the stretch began is the first of them.
+    /// Changes in order. The first one is the state at the beginning of the period, if there was one.
     package private(set) var steps: [Step] = []
     package private(set) var cards: [DeviceKey: RecordedCard] = [:]
-    /// Changes of which the state is not kept.
+    /// Number of changes whose state is not stored.
     package private(set) var unreadable = 0
 
-    /// - Parameter entries: The timeline, the oldest first.
+    /// Reads an activity's changes and cards from its timeline.
+    ///
+    /// - Parameter entries: The timeline, oldest first.
     package init(
         _ record: ActivityRecord, attributes: JSONObject, phones: [PhoneSituation], entries: [HistoryEntry],
         from: UnixTime, to: UnixTime
@@ -83,7 +85,7 @@ package struct RecordedActivity: Sendable {
             if let device = entry.device { ofPhones[device, default: []].append(entry) }
             switch entry.kind {
             case .stateSet, .reopened, .ended:
-                // The server's own end is the policy's, and is played by the policy.
+                // The server's own end follows from the policy. In a replay, the policy decides about it.
                 guard entry.device == nil, entry.reason?.code != .nobodyEnded else { continue }
                 guard let content = ChangeContent(entry) else {
                     unreadable += entry.at >= from ? 1 : 0
@@ -96,7 +98,7 @@ package struct RecordedActivity: Sendable {
             case .start, .update, .end, .fallback, .rescued, .audienceChanged, .reported, .tokenReported: continue
             }
         }
-        // One that had ended is nothing to begin with.
+        // An activity that had ended has no state to begin with.
         if let before, case .set = before.change {
             let at = max(before.at, from - Self.lead)
             steps.insert(Step(at: at, change: before.change), at: 0)
@@ -109,7 +111,8 @@ package struct RecordedActivity: Sendable {
         }
     }
 
-    /// What was so before is set this long before the stretch at most: no push of it falls into the stretch.
+    /// Maximum time before the period at which its first state is set. It is long enough that no push of that state
+    /// falls into the period.
     package static let lead = Duration.seconds(1800)
 
     package func changes(since from: UnixTime) -> Int { steps.count { $0.at >= from } }

@@ -1,8 +1,8 @@
-/// How often a measured value fell into each of some fixed ranges.
+/// Histogram: number of values in each of several fixed ranges.
 package struct BucketCounts: Sendable, Equatable {
-    /// Upper bounds, inclusive, in order; the last range has none.
+    /// Inclusive upper bounds, in order. The last range has none.
     package let bounds: [Double]
-    /// One more than there are bounds.
+    /// Count of each range: one more than `bounds`.
     package private(set) var counts: [Int]
     package private(set) var sum = 0.0
 
@@ -13,7 +13,7 @@ package struct BucketCounts: Sendable, Equatable {
 
     package var total: Int { counts.reduce(0, +) }
 
-    /// Counts what another one of the same ranges has counted.
+    /// Adds the counts of a histogram with the same bounds.
     package mutating func add(_ other: BucketCounts) {
         guard other.bounds == bounds else { return }
         for (index, count) in other.counts.enumerated() { counts[index] += count }

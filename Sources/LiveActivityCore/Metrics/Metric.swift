@@ -1,7 +1,7 @@
-/// Every metric there is: the table of `docs/metrics.md`.
+/// All metrics. `docs/metrics.md` has the table.
 ///
-/// No label ever holds a token, an id or a key: only an app's bundle id, an environment, the name of a
-/// configured type or webhook, and words of closed lists.
+/// Labels never contain a token, a key or an id other than an app's bundle id. Other values are an environment, the
+/// name of a configured type or webhook, or a word from a fixed list.
 package enum Metric: String, Sendable, CaseIterable {
     case deliveries = "islet_deliveries_total"
     case deliveryLag = "islet_delivery_lag_seconds"
@@ -59,7 +59,7 @@ package enum Metric: String, Sendable, CaseIterable {
 
     case alertsFiring = "islet_alerts_firing"
 
-    // Those that every process has bear the names that dashboards know.
+    // Metrics of every process have the names that dashboards expect.
     case buildInfo = "islet_build_info"
     case residentBytes = "process_resident_memory_bytes"
     case cpuSeconds = "process_cpu_seconds_total"
@@ -88,7 +88,7 @@ package enum Metric: String, Sendable, CaseIterable {
         }
     }
 
-    /// The names of its labels, in the order of a series's values.
+    /// Label names, in the order of a series's values.
     package var labels: [String] {
         switch self {
         case .deliveries: ["app", "environment", "kind", "verdict", "reason"]
@@ -120,7 +120,8 @@ package enum Metric: String, Sendable, CaseIterable {
         }
     }
 
-    /// The upper bounds of a histogram's buckets; empty for others. Seconds, unless the name says what is counted.
+    /// Upper bounds of a histogram's buckets; empty for other kinds. The unit is seconds unless the name says
+    /// otherwise.
     package var bounds: [Double] {
         switch self {
         case .deliveryLag, .deliveryFailedLag: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800]

@@ -1,27 +1,27 @@
 package import APNSModel
 
-/// What commands count: the store adds it to its totals when they are committed, and none of it where they are not.
+/// Counts of commands. The store adds them to its totals when the commands are committed, and drops them otherwise.
 package struct Tally: Sendable, Equatable {
-    /// What happens. No case holds what callers make up: apps and types are those of the configuration.
+    /// Counted event. No case contains values that callers choose: apps and types come from the configuration.
     package enum Event: Hashable, Sendable {
         /// A phone reported the content that a card shows.
         case confirmation(BundleID, Confirmation)
-        /// An inventory that was sent after a start's expiration lacks its card.
+        /// An inventory sent after a start's expiration does not list its card.
         case startAbsent(BundleID, type: String)
         case tokenDead(BundleID, EventRecord.Subject, Reason.Code)
-        /// A push is to be tried again.
+        /// A push will be retried.
         case retry(BundleID, Reason.Code)
-        /// A person opened the app by a card.
+        /// A person opened the app by tapping a card.
         case opened(BundleID, type: String)
-        /// A start was put off, since our estimate of what the phone lets through is used up.
+        /// A start was delayed because the phone's estimated budget of starts is used up.
         case startPutOff(BundleID, type: String)
     }
 
-    /// What is measured.
+    /// Measured value.
     package enum Measure: Hashable, Sendable {
         /// Seconds from the claim of a start to the phone's report of its card.
         case startConfirmed(BundleID, type: String)
-        /// What is left of a phone's budget after a push, as a share of what it may get at once.
+        /// Fraction of a phone's budget that is left after a push, relative to what it may get at once.
         case budgetLeft(BundleID, BudgetRecord.Kind)
 
         package var metric: Metric {
@@ -32,11 +32,11 @@ package struct Tally: Sendable, Equatable {
         }
     }
 
-    /// What a phone's report of a card's content says of what it was sent.
+    /// Comparison of a reported card's content with what was sent.
     package enum Confirmation: String, Sendable, CaseIterable {
-        /// It shows the newest state.
+        /// The card shows the newest state.
         case held
-        /// It shows another state than it was sent.
+        /// The card shows another state than it was sent.
         case contradicted
         /// The app changed the card itself.
         case local

@@ -1,16 +1,16 @@
 package import APNSModel
 
-/// Claims ordinary notifications that are due, the longest waiting first.
+/// Claims ordinary notifications that are due, longest waiting first.
 ///
-/// A claim is written into each row before anything leaves: it counts a try and puts the row off until its lease is
-/// over. What a lost process had claimed is claimed again then, and sent with the same `apns-id`.
+/// The claim is written to each row before anything leaves. It counts an attempt and delays the row until the lease
+/// expires. Then a lost process's rows are claimed again, and sent with the same `apns-id`.
 package struct ClaimNotifications: Command {
     package struct Limits: Sendable, Equatable {
-        /// Notifications looked at in one claim.
+        /// Maximum number of notifications that one claim looks at.
         package var notifications = 256
-        /// Pushes of one claim; at most half of them of one notification.
+        /// Maximum number of pushes in one claim. At most half of them belong to one notification.
         package var pushes = 1000
-        /// From the claim to the instant after which it may be claimed again.
+        /// Time from the claim until the row may be claimed again.
         package var lease = Duration.seconds(15)
 
         package init() {}
@@ -18,13 +18,13 @@ package struct ClaimNotifications: Command {
 
     package struct Reply: Sendable {
         package var flight: NotificationFlight
-        /// Closed routes whose one probe is among the seats.
+        /// Closed routes whose probe is among the seats.
         package var probed: Set<PushRoute> = []
-        /// Closed routes on which something was held back.
+        /// Closed routes on which a push was held back.
         package var held: Set<PushRoute> = []
-        /// What was given up before it was sent, and why.
+        /// Number of notifications given up before they were sent, by reason.
         package var dropped: [Reason.Code: Int] = [:]
-        /// What had to be passed over, since it could not be read.
+        /// Descriptions of work that was skipped because it could not be read.
         package var unreadable: [String] = []
     }
 
@@ -32,7 +32,7 @@ package struct ClaimNotifications: Command {
     package let limits: Limits
     package let gate: CircuitGate
     package let pace: Pacer.Grant
-    /// Where each app's pushes may go; an app that is not there: anywhere.
+    /// Environments that each app's pushes may go to. An app that is not listed may use any environment.
     package let environments: [BundleID: Set<APNSEnvironment>]
 
     package init(
@@ -46,7 +46,7 @@ package struct ClaimNotifications: Command {
         self.environments = environments
     }
 
-    /// How long what cannot be read is left alone.
+    /// Time for which unreadable work is left alone.
     package static let unreadablePause = Duration.seconds(60)
 
     package static var mayBeRefused: Bool { false }
@@ -61,7 +61,7 @@ package struct ClaimNotifications: Command {
         ]
     }
 
-    /// What this claim may still take, and what it took so far.
+    /// Capacity that is left to this claim, and what it has taken and dropped.
     private struct Room {
         var gate: CircuitGate
         var pace: Pacer.Grant
@@ -86,7 +86,7 @@ package struct ClaimNotifications: Command {
         _ notification: NotificationRecord, _ page: Snapshot.NotificationPage, _ room: inout Room, _ draft: inout Draft
     ) {
         var waitsUntil = page.nextDueAt
-        // Those of the page that were not looked at, and those beyond it, wait until then.
+        // Devices of the page that were not looked at, and those beyond it, wait until then.
         var restWaitsUntil: UnixTime?
         func wait(_ time: UnixTime) { waitsUntil = min(waitsUntil ?? time, time) }
         for device in page.devices {
@@ -105,11 +105,12 @@ package struct ClaimNotifications: Command {
             }
             let route = PushRoute(notification.app, token.environment)
             if case .hold(let closure) = room.gate.admit(isHarmless: notification.kind == .background, to: route) {
-                // The row waits by itself, so that one on the other route does not wait behind it.
+                // The row waits by itself, so that a device on the other route does not wait behind it.
                 put(off: addressee, until: closure.until, closure.reason, &draft)
                 wait(closure.until)
                 guard environments[notification.app] == [token.environment] else { continue }
-                // There is no other route: the notification waits as a whole, and nothing is written for the others.
+                // There is no other route, so the notification waits as a whole, and nothing is written for the other
+                // devices.
                 restWaitsUntil = closure.until
                 break
             }
@@ -128,14 +129,16 @@ package struct ClaimNotifications: Command {
         draft.put(left)
     }
 
+    /// Returns when to look at a notification again.
+    ///
     /// - Parameters:
-    ///   - rest: When those that were due and not looked at are; `nil`: all were.
-    ///   - waiting: When the first of the others is.
+    ///   - rest: Time for the due devices that were not looked at; `nil` if all were.
+    ///   - waiting: Earliest time of the other devices.
     private func nextLook(
         at notification: NotificationRecord, _ rest: UnixTime?, _ waiting: UnixTime?
     ) -> UnixTime {
         if let rest { return min(rest, max(now, notification.expiresAt)) }
-        // All that could be read was given up: what is still there cannot be read.
+        // Every readable row was given up, so the remaining ones cannot be read.
         guard now < notification.expiresAt else { return now + Self.unreadablePause }
         return min(waiting ?? notification.expiresAt, notification.expiresAt)
     }
@@ -161,7 +164,7 @@ package struct ClaimNotifications: Command {
         up addressee: AddresseeRecord, _ notification: NotificationRecord, _ reason: Reason, _ draft: inout Draft
     ) {
         draft.settle(addressee.key)
-        // What was parked is in the timeline already.
+        // A parked row is in the timeline already.
         guard let fallback = notification.fallback, addressee.dueAt != nil else { return }
         if addressee.cannotHaveArrived { draft.takeBack(fallback, on: addressee.device, reason) }
         draft.record(
@@ -175,10 +178,11 @@ package struct ClaimNotifications: Command {
 }
 
 extension Draft {
-    /// The phone was told nothing after all: a card may be started for that state once there is a way.
+    /// Takes back a fallback that the phone did not get, so that a card can be started for its state once a token is
+    /// there.
     ///
-    /// Only where the token was at fault. Of what went out of date, or what our own mistake kept from leaving, the same
-    /// would follow again and again.
+    /// This applies only if the token was at fault. After an expiry or a mistake of Islet, the same would follow again
+    /// and again.
     mutating func takeBack(_ fallback: NotificationRecord.Fallback, on device: DeviceKey, _ reason: Reason) {
         guard reason.code.isOfDeviceToken,
             var card = snapshot.cards[.init(fallback.activity, device)], card.run == fallback.run,
@@ -190,6 +194,7 @@ extension Draft {
 }
 
 extension AddresseeRecord {
-    /// Nothing left for this phone, or APNs refused all that did: of an earlier attempt nothing is known any more.
+    /// `true` if nothing was sent to the phone, or APNs refused the only attempt. The results of earlier attempts are
+    /// not stored.
     fileprivate var cannotHaveArrived: Bool { tries == 0 || tries == 1 && (reason?.code.isOfDeviceToken ?? false) }
 }

@@ -1,12 +1,12 @@
 package import APNSModel
 
-/// What one ordinary notification is known by: random and negative, so that none is ever taken for an activity.
+/// Number of an ordinary notification. It is random and negative, so it never equals an activity's number.
 package typealias NotificationNumber = Int64
 
-/// An ordinary notification: its bytes once, however many devices it is for.
+/// Ordinary notification, stored once for all of its devices.
 ///
-/// Unlike a state it is sent as it was asked for: nothing newer takes its place. What is left to do is a row for each
-/// device that did not get it yet (`AddresseeRecord`); with the last of them it is erased.
+/// A notification is sent as it was requested: nothing newer replaces it, unlike a state. Each device that has not got
+/// it yet has a row (`AddresseeRecord`). When the last of them is settled, the notification is erased.
 package struct NotificationRecord: Sendable, Equatable {
     package enum Kind: Int, Sendable, CaseIterable {
         case alert = 1
@@ -15,7 +15,7 @@ package struct NotificationRecord: Sendable, Equatable {
         package var name: String { "\(self)" }
     }
 
-    /// The state that a notification stands for, where it goes out in place of a card.
+    /// State for which a fallback is sent in place of a card.
     package struct Fallback: Sendable, Equatable {
         package var activity: ActivityNumber
         package var run: Int
@@ -31,15 +31,15 @@ package struct NotificationRecord: Sendable, Equatable {
     package var number: NotificationNumber
     package var app: BundleID
     package var kind: Kind
-    /// The body as it is sent.
+    /// Body as it is sent.
     package var payload: [UInt8]
-    /// The caller's own; without one each notification has one of its own.
+    /// Collapse id of the caller; `nil` to use one that is unique to this notification.
     package var ownCollapseID: CollapseID?
     package var expiresAt: UnixTime
     package var fallback: Fallback?
-    /// How many devices did not get it yet.
+    /// Number of devices that have not got the notification yet.
     package var addressees = 0
-    /// When a claim is to look at it.
+    /// Time at which a claim must look at the notification.
     package var nextAt: UnixTime
 
     package init(
@@ -56,34 +56,34 @@ package struct NotificationRecord: Sendable, Equatable {
         nextAt = now
     }
 
-    /// The push to a device has this `apns-id`, however often it is sent.
+    /// Returns the `apns-id` of the push to a device. Repeats have the same id.
     package func pushID(of device: DeviceKey) -> PushID { PushID.of(device, seed: seed) }
 
-    /// What the ids of its pushes are made from.
+    /// Seed of the push ids.
     package var seed: UInt64 { UInt64(bitPattern: number) }
 
-    /// A number out of random words.
+    /// Returns a number made from a random word.
     package static func number(random words: UInt64) -> NotificationNumber {
         NotificationNumber(bitPattern: words | 1 << 63)
     }
 
-    /// The same on a repeat, so that the phone shows one where two arrive.
+    /// Collapse id of the push. Repeats have the same one, so the phone shows one notification even if two arrive.
     package var collapseID: CollapseID? { ownCollapseID ?? CollapseID("islet-n" + String(seed, radix: 16)) }
 }
 
-/// A device that an ordinary notification still has to reach.
+/// Device that has not got an ordinary notification yet.
 package struct AddresseeRecord: Sendable, Equatable {
     package var notification: NotificationNumber
     package var device: DeviceKey
-    /// Whom it is for: the device may be another person's by the time it is sent.
+    /// Person that the notification is for. The device may have another person by the time it is sent.
     package var user: UserID
-    /// When it is to be sent, or after what time whoever had claimed it has it no longer; `nil`: it is parked.
+    /// Time at which the push is due, or at which the lease of a claim expires; `nil` if the row is parked.
     package var dueAt: UnixTime?
-    /// Times that it was claimed.
+    /// Number of claims.
     package var tries: Int = 0
-    /// Refused for its environment once: not tried in the other again.
+    /// `true` if APNs refused the token for its environment once. The other environment is not tried again.
     package var triedOther = false
-    /// Why it waits or is parked.
+    /// Reason why the row waits or is parked.
     package var reason: Reason?
 
     package init(notification: NotificationNumber, device: DeviceKey, user: UserID, dueAt: UnixTime?) {
@@ -110,9 +110,9 @@ package struct AddresseeKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// Claimed pushes of ordinary notifications, any number of them together.
+/// Claimed pushes of any number of ordinary notifications.
 package struct NotificationFlight: Sendable {
-    /// One device's place in it.
+    /// One device's place in a flight.
     package struct Seat: Sendable {
         package var notification: NotificationRecord
         package var addressee: AddresseeRecord
@@ -121,7 +121,7 @@ package struct NotificationFlight: Sendable {
 
         package var route: PushRoute { PushRoute(notification.app, token.environment) }
 
-        /// The push; `nil` when what was stored is no token.
+        /// Request of the push; `nil` if the stored value is not a token.
         package var request: PushRequest? {
             guard let value = try? DeviceToken(hex: token.value.hex) else { return nil }
             let envelope = PushRequest.Envelope(
@@ -145,12 +145,12 @@ package struct NotificationFlight: Sendable {
 }
 
 extension NotificationRecord.Kind {
-    /// Why a device cannot get an ordinary notification; `nil` when it can.
+    /// Returns the reason why a device cannot get an ordinary notification; `nil` if it can.
     package func obstacle(_ device: DeviceFacts, _ token: DeviceTokenRecord?) -> Reason? {
         if device.signedOutAt != nil { return Reason(.signedOut) }
         guard let token else { return Reason(.noDeviceToken) }
         if token.deadAt != nil { return Reason(.deviceTokenDead) }
-        // `UNAuthorizationStatus`: of these two iOS shows nothing. Background pushes need no permission.
+        // iOS shows no alert for these two values of `UNAuthorizationStatus`. Background pushes need no permission.
         if self == .alert, let status = device.notificationAuthorization, ["denied", "notDetermined"].contains(status) {
             return Reason(.notificationsDenied)
         }

@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// Sends a person an ordinary notification: from this commit on it is kept until each of the devices has it.
+/// Sends a person an ordinary notification. From the commit on, it is kept until every device has got it.
 package struct NotifyUser: Command {
     package struct Body: Sendable, Equatable {
         package var kind: NotificationRecord.Kind
@@ -22,12 +22,13 @@ package struct NotifyUser: Command {
     }
 
     package struct Reply: Sendable, Equatable, IdempotentReply {
-        /// How many devices will get it.
+        /// Number of devices that will get the notification.
         package var devices: Int
-        /// Why the others do not, the most frequent first; by name where equal, so that a reply is the same each time.
+        /// Reasons why the other devices do not get it, most frequent first. Equal counts are ordered by name, so that
+        /// equal replies are identical.
         package var reasons: [Count]
 
-        /// How many devices a reason holds for.
+        /// Number of devices with a reason.
         package struct Count: Sendable, Equatable, Codable {
             package var reason: String
             package var devices: Int
@@ -40,14 +41,14 @@ package struct NotifyUser: Command {
         }
     }
 
-    /// How long it is worth delivering, unless the call says so itself.
+    /// Default time for which a notification is worth delivering.
     package static let lifetime = Duration.seconds(24 * 3600)
 
     package let app: BundleID
     package let user: UserID
     package let body: Body
     package let now: UnixTime
-    /// A random number.
+    /// Random number of the notification.
     package let number: NotificationNumber
 
     package init(app: BundleID, user: UserID, body: Body, now: UnixTime, random words: UInt64) {
@@ -91,7 +92,7 @@ package struct NotifyUser: Command {
 }
 
 extension Draft {
-    /// Keeps a notification for these devices, to be sent now.
+    /// Stores a notification for these devices, due now.
     package mutating func notify(_ devices: [DeviceFacts], _ notification: NotificationRecord) {
         var record = snapshot.notifications[notification.number] ?? notification
         for device in devices {
@@ -104,7 +105,7 @@ extension Draft {
         put(record)
     }
 
-    /// A device has it, or never will; with the last one the notification is over.
+    /// Settles a device that has got the notification or never will. With the last device, the notification is erased.
     mutating func settle(_ addressee: AddresseeKey) {
         guard snapshot.addressees[addressee] != nil, var record = snapshot.notifications[addressee.notification] else {
             return
@@ -114,11 +115,12 @@ extension Draft {
         if record.addressees > 0 { put(record) } else { removeNotification(record.number) }
     }
 
-    /// Asks the app on a device, once, to read its push-to-start token anew: starts through it are not seen.
+    /// Asks the app on a device, once, to read its push-to-start token again. Cards started with the suspect token do
+    /// not appear in the phone's inventories.
     mutating func askForTokens(_ device: DeviceRecord, suspect: DeviceTokenRecord, at now: UnixTime) {
         let token = snapshot.deviceTokens[.init(device.key, .device, "")]
         guard NotificationRecord.Kind.background.obstacle(device.facts, token) == nil else { return }
-        // By phone and value: however often it comes to this, it is one notification for one phone.
+        // The number follows from the device and the token value, so that repeats of this case remain one notification.
         let number = NotificationRecord.number(random: Digest.fnv1a("\(device.key) \(suspect.value.hex)".utf8))
         notify(
             [device.facts],

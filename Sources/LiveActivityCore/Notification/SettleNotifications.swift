@@ -1,14 +1,14 @@
 package import APNSModel
 
-/// Writes down what came of the pushes of ordinary notifications.
+/// Stores the results of the pushes of ordinary notifications.
 ///
-/// A push that APNs has, or will never take, is done with. All else is sent again, the same bytes under the same
-/// `apns-id` and collapse id: rather two than none.
+/// A push is done if APNs accepted it or will never accept it. Every other push is sent again: the same bytes under the
+/// same `apns-id` and collapse id. Two copies are better than none.
 package struct SettleNotifications: Command {
     package struct Entry: Sendable {
         package var seat: NotificationFlight.Seat
         package var outcome: Result<PushAnswer, PushFailure>
-        /// 0 to 1, for the jitter of a retry.
+        /// Random number from 0 to 1 for the jitter of a retry.
         package var dice: Double
 
         package init(seat: NotificationFlight.Seat, outcome: Result<PushAnswer, PushFailure>, dice: Double) {
@@ -22,7 +22,7 @@ package struct SettleNotifications: Command {
         package var accepted = 0
         package var refused = 0
         package var retried = 0
-        /// Refused for a fault of ours: with the evidence, for the log.
+        /// Pushes that APNs refused because of a mistake of Islet, with details for the log.
         package var parked: [Parked] = []
     }
 
@@ -37,7 +37,7 @@ package struct SettleNotifications: Command {
     package let now: UnixTime
 
     package init(entries: [Entry], apps: [BundleID: AppSettings], now: UnixTime) {
-        // In the order of the table, so that the pages written are neighbours.
+        // The order of the table, so that the pages written are neighbors.
         self.entries = entries.sorted { $0.seat.addressee.key < $1.seat.addressee.key }
         self.apps = apps
         self.now = now
@@ -66,7 +66,7 @@ package struct SettleNotifications: Command {
                     outcome: consequence.reason, pushID: entry.seat.notification.pushID(of: entry.seat.device.key)))
         }
         for entry in entries {
-            // One row for each notification, in the order of the entries.
+            // Write one row for each notification, in the order of the entries.
             let notification = entry.seat.notification
             guard let fallback = notification.fallback,
                 let list = histories.removeValue(forKey: notification.number)
@@ -103,8 +103,8 @@ package struct SettleNotifications: Command {
         case .tokenDead(let reason):
             reply.refused += 1
             draft.kill(seat.token, in: seat.notification.app, reason, at: now)
-            // The phone may have named another token while this push was on its way. The next claim sees that, and
-            // gives the notification up where there is none.
+            // The phone may have reported another token while this push was on its way. The next claim uses it. If
+            // there is none, that claim gives the notification up.
             retry(entry, at: now, reason, &draft)
         case .retry(let at, let reason), .unknownFate(let at, let reason):
             reply.retried += 1
@@ -144,7 +144,7 @@ package struct SettleNotifications: Command {
     private func retry(
         _ entry: Entry, at time: UnixTime, _ reason: Reason, triedOther: Bool = false, _ draft: inout Draft
     ) {
-        // Claimed anew since: news of this attempt is old.
+        // The row was claimed again since, so the result of this attempt no longer matters.
         guard var addressee = draft.snapshot.addressees[entry.seat.addressee.key],
             addressee.tries == entry.seat.addressee.tries, addressee.dueAt != nil,
             var notification = draft.snapshot.notifications[addressee.notification]
@@ -168,7 +168,7 @@ package struct SettleNotifications: Command {
 }
 
 extension Draft {
-    /// This value of a device token is dead and stays dead; another that took its place lives on.
+    /// Marks this value of a device token as dead for good. A value that has replaced it stays alive.
     fileprivate mutating func kill(_ token: DeviceTokenRecord, in app: BundleID, _ reason: Reason, at now: UnixTime) {
         if var current = snapshot.deviceTokens[.init(token.device, token.kind, token.type)],
             current.value == token.value, current.deadAt == nil

@@ -1,13 +1,15 @@
 package import APNSModel
 
-/// Asks the providers of types what people should see: computed in the background, soon and once, however often asked.
+/// Asks the providers of types what people should see.
+///
+/// The computation runs in the background. Several requests before it runs cause one computation.
 package struct AskRefresh: Command {
     package struct Reply: Sendable, Equatable, IdempotentReply {
-        /// The computations that are due now: one for each type and person that has a device.
+        /// Number of computations that are due now: one for each type and person with a device.
         package var asked: Int
     }
 
-    /// The people one command may name.
+    /// Maximum number of people in one command.
     package static let maximumUsers = 1000
 
     package let app: BundleID
@@ -33,7 +35,7 @@ package struct AskRefresh: Command {
         var asked = 0
         for user in users {
             guard let number = draft.snapshot.users[.init(app, user)] else { continue }
-            // Where there is no phone there is nothing to compute; one that appears asks by itself.
+            // Without a device there is nothing to compute. A device that registers later asks for it itself.
             guard draft.devices(of: number).contains(where: { $0.signedOutAt == nil }) else { continue }
             for type in types {
                 Refreshes.ask(user, number, type, of: app, pace, now: now, &draft)
@@ -45,7 +47,7 @@ package struct AskRefresh: Command {
 }
 
 package enum Refreshes {
-    /// The zone of a device that never named one.
+    /// Time zone of a device that never reported one.
     package static let defaultZone = "UTC"
 
     static func ask(
@@ -59,8 +61,8 @@ package enum Refreshes {
         draft.put(record)
     }
 
-    /// A device appeared, moved to another zone or got another owner: what it should show is not known. Needs the keys
-    /// `refreshes` of its person.
+    /// Asks for computations after a device was added, or its time zone or owner changed, because it is not known what
+    /// it should show. Needs the `refreshes` key of its person.
     static func askAfterNews(of device: DeviceRecord, app: AppSettings, now: UnixTime, _ draft: inout Draft) {
         for type in app.providedTypes {
             ask(device.userID, device.user, type, of: app.bundleID, .prompt, now: now, &draft)
@@ -69,6 +71,6 @@ package enum Refreshes {
 }
 
 extension AppSettings {
-    /// The names of the types whose states a provider computes, in order.
+    /// Names of the types whose states a provider computes, in order.
     package var providedTypes: [String] { types.values.filter(\.isProvided).map(\.name).sorted() }
 }

@@ -1,27 +1,27 @@
 package import APNSModel
 
-/// Takes computations that are due, the longest waiting first, under a lease.
+/// Claims computations that are due, longest waiting first, under a lease.
 package struct ClaimRefreshes: Command {
     package struct Reply: Sendable, Equatable {
         package var runs: [RefreshRun]
-        /// Computations that are not due any more, since nobody is signed in.
+        /// Number of computations that are no longer due because the person is not signed in on any device.
         package var dropped = 0
-        /// Rows that could not be read, in words.
+        /// Descriptions of rows that could not be read.
         package var unreadable: [String] = []
 
         package init(runs: [RefreshRun] = []) {
             self.runs = runs
         }
 
-        /// Something that was due is not any more.
+        /// `true` if a computation that was due no longer is.
         package var hasMovedOn: Bool { !runs.isEmpty || dropped > 0 }
     }
 
-    /// Time zones of one person that one run computes; nobody has more.
+    /// Maximum number of a person's time zones that one run computes. Nobody has more.
     package static let maximumZones = 16
 
     package let due: DueRefreshes
-    /// How long a run may take for each zone, and besides.
+    /// Time that a run may take for each zone, and in addition (`leaseMargin`).
     package let leaseOfZone: Duration
     package let leaseMargin: Duration
 
@@ -59,7 +59,7 @@ package struct ClaimRefreshes: Command {
         let zones = self.zones(of: record, &draft)
         record.fence += 1
         guard !zones.isEmpty else {
-            // Nobody is signed in anywhere: whoever comes back asks by it.
+            // The person is not signed in on any device. Signing in again asks for a computation.
             record.done = record.asked
             record.dueAt = nil
             record.node = nil
@@ -89,14 +89,15 @@ package struct ClaimRefreshes: Command {
     }
 }
 
-/// Which computations a claim is to see: of each type those that are due, and those that a lost process had.
+/// Selection of the computations for a claim: those of each type that are due, and those that a lost process had
+/// claimed.
 package struct DueRefreshes: Sendable, Equatable {
     package struct Want: Sendable, Hashable {
         package var app: BundleID
         package var type: String
-        /// How many of those that somebody waits for; all together are no more than this.
+        /// Maximum number of computations that somebody waits for, and of all computations together.
         package var limit: Int
-        /// How many of the others.
+        /// Maximum number of computations that nobody waits for.
         package var paced: Int
 
         package init(app: BundleID, type: String, limit: Int, paced: Int) {
@@ -107,7 +108,7 @@ package struct DueRefreshes: Sendable, Equatable {
         }
     }
 
-    /// Computations of lost processes that one claim looks at.
+    /// Maximum number of lost processes' computations that one claim looks at.
     package static let maximumAbandoned = 256
 
     package var at: UnixTime

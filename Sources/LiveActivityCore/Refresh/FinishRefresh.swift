@@ -1,13 +1,14 @@
 package import APNSModel
 import JSONText
 
-/// Writes down what a provider answered for one person: for each device its own activity, the memo, and when to ask
-/// again; all of it or nothing, and nothing when another run has begun since.
+/// Stores a provider's answers for one person in one commit: each device's own activity, the memos, and when to ask
+/// again.
+///
+/// Nothing is stored if another run has begun since.
 package struct FinishRefresh: Command {
     package struct Zone: Sendable, Equatable {
         package enum Outcome: Sendable, Equatable {
             case show(RefreshAnswer)
-            /// There is nothing to show.
             case nothing
             case failed(RefreshFailure)
         }
@@ -16,7 +17,7 @@ package struct FinishRefresh: Command {
         package var day: String
         package var devices: [DeviceID]
         package var outcome: Outcome
-        /// When the zone's day is over.
+        /// Time at which the zone's day ends.
         package var midnight: UnixTime
 
         package init(name: String, day: String, devices: [DeviceID], outcome: Outcome, midnight: UnixTime) {
@@ -29,7 +30,7 @@ package struct FinishRefresh: Command {
     }
 
     package struct Reply: Sendable, Equatable {
-        /// Another run began since: nothing was written.
+        /// `true` if another run has begun since. Nothing was written.
         package var isLate = false
         package var changed = 0
         package var unchanged = 0
@@ -38,7 +39,7 @@ package struct FinishRefresh: Command {
         package var dueAt: UnixTime?
     }
 
-    /// The least time from an answer to when its provider wants to be asked again.
+    /// Minimum time from an answer until its provider is asked again.
     static let leastPause = Duration.seconds(1)
 
     package let type: ActivityType
@@ -100,7 +101,7 @@ package struct FinishRefresh: Command {
         return reply
     }
 
-    /// The earliest of the zones' midnights and of what the provider asked for.
+    /// Returns the earliest of the zones' midnights and the times that the provider asked for.
     private func nextTime() -> UnixTime? {
         zones.flatMap { zone in
             if case .show(let answer) = zone.outcome, let again = answer.askAgainAt {
@@ -110,7 +111,8 @@ package struct FinishRefresh: Command {
         }.min()
     }
 
-    /// Memos of zones in which nobody is any more are kept for the day they are of, for travellers.
+    /// Removes the memos of zones without a device, once their day is over. Until then they are kept for people who
+    /// travel.
     private func forget(of user: UserNumber, _ draft: inout Draft) {
         let names = Set(zones.map(\.name))
         guard let today = zones.map(\.day).min() else { return }
@@ -143,7 +145,8 @@ package struct FinishRefresh: Command {
         }
     }
 
-    /// Those that are still this person's and in this zone: whatever moved since has asked anew.
+    /// Returns the devices that still belong to the person and the zone. A device that has moved has asked for a
+    /// computation itself.
     private func devices(of zone: Zone, _ user: UserNumber, _ draft: Draft) -> [DeviceRecord] {
         zone.devices.compactMap { draft.device(run.app, $0) }.filter { device in
             device.user == user && device.signedOutAt == nil
@@ -171,7 +174,7 @@ package struct FinishRefresh: Command {
         let announced = announcedDigest(id, draft)
         var result = draft.step(SetDesiredState(app: run.app, id: id, type: type, body: body, now: now))
         if case .failure(.attributesDiffer) = result {
-            // They belong to the card that runs: others count from the next.
+            // Attributes belong to the running card. Other attributes take effect with the next card.
             body.attributes = nil
             result = draft.step(SetDesiredState(app: run.app, id: id, type: type, body: body, now: now))
         }
@@ -186,13 +189,13 @@ package struct FinishRefresh: Command {
         }
     }
 
-    /// What the phone showed of a card that its app started before anything was computed.
+    /// Returns the digest of the state of a card that the app started before anything was computed.
     private func announcedDigest(_ id: ActivityID, _ draft: Draft) -> UInt64? {
         guard let activity = draft.activity(run.app, id), activity.phase == .announced else { return nil }
         return draft.snapshot.contents[activity.number]?.digest
     }
 
-    /// App and server show the same: there is nothing to send.
+    /// Marks the card as up to date. App and server show the same state, so nothing has to be sent.
     private func adopt(_ phone: Snapshot.PhoneKey, _ revision: Revision, _ draft: inout Draft) {
         guard var card = draft.snapshot.cards[phone], card.state == .live else { return }
         card.confirm(revision)
@@ -200,14 +203,14 @@ package struct FinishRefresh: Command {
         Lanes.review(phone, type, now: now, &draft)
     }
 
-    /// Of the app what an end needs to know.
+    /// Settings of the app, as far as an end needs them.
     private var settings: AppSettings { AppSettings(bundleID: run.app, types: [type], environments: []) }
 
     private func end(_ device: DeviceRecord, _ reply: inout Reply, _ draft: inout Draft) {
         let id = id(device)
         guard let activity = draft.activity(run.app, id) else { return }
         if activity.phase == .announced {
-            // The app shows what is not due: only a card whose content is known can be ended.
+            // The app shows a card that is not due. It can be ended only if its content is known.
             guard let content = draft.snapshot.contents[activity.number], content.digest != 0,
                 let state = try? JSONValue(parsing: content.state.bytes).object
             else { return }
@@ -224,7 +227,8 @@ package struct FinishRefresh: Command {
         }
     }
 
-    /// A new day begins a new life where the card of the last is over: swiped away yesterday is not swiped away today.
+    /// Ends an activity from an earlier day if its card is over, so that a new day begins a new run. A card that was
+    /// dismissed yesterday does not count as dismissed today.
     private func closeIfOver(_ device: DeviceRecord, _ draft: inout Draft) {
         let id = id(device)
         guard let activity = draft.activity(run.app, id), activity.phase == .active,
@@ -235,7 +239,7 @@ package struct FinishRefresh: Command {
 }
 
 extension Refusal {
-    /// In words that tell nothing of a payload.
+    /// Description without anything from a payload.
     fileprivate var word: String {
         switch self {
         case .payloadTooLarge(let error, _): "\(error)"

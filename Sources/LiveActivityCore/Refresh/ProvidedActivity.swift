@@ -1,7 +1,9 @@
-/// The activity that a provider-driven type has on one device of one person: its own, under an id that follows from
-/// the three, so that nobody has to choose one and two computations never make two.
+/// Activity of a provider-driven type on one device of one person.
+///
+/// Its id follows from the three, so nobody has to choose one, and two computations never create two activities.
 package enum ProvidedActivity {
-    /// `type/user/device`, with `%` and `/` of each escaped; a digest of that where it is longer than an id may be.
+    /// Returns `type/user/device`, with `%` and `/` escaped in each part. A text longer than an id may be is replaced
+    /// by its digest.
     package static func id(type: String, user: UserID, device: DeviceID) -> ActivityID {
         let text = [type, user.text, device.text].map(escaped).joined(separator: "/")
         guard text.utf8.count > ActivityID.maximumBytes else { return ActivityID(stored: text) }
@@ -21,7 +23,8 @@ package enum ProvidedActivity {
         return escaped
     }
 
-    /// FNV-1a of 128 bits (draft-eastlake-fnv): ids are long by nobody's ill will, within one app.
+    /// Returns the 128-bit FNV-1a hash (draft-eastlake-fnv). It need not resist attacks, because all ids belong to one
+    /// app.
     private static func digest(_ bytes: some Sequence<UInt8>) -> UInt128 {
         let prime = UInt128(1) << 88 | 0x13B
         var hash = UInt128(0x6c62_272e_07bb_0142) << 64 | 0x62b8_2175_6295_c58d

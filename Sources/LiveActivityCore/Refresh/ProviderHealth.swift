@@ -1,9 +1,10 @@
 package import APNSModel
 
-/// Whether a provider is asked, and how much at once: one that fails whoever it is asked about gets a probe now and
-/// then, until it answers.
+/// Health of a provider, which decides how many computations may run.
+///
+/// A provider that fails for different people is held: it gets one probe at a time, until it answers.
 package struct ProviderHealth: Sendable, Equatable {
-    /// People in a row whose question failed by the provider's own fault, from which on it is held.
+    /// Number of people whose consecutive questions must fail through the provider's fault before it is held.
     package static let threshold = 3
 
     package private(set) var heldUntil: UnixTime?
@@ -14,20 +15,24 @@ package struct ProviderHealth: Sendable, Equatable {
 
     package var isHeld: Bool { tries > 0 }
 
-    /// How many more runs may begin.
+    /// Returns how many more runs may begin.
     package func room(open: Int, limit: Int, at now: UnixTime) -> Int {
         guard isHeld else { return max(0, limit - open) }
         guard let heldUntil, heldUntil <= now else { return 0 }
         return open == 0 ? 1 : 0
     }
 
-    /// - Returns: `true` when it was held until now.
+    /// Records an answer.
+    ///
+    /// - Returns: `true` if the provider was held until now.
     @discardableResult package mutating func succeeded() -> Bool {
         defer { self = Self() }
         return isHeld
     }
 
-    /// - Returns: `true` when it is held from now on.
+    /// Records a failure that is the provider's fault.
+    ///
+    /// - Returns: `true` if the provider is held from now on.
     @discardableResult package mutating func failed(_ user: UserID, at now: UnixTime, dice: Double) -> Bool {
         let wasHeld = isHeld
         if failed.count < Self.threshold { failed.insert(user) }
@@ -38,7 +43,8 @@ package struct ProviderHealth: Sendable, Equatable {
     }
 }
 
-/// How fast what many get at once is computed: so many a second, and no more than a second's worth at once.
+/// Rate limit for computations that many people get at once: `perSecond` computations a second, and at most one
+/// second's worth at once.
 package struct ProviderPace: Sendable, Equatable {
     private let perSecond: Int
     private var tokens: Double
@@ -59,7 +65,7 @@ package struct ProviderPace: Sendable, Equatable {
 
     package mutating func spend(_ count: Int) { tokens -= Double(count) }
 
-    /// When there is one again, at the latest.
+    /// Returns when the next computation is allowed, at the latest.
     package func opens(after now: UnixTime) -> UnixTime {
         guard tokens < 1 else { return now }
         return now + .milliseconds(Int64(1000 * (1 - tokens) / Double(perSecond)) + 1)

@@ -1,17 +1,17 @@
 package import APNSModel
 package import JSONText
 
-/// What a provider is asked: once for each time zone that a person has devices in.
+/// Question to a provider about one person: one question for each time zone of the person's devices.
 package struct RefreshQuestion: Sendable, Equatable {
     package var app: BundleID
     package var type: String
     package var user: UserID
     package var zone: String
-    /// In that zone: `2026-11-21`.
+    /// Date in that zone, such as `2026-11-21`.
     package var day: String
     package var now: UnixTime
     package var devices: [DeviceID]
-    /// What the last answer for this person, type and zone left.
+    /// Memo of the last answer for this person, type and zone.
     package var memo: JSONValue?
 
     package init(
@@ -29,9 +29,9 @@ package struct RefreshQuestion: Sendable, Equatable {
     }
 }
 
-/// What a provider wants to be shown on the devices it was asked about.
+/// Answer of a provider: what to show on the devices of the question.
 package struct RefreshAnswer: Sendable, Equatable {
-    /// The most bytes of a memo.
+    /// Maximum size of a memo in bytes.
     package static let maximumMemoBytes = 4096
 
     package var state: JSONObject
@@ -40,23 +40,23 @@ package struct RefreshAnswer: Sendable, Equatable {
     package var relevance: Double?
     package var staleAt: UnixTime?
     package var alert: SetDesiredState.AlertWish?
-    /// Silent and of low priority, unless the provider asks for more.
+    /// Priority. The default is low and silent, unless the provider asks for more.
     package var priority = ActivityRecord.PriorityWish.low
-    /// When it wants to be asked again, if that is before the local midnight.
+    /// Time at which the provider wants to be asked again, if that is before local midnight.
     package var askAgainAt: UnixTime?
 
     package init(state: JSONObject) { self.state = state }
 }
 
-/// Why a provider gave no answer.
+/// Reason why a provider gave no usable answer.
 package struct RefreshFailure: Error, Sendable, Equatable {
-    /// A word of a closed list, for metrics.
+    /// Code of the failure, from a fixed list, for metrics.
     package enum Code: String, Sendable, CaseIterable {
         case timeout, unreachable, unavailable, refused, invalid = "invalid-answer", threw, rejected
     }
 
     package var code: Code
-    /// In words of ours: nothing of what the other side sent.
+    /// Description in Islet's words, without anything that the other side sent.
     package var detail: String
 
     package init(_ code: Code, _ detail: String) {
@@ -64,7 +64,7 @@ package struct RefreshFailure: Error, Sendable, Equatable {
         self.detail = detail
     }
 
-    /// The provider is unwell, whoever it is asked about.
+    /// `true` if the provider fails regardless of the person.
     package var isOfAll: Bool {
         switch code {
         case .timeout, .unreachable, .unavailable: true
@@ -73,7 +73,7 @@ package struct RefreshFailure: Error, Sendable, Equatable {
     }
 }
 
-/// A person to compute, as it was claimed.
+/// Claimed computation for one person.
 package struct RefreshRun: Sendable, Equatable {
     package struct Zone: Sendable, Equatable {
         package var name: String
@@ -90,7 +90,7 @@ package struct RefreshRun: Sendable, Equatable {
     package var app: BundleID
     package var type: String
     package var user: UserID
-    /// The asks that it answers.
+    /// Number of the latest request that the run answers.
     package var asked: Int64
     package var fence: Int64
     package var pace: RefreshRecord.Pace

@@ -1,28 +1,29 @@
 package import APNSModel
 
-/// One person's cards of a provider-driven type: how often their computation was asked for, and when it is due.
+/// Computation of one person's cards of a provider-driven type: the number of requests, and when it is due.
 package struct RefreshRecord: Sendable, Equatable {
-    /// What somebody waits for goes before what many get at once: midnight, and whole populations.
+    /// Priority of a computation. A computation that somebody waits for goes first. `paced` computations are due for
+    /// many people at once, such as at midnight.
     package enum Pace: Int, Sendable, CaseIterable { case prompt = 0, paced = 1 }
 
     package var user: UserNumber
     package var type: String
     package var app: BundleID
     package var userID: UserID
-    /// Grows with each ask; many that come while one waits are answered by one run.
+    /// Number of requests. Requests that arrive before a run begins are answered by one run.
     package var asked: Int64 = 0
-    /// The asks that the last finished run answers.
+    /// Number of the latest request that the last finished run answered.
     package var done: Int64 = 0
     package var pace = Pace.paced
-    /// When it is to be claimed; for a run that goes on, the end of its lease.
+    /// Time at which the computation is due. During a run, the end of its lease.
     package var dueAt: UnixTime?
-    /// Grows with each run, so that what a lost one has to say is known as late.
+    /// Number that grows with each run, so that a late answer of a lost run is recognized.
     package var fence: Int64 = 0
-    /// The process whose run goes on.
+    /// Process that is running the computation.
     package var node: Int64?
-    /// Failures in a row.
+    /// Number of consecutive failures.
     package var tries = 0
-    /// Why the last run failed, in words of ours.
+    /// Description of the last failure, in Islet's words.
     package var failure: String?
     package var finishedAt: UnixTime?
 
@@ -40,8 +41,10 @@ package struct RefreshRecord: Sendable, Equatable {
         return dueAt.map { $0 <= now } ?? false
     }
 
-    /// Somebody wants it computed anew. An ask during a run is answered by another run, since that one may have read
-    /// what stood before; after a failure the wait goes on, or a provider that is down would be asked without end.
+    /// Requests a new computation.
+    ///
+    /// A request during a run is answered by another run, because the current one may have read older data. After a
+    /// failure, the wait continues. Otherwise, a provider that is down would be asked without pause.
     package mutating func ask(_ wish: Pace, at now: UnixTime) {
         asked += 1
         if wish == .prompt { pace = .prompt }
@@ -64,14 +67,14 @@ package struct RefreshKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// What a provider wanted to be told the next time, for one person and time zone, and the day it was said on.
+/// Memo that a provider left for its next question about one person and time zone, with the day of the answer.
 package struct MemoRecord: Sendable, Equatable {
     package var user: UserNumber
     package var type: String
     package var zone: String
-    /// The local day of the last answer: `2026-11-21`.
+    /// Local day of the last answer, such as `2026-11-21`.
     package var day: String
-    /// JSON, as it is given back; `nil`: the provider left none.
+    /// JSON that is returned to the provider; `nil` if it left none.
     package var memo: [UInt8]?
 
     package init(user: UserNumber, type: String, zone: String, day: String, memo: [UInt8]?) {

@@ -1,19 +1,21 @@
 package import APNSModel
 
-/// A change of the stored state: the keys it needs, and a pure function from what stands there to changes or a refusal.
+/// Change of the stored state: the keys that it reads, and a pure function from their rows to changes or a refusal.
 ///
-/// An engine loads the keys, runs `decide`, writes what the draft holds and commits, together with other commands. A
-/// refused command leaves nothing behind. A command may be run again, so it must not count on being run once.
+/// An engine loads the keys, runs `decide`, writes the draft's changes and commits. Several commands may share one
+/// commit. A refused command leaves no change. A command may run more than once, so `decide` must not rely on running
+/// once.
 package protocol Command: Sendable {
     associatedtype Reply: Sendable
     var keys: [SnapshotKey] { get }
-    /// Lower goes first when several wait: what callers wait for before what they do not.
+    /// Rank among waiting commands; a lower rank runs first. Commands that a caller waits for rank before those that
+    /// nobody waits for.
     var rank: CommandRank { get }
-    /// `false` for one that never refuses: nothing has to be kept to undo it.
+    /// `false` if the command never refuses. The draft then keeps nothing to undo it.
     static var mayBeRefused: Bool { get }
-    /// Runs in a commit of its own: what it sees by a query must be what the database holds.
+    /// `true` if the command needs a commit of its own, because its queries must see exactly what the database holds.
     var isAlone: Bool { get }
-    /// How much writing it means: groups are limited by the sum.
+    /// Amount of writing, in units of a simple command. The sum of the weights limits a group.
     var weight: Int { get }
     func decide(_ draft: inout Draft) throws(Refusal) -> Reply
 }
@@ -32,65 +34,75 @@ package enum CommandRank: Int, Sendable, Comparable, CaseIterable {
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What a command needs to see. The engine knows how to load each.
+/// Rows that a command reads. The engine knows how to load each kind.
 package enum SnapshotKey: Sendable, Equatable {
-    /// An activity with content and lanes; nothing of its phones.
+    /// An activity with its content and lanes, without its phones.
     case activity(BundleID, ActivityID)
-    /// The same by its number, with the cards of these devices and nothing else of them.
+    /// An activity by its number, with its content, its lanes and the cards of these devices.
     case cards(ActivityNumber, devices: [DeviceKey])
-    /// The same, with their tokens and the devices themselves.
+    /// An activity by its number, with its content and lanes, and these devices with their cards and tokens.
     case phones(ActivityNumber, devices: [DeviceKey])
-    /// An activity's audience: the people, their devices and tokens, and those devices' cards of this activity. Of
-    /// one with more members than a call may name nothing but the audience's own row. `wholeAudiences` tells which.
+    /// An activity's audience: its people, their devices and tokens, and the devices' cards of this activity.
+    ///
+    /// If the audience has more members than a call may name, only its own row is loaded. `Snapshot.wholeAudiences`
+    /// tells the two cases apart.
     case members(BundleID, ActivityID)
-    /// People with their devices and tokens, and those devices' cards of the activity, if one is named.
+    /// People with their devices and tokens. If an activity is named, also the devices' cards of it.
     case users(BundleID, [UserID], ActivityID?)
-    /// A device with its tokens, its tombstones and the cards that `DeviceRows` says, with their activities,
-    /// contents, lanes and update tokens.
+    /// A device with its tokens, its tombstones and the cards that `DeviceRows` selects. The cards come with their
+    /// activities, contents, lanes and update tokens.
     case device(BundleID, DeviceID, DeviceRows = DeviceRows())
-    /// The next page of a device's cards, the newest activities first, as `device` gives them. See `DevicePage`.
+    /// The next page of a device's cards, newest activities first, with the same rows as `device`. See `DevicePage`.
     case devicePage(BundleID, DeviceID, below: ActivityNumber)
-    /// The activities a person is in the audience of and that `JoinableActivities` says, with content, lanes and the
-    /// cards and update tokens of the device that signs in, which is to be asked for by `device` too. Of the
-    /// person's devices those that `RecentDevices` says, and where they decide their cards and start tokens.
+    /// The activities that a person is in the audience of and that `JoinableActivities` selects, with contents and
+    /// lanes.
+    ///
+    /// They come with the cards and update tokens of the device that signs in; the command must also ask for it with
+    /// `device`. The person's devices that `RecentDevices` selects are loaded too. Where they decide on which device a
+    /// card is started, so are their cards and push-to-start tokens.
     case activitiesOf(BundleID, UserID, JoinableActivities)
-    /// Who owns these token values, and the rows that hold them: an update token, or the owner's device tokens.
+    /// The owners of these token values, and the rows that hold them: an update token, or the owner's device tokens.
     case owners(BundleID, [TokenValue])
-    /// The devices that own these values as start or device tokens, as `device` gives them by default.
+    /// The devices that own these values as push-to-start or device tokens, with the rows that `device` loads by
+    /// default.
     case holders(BundleID, [TokenValue])
-    /// The audience's own row, and of these people: whether they belong to it, their devices and tokens, and those
-    /// devices' cards of the activity.
+    /// The audience's own row, and for each of these people: membership, devices and tokens, and the devices' cards of
+    /// the activity.
     case audience(BundleID, ActivityID, [UserID])
-    /// At most `limit` members in the order of their numbers, from the one after `after`: those that the replacement
-    /// `besides` did not name, with devices, tokens and cards; with the audience's own row.
+    /// A page of at most `limit` members, ordered by number, starting after `after`, with the audience's own row.
+    ///
+    /// Of the page's members, those that the replacement `besides` did not name come with devices, tokens and cards.
     case audiencePage(BundleID, ActivityID, after: UserNumber, limit: Int, besides: Int64?)
-    /// What was answered to the call with this key, by its hash.
+    /// The answer to an earlier call with this key, found by its hash.
     case idempotency(BundleID, hash: [UInt8])
-    /// Lanes that have something to do, the longest waiting first, with their activities, contents and a `page` of
-    /// phones each. See `DueLanes`.
+    /// Lanes that have work, longest waiting first, with their activities, contents and a page of phones each. See
+    /// `DueLanes`.
     case due(DueLanes)
-    /// Ordinary notifications that have something to do, the longest waiting first, with the devices that are due:
-    /// rows, devices, device tokens, and of fallbacks the cards. See `DueNotifications`.
+    /// Ordinary notifications that have work, longest waiting first. See `DueNotifications`.
+    ///
+    /// They come with the due devices: rows, devices, device tokens and, for fallbacks, the cards.
     case dueNotifications(DueNotifications)
-    /// These rows with their notifications, and of fallbacks the cards.
+    /// These rows with their notifications and, for fallbacks, the cards.
     case addressees([AddresseeKey])
-    /// What stands of these people's computations of these types.
+    /// The records of these people's computations of these types.
     case refreshes(BundleID, [UserID], [String])
-    /// What a type's provider left for its next answers about a person, in every time zone.
+    /// The memos that a type's provider left for its next answers about a person, in every time zone.
     case memos(BundleID, UserID, String)
-    /// The activities that these types have on a device, for its owner and for these people (`ProvidedActivity`), and
-    /// what stands of the computations for them.
+    /// The activities of these types on a device, for its owner and for these people, with the records of their
+    /// computations. See `ProvidedActivity`.
     case provided(BundleID, DeviceID, owners: [UserID], types: [String])
     /// Computations that are due, with the memos, devices and tokens of their people. See `DueRefreshes`.
     case dueRefreshes(DueRefreshes)
 }
 
-/// Which ordinary notifications a claim is to see: those whose `nextAt` has come, each with the devices whose `dueAt`
-/// has, in their order; of one that has expired all its devices.
+/// Selection of the ordinary notifications for a claim: those whose `nextAt` has come.
+///
+/// Each comes with the devices whose `dueAt` has come, in that order. A notification that has expired comes with all
+/// its devices.
 package struct DueNotifications: Sendable, Equatable {
     package var at: UnixTime
     package var notifications: Int
-    /// Devices in all, and of one notification.
+    /// Maximum number of devices in total; `addresseesOfOne` is the maximum for one notification.
     package var addressees: Int
     package var addresseesOfOne: Int
 
@@ -102,24 +114,31 @@ package struct DueNotifications: Sendable, Equatable {
     }
 }
 
-/// Which lanes a claim is to see.
+/// Selection of the lanes for a claim.
 ///
-/// First those that another process had in flight; then by time those whose `nextAt` has come and all those of
-/// activities whose `wakeAt` has. Each that may be claimed comes with a page of phones as long as there is room: what
-/// `LaneRecord.page(for:)` names. Of an abandoned flight's lane the phones of that flight; of one that is in flight,
-/// backs off, or found no room, no page. A lane that should split comes with the counts of its lower half.
+/// Lanes that another process had in flight come first. Then come, by time, the lanes whose `nextAt` has come, and all
+/// lanes of activities whose `wakeAt` has come.
+///
+/// | lane | phones that come with it |
+/// |---|---|
+/// | may be claimed | the page that `LaneRecord.page(for:at:)` names, as long as there is room |
+/// | has an abandoned flight | the phones of that flight |
+/// | in flight, backing off, or without room | none |
+///
+/// A lane that should split comes with the counts of its lower half.
 package struct DueLanes: Sendable, Equatable {
     package var at: UnixTime
     package var lanes: Int
-    /// Phones in all, of one activity, and of one lane: more than a flight takes would be read in vain.
+    /// Maximum number of phones in total, of one activity, and of one lane. A flight takes no more phones of a lane
+    /// than that.
     package var phones: Int
     package var phonesOfOne: Int
     package var phonesOfLane: Int
-    /// How many pushes may leave: no more phones of an activity are read.
+    /// Number of pushes that may leave. No more phones of an activity are read.
     package var pace: Pacer.Grant
     package var node: Int64
     package var width: LaneRecord.Limits
-    /// The types whose starts depend on how many cards the device shows: these come with `cards`.
+    /// Types whose starts depend on the number of cards on the device. Their phones come with `Snapshot.deviceCards`.
     package var counting: [BundleID: Set<String>]
 
     package init(
@@ -138,44 +157,46 @@ package struct DueLanes: Sendable, Equatable {
         self.width = width
     }
 
-    /// Phones of one activity for which there is room in one claim.
+    /// Returns the number of phones of one activity for which one claim has room.
     package func room(of activity: ActivityNumber) -> Int { min(phonesOfOne, pace.room(of: activity)) }
 }
 
-/// Why a command was refused. Nothing was changed.
+/// Reason why a command was refused. A refusal changes nothing.
 package enum Refusal: Error, Sendable, Equatable {
     case unknownActivity(ActivityID)
     case unknownDevice(DeviceID)
-    /// Another person is signed in on it, and nothing shows that the caller holds the phone.
+    /// Another person is signed in on the device, and nothing shows that the caller holds the phone.
     case deviceTaken(DeviceID)
-    /// The phone reported as many cards of activities that do not know its person as are kept.
+    /// Within 24 hours, the phone has reported the maximum number of new cards of activities that do not admit its
+    /// person.
     case tooManyAwaiting(limit: Int)
-    /// The phone reported as many new cards of activities that anybody may join as are taken in a day.
+    /// Within 24 hours, the phone has reported the maximum number of new cards of activities whose audience does not
+    /// include its person.
     case tooManyCards(limit: Int)
-    /// The person has as many devices as one may have on their own word.
+    /// The person already has the maximum number of devices registered on their own word.
     case tooManyDevices(limit: Int)
-    /// The device named as many new tokens as are taken in a day.
+    /// Within 24 hours, the device has reported the maximum number of new tokens.
     case tooManyTokens(limit: Int)
-    /// The device was another person's, with more activities than one commit takes: `HandOverDevice` comes first.
+    /// The device belonged to another person and has more activities than one commit takes. Run `HandOverDevice` first.
     case deviceChangesHands(DeviceID)
     case activityEnded(ActivityID)
     case notAnActivityYet(ActivityID)
     case typeDiffers(ActivityID, is: String)
     case attributesDiffer(ActivityID)
     case activityIDConflict(pointer: String)
-    /// With what fills it, the largest first.
+    /// The payload is too large. The sizes name the fields that fill it, largest first.
     case payloadTooLarge(PayloadError, [FieldSize] = [])
     case contractViolation(ContractViolation)
     case audienceTooLarge(limit: Int)
     case deadToken
     case activityNotNamed
-    /// The type of a stored activity is not configured any more.
+    /// The type of a stored activity is no longer configured.
     case unknownType(String)
-    /// `If-Match` names another revision; 0: there is no such activity.
+    /// `If-Match` names another revision. 0 means that the activity does not exist.
     case revisionDiffers(ActivityID, current: Revision)
     case idempotencyKeyReused
     /// A newer replacement of the audience has begun.
     case sessionReplaced(ActivityID)
-    /// The session's last page came already, and this one names somebody else.
+    /// The session's last page has already arrived, and this page names another person.
     case sessionClosed(ActivityID)
 }

@@ -1,17 +1,20 @@
 package import APNSModel
 
-/// Which of a device's rows a call looks at: so many and no more, whatever the phone or its person has left.
+/// Selection of a device's rows for one call. It is bounded, however many rows the phone or its person has left.
 ///
-/// Those of the newest activities, whatever their state. Of a device that has more: those that may have a card, those
-/// of the cards and activities that the call names, and those whose activity runs.
+/// The selection takes the rows of the newest activities, whatever their state. For a device with more rows, it adds:
+///
+/// - rows that may have a card
+/// - rows of the cards and activities that the call names
+/// - rows whose activity runs
 package struct DeviceRows: Sendable, Equatable {
     package static let newest = 100
     package static let open = 100
     package static let running = 100
-    /// Of the device's activities the newest so many are looked through for those that run.
+    /// Number of the device's newest activities that are searched for running ones.
     package static let examined = 2_000
 
-    /// What the call names. A card that is over is found by its tombstone, too.
+    /// Cards that the call names. A card that is over is also found by its tombstone.
     package var cards: [LocalID] = []
     package var activities: [ActivityID] = []
     package var withRunning = true
@@ -23,23 +26,25 @@ package struct DeviceRows: Sendable, Equatable {
     }
 }
 
-/// Which of a person's activities a device that signs in is taken into: the newest of those that it may still show.
+/// Selection of the person's activities that a device joins when it signs in: the newest of those that it may still
+/// show.
 ///
-/// Where one device alone is to show the card, what the person's other devices show there decides: so many rows of
-/// theirs are looked at. What there is no room for is left to the device's next call, which needs none of them for what
-/// the device is in by then.
+/// If only one device is to show a card, the decision depends on the cards on the person's other devices. A limited
+/// number of their rows is read. Activities beyond that limit are left to the device's next call. That call does not
+/// need these rows for activities that the device has joined by then.
 package struct JoinableActivities: Sendable, Equatable {
     package static let limit = 100
-    /// Of the person's activities the newest so many are looked through.
+    /// Number of the person's newest activities that are searched.
     package static let examined = 2_000
-    /// Rows of other devices that are looked at: of a person with ten of them, those of all the activities.
+    /// Maximum number of rows of other devices that are read. It covers all `limit` activities of a person with ten
+    /// devices.
     package static let rowsOfOthers = 1_000
 
     /// The device that signs in.
     package var device: DeviceID
-    /// Of those that have ended only those that did so after this instant.
+    /// Ended activities are selected only if they ended after this time.
     package var endedSince: UnixTime
-    /// Of these types all that have ended: they may begin anew.
+    /// Types whose ended activities are all selected, because they may begin again.
     package var reusableTypes: [String]
 
     package init(device: DeviceID, endedSince: UnixTime, reusableTypes: [String]) {
@@ -48,12 +53,13 @@ package struct JoinableActivities: Sendable, Equatable {
         self.reusableTypes = reusableTypes
     }
 
-    /// One that was found.
     package struct Candidate: Sendable {
         let number: ActivityNumber
         let looksAtOthers: Bool
 
-        /// - Parameter looksAtOthers: What `Audience.looksAtOthers` says.
+        /// Creates a candidate.
+        ///
+        /// - Parameter looksAtOthers: The value of `Audience.looksAtOthers`.
         package init(_ number: ActivityNumber, looksAtOthers: Bool) {
             self.number = number
             self.looksAtOthers = looksAtOthers
@@ -61,15 +67,17 @@ package struct JoinableActivities: Sendable, Equatable {
     }
 
     package struct Pick: Sendable {
-        /// The device is taken into these.
+        /// Activities that the device joins.
         package fileprivate(set) var taken: [ActivityNumber] = []
-        /// Of these among them the other devices' rows are needed.
+        /// Activities of `taken` for which the other devices' rows are needed.
         package fileprivate(set) var withOthers: [ActivityNumber] = []
     }
 
+    /// Returns the activities that the device joins.
+    ///
     /// - Parameters:
-    ///   - candidates: The newest first.
-    ///   - others: How many devices' rows are looked at where they are: `RecentDevices`.
+    ///   - candidates: Activities, newest first.
+    ///   - others: Number of devices whose rows are read where needed. See `RecentDevices`.
     package static func pick(_ candidates: [Candidate], others: Int) -> Pick {
         var pick = Pick()
         var room = rowsOfOthers
@@ -85,11 +93,11 @@ package struct JoinableActivities: Sendable, Equatable {
     }
 }
 
-/// Which of a person's devices one that signs in looks at: those that were heard of last, signed out or not.
+/// Selection of the person's devices that a sign-in looks at: those with the latest contact, signed out or not.
 package enum RecentDevices {
-    /// No fewer than a person may have: they are counted among these.
+    /// At least the number of devices that a person may have, because they are counted among these.
     package static let limit = RegisterDevice.maximumDevices
-    /// Of the person's devices so many are looked through, in the order of their keys.
+    /// Number of the person's devices that are searched, ordered by key.
     package static let examined = 2_000
 
     package static func pick(_ devices: [(key: DeviceKey, contactAt: UnixTime)]) -> [DeviceKey] {
@@ -100,11 +108,11 @@ package enum RecentDevices {
     }
 }
 
-/// A stretch of a device's rows.
+/// Page of a device's rows.
 package struct DevicePage: Sendable, Equatable {
     package static let limit = 200
 
-    /// Which stretch: several commands of one group may ask for different ones.
+    /// Key of a page. Several commands of one group may ask for different pages.
     package struct Key: Sendable, Hashable {
         package let device: DeviceKey
         package let below: ActivityNumber
@@ -114,9 +122,9 @@ package struct DevicePage: Sendable, Equatable {
         }
     }
 
-    /// The oldest activity of the stretch; `nil`: there is none.
+    /// Oldest activity of the page; `nil` if the page is empty.
     package var last: ActivityNumber?
-    /// The device has no row of an older one.
+    /// `true` if the device has no row of an older activity.
     package var isComplete: Bool
 
     package init(last: ActivityNumber?, isComplete: Bool) {

@@ -1,11 +1,14 @@
 import APNSModel
 
 extension Draft {
-    /// Whether a command with these keys sees here what it would see after a commit of what was changed so far.
+    /// Returns whether a command with these keys sees here the same rows as after a commit of the changes so far.
     ///
-    /// Of a large audience at most a page is loaded. Once somebody has joined or left, another page would be loaded, or
-    /// the whole: the command is then to run in a transaction of its own. So is a device that signs in, once an
-    /// activity's card went to one device alone: what the person's others show there was not loaded.
+    /// If not, the command must run in a transaction of its own. There are two cases:
+    ///
+    /// - At most one page of a large audience is loaded. Once a person has joined or left, another page or the whole
+    ///   would be loaded.
+    /// - A device signs in after an activity's card has been limited to one device. The cards on the person's other
+    ///   devices were not loaded.
     package func stillHolds(_ keys: [SnapshotKey]) -> Bool {
         guard !touchedAudiences.isEmpty || narrowsDevices else { return true }
         return keys.allSatisfy { key in
@@ -29,7 +32,7 @@ extension Draft {
 
     // MARK: - Changing
 
-    /// Notes which replacement of the audience named this member last.
+    /// Records which replacement of the audience named this member last.
     package mutating func mark(_ user: UserNumber, of activity: ActivityNumber, with mark: Int64) {
         let key = Snapshot.MemberKey(activity, user)
         guard snapshot.memberMarks[key] ?? 0 != mark else { return }

@@ -13,7 +13,7 @@ extension Draft {
         erase(key, \.memos, \.memos, removed: \.removedMemos)
     }
 
-    /// The commit leaves something to compute, now or at a time that nobody waits for yet.
+    /// `true` if the commit leaves a computation that no process has claimed, due now or later.
     package var makesRefreshDue: Bool {
         changes.refreshes.contains { key in
             guard let record = snapshot.refreshes[key] else { return false }

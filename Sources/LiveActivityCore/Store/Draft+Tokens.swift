@@ -1,10 +1,10 @@
 package import APNSModel
 
-/// Which holder let go of a token value. It counts for who owns the value then, and for nobody else.
+/// Release of a token value by one holder. It applies only if that holder owns the value when the release is written.
 package struct TokenRelease: Sendable, Hashable {
     package var value: Snapshot.OwnerKey
     package var device: DeviceKey
-    /// The activity of an update token; `nil`: a token of the device itself.
+    /// Activity of an update token; `nil` for a token of the device itself.
     package var activity: ActivityNumber?
 
     package func isOf(_ owner: TokenOwnerRecord) -> Bool {
@@ -19,7 +19,9 @@ extension Draft {
         write(token, at: key, \.updateTokens, \.updateTokens, removed: \.removedUpdateTokens)
     }
 
-    /// - Parameter app: Whose tokens they are, where the activity may not be loaded.
+    /// Removes the update token of a phone.
+    ///
+    /// - Parameter app: App of the token, for callers that may not have loaded the activity.
     package mutating func removeUpdateToken(_ key: Snapshot.PhoneKey, of app: BundleID? = nil, at now: UnixTime) {
         guard let old = erase(key, \.updateTokens, \.updateTokens, removed: \.removedUpdateTokens),
             let app = app ?? snapshot.activities[key.activity]?.app
@@ -31,14 +33,15 @@ extension Draft {
         write(owner, at: owner.key, \.owners, \.owners)
     }
 
-    // MARK: - Who has a value
+    // MARK: - Owners of token values
 
-    /// A card has this value no more: what is known of it is kept for a while (`TokenOwnerRecord.keptFor`).
+    /// Records that a card no longer has this value. The owner's record is kept for `TokenOwnerRecord.keptFor`.
     mutating func release(_ value: TokenValue, in app: BundleID, _ phone: Snapshot.PhoneKey, at now: UnixTime) {
         release(TokenRelease(value: .init(app, value), device: phone.device, activity: phone.activity), at: now)
     }
 
-    /// A device's token gives way to another value. One value may serve several types.
+    /// Records that a device's token has another value now. One value may serve several types, so the value counts as
+    /// released only when no token holds it.
     mutating func release(_ token: DeviceTokenRecord, in app: BundleID, at now: UnixTime) {
         let isHeld = tokens(of: token.device).contains { snapshot.deviceTokens[$0]?.value == token.value }
         guard !isHeld else { return }
@@ -51,12 +54,12 @@ extension Draft {
             owner.releasedAt = now
             return put(owner)
         }
-        // Whether it is the owner shows when this is written.
+        // The writer finds out whether the holder is the owner.
         let old = changes.releases.updateValue(now, forKey: release)
         onRefusal { draft in draft.changes.releases[release] = old }
     }
 
-    /// A card's token has these values now.
+    /// Records that a card's token now has these values.
     mutating func hold(_ token: UpdateTokenRecord, _ old: UpdateTokenRecord?) {
         guard let app = snapshot.activities[token.activity]?.app else { return }
         for value in token.values where old?.values.contains(value) != true {
@@ -65,7 +68,7 @@ extension Draft {
             if let time = changes.releases.removeValue(forKey: release) {
                 onRefusal { draft in draft.changes.releases[release] = time }
             }
-            // Whoever has the value by now keeps what is noted of it.
+            // If another holder owns the value by now, its record stays as it is.
             guard var owner = snapshot.owners[key], release.isOf(owner), owner.releasedAt != nil else { continue }
             owner.releasedAt = nil
             put(owner)
@@ -74,6 +77,6 @@ extension Draft {
 }
 
 extension UpdateTokenRecord {
-    /// What it holds: its own value, and that of the card that its card took the place of.
+    /// Values that the record holds: its own, and that of the card that this card replaced.
     package var values: Set<TokenValue> { Set([value, predecessor].compactMap(\.self)) }
 }

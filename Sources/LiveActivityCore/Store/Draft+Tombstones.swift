@@ -1,13 +1,13 @@
 import APNSModel
 
 extension Draft {
-    /// Remembers the row's card as over, by the name that its phone gave it: late news of it touches no other.
+    /// Writes a tombstone for the row's card under its local id, so that a late report does not affect another card.
     mutating func bury(_ card: CardMachine, as state: CardState, at now: UnixTime) {
         guard let localID = card.localID else { return }
         put(TombstoneRecord(device: card.device, localID: localID, activity: card.activity, state: state, at: now))
     }
 
-    /// Keeps of a device's cards that are over only the newest, as many as a phone may have.
+    /// Keeps only the newest tombstones of a device, at most `TombstoneRecord.maximum`.
     mutating func forgetOldTombstones(of device: DeviceKey) {
         let all = tombstones(of: device)
         guard all.count > TombstoneRecord.maximum else { return }

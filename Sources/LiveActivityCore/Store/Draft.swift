@@ -1,23 +1,22 @@
 package import APNSModel
 
-/// A snapshot being changed by one command after another: reads see earlier changes, what changed is known by key, and
-/// what a refused command did is undone.
+/// Snapshot that commands change one after another. Reads see earlier changes, and changed rows are known by key. The
+/// changes of a refused command are undone.
 package struct Draft: Sendable {
     package internal(set) var snapshot: Snapshot
     package internal(set) var changes = Changes()
-    /// Made when first asked for, and kept true from then on.
+    /// Index of the snapshot, made on first use and updated with each change.
     private var index: DeviceIndex?
-    /// Activities whose members or their marks a command has changed; a refused one leaves its own here.
+    /// Activities whose members or member marks a command has changed. A refused command leaves its own entries here.
     var touchedAudiences: Set<ActivityNumber> = []
-    /// A command has given an activity's card to one device alone: of that activity the others were not loaded for who
-    /// signs in. A refused one leaves this too.
+    /// `true` if a command has limited an activity's card to one device. For a sign-in, the other devices' cards of
+    /// that activity were not loaded. A refused command leaves this set.
     var narrowsDevices = false
-    /// How to undo the command that is running; `nil` when none is that may be refused.
+    /// Steps that undo the running command; `nil` if no command that may be refused is running.
     private var journal: [@Sendable (inout Draft) -> Void]?
 
-    /// A table of the snapshot.
     typealias Rows<Key: Hashable, Row> = any WritableKeyPath<Snapshot, [Key: Row]> & Sendable
-    /// The keys of its rows that are to be written, or erased.
+    /// Keys of a table's rows to write or to erase.
     typealias Marks<Key: Hashable> = any WritableKeyPath<Changes, Set<Key>> & Sendable
 
     package init(_ snapshot: Snapshot) {
@@ -26,7 +25,7 @@ package struct Draft: Sendable {
 
     // MARK: - Running
 
-    /// Runs a command on what those before it left. A refused one leaves nothing.
+    /// Runs a command on the result of the earlier ones. A refused command leaves no change.
     package mutating func run<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
         journal = C.mayBeRefused ? [] : nil
         defer { journal = nil }
@@ -40,12 +39,12 @@ package struct Draft: Sendable {
         }
     }
 
-    /// Runs a command as a step of another one. A refused step leaves nothing, and the whole may go on.
+    /// Runs a command as a step of another one. A refused step leaves no change, and the outer command may continue.
     mutating func step<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
         step { (draft) throws(Refusal) in try command.decide(&draft) }
     }
 
-    /// The same of a part of a command.
+    /// Runs a part of a command as a step. A refused step leaves no change, and the command may continue.
     mutating func step<Reply>(_ decide: (inout Draft) throws(Refusal) -> Reply) -> Result<Reply, Refusal> {
         let outer = journal
         journal = []
@@ -79,27 +78,27 @@ package struct Draft: Sendable {
         snapshot.audiences[activity] ?? AudienceRecord(activity: activity)
     }
 
-    /// The cards that were loaded of a device, in order.
+    /// Returns the loaded cards of a device, in order.
     package mutating func phones(on device: DeviceKey) -> [Snapshot.PhoneKey] {
         indexed().activities[device, default: []].sorted().map { Snapshot.PhoneKey($0, device) }
     }
 
-    /// The tokens that were loaded of a device, in order.
+    /// Returns the loaded tokens of a device, in order.
     package mutating func tokens(of device: DeviceKey) -> [Snapshot.DeviceTokenKey] {
         indexed().tokens[device, default: []].sorted()
     }
 
-    /// The cards that are over and were loaded of a device, in order.
+    /// Returns the loaded tombstones of a device, in order.
     mutating func tombstones(of device: DeviceKey) -> [TombstoneRecord] {
         indexed().tombstones[device, default: []].sorted().compactMap { snapshot.tombstones[.init(device, $0)] }
     }
 
-    /// The devices that were loaded of a person, in order.
+    /// Returns the loaded devices of a person, in order.
     package mutating func devices(of user: UserNumber) -> [DeviceRecord] {
         indexed().devices[user, default: []].sorted().compactMap { snapshot.devices[$0] }
     }
 
-    /// The activities that were loaded of whose audience a person is, in order.
+    /// Returns the loaded activities whose audience includes a person, in order.
     package mutating func memberships(of user: UserNumber) -> [ActivityNumber] {
         indexed().memberships[user, default: []].sorted()
     }
@@ -111,7 +110,7 @@ package struct Draft: Sendable {
         return made
     }
 
-    /// What is known about a phone of an activity; `nil` when its device or instance was not loaded.
+    /// Returns what is known about an activity's phone; `nil` if its device or its card was not loaded.
     package func phone(_ key: Snapshot.PhoneKey, type: String) -> PhoneSituation? {
         guard let card = snapshot.cards[key],
             let device = snapshot.devices[key.device]?.facts ?? snapshot.facts[key.device]
@@ -141,9 +140,10 @@ package struct Draft: Sendable {
         onRefusal { draft in draft.snapshot[keyPath: rows][key] = old }
     }
 
-    /// Puts a row into a table and marks it to be written, unless the very same stands there already.
+    /// Puts a row into a table and marks it to be written, unless an equal row is already there. A refusal undoes both.
     ///
-    /// - Returns: What stood there, or nothing as yet; `nil`: the same.
+    /// - Returns: The earlier row, which is `nil` if there was none. The outer optional is `nil` if an equal row was
+    ///   there.
     @inline(__always)
     mutating func replace<Key: Hashable & Sendable, Row: Equatable & Sendable>(
         _ row: Row, at key: Key, _ rows: Rows<Key, Row>, _ put: Marks<Key>
@@ -155,7 +155,7 @@ package struct Draft: Sendable {
         return .some(old)
     }
 
-    /// Puts a row into a table whose rows may be erased: it is to be written, and not erased any more.
+    /// Puts a row into a table whose rows may be erased. The row is marked to be written, and no longer to be erased.
     @inline(__always)
     mutating func write<Key: Hashable & Sendable, Row: Sendable>(
         _ row: Row, at key: Key, _ rows: Rows<Key, Row>, _ put: Marks<Key>, removed: Marks<Key>
@@ -164,9 +164,9 @@ package struct Draft: Sendable {
         unmark(key, removed)
     }
 
-    /// Takes a row out of a table and marks it to be erased. A refusal undoes both.
+    /// Removes a row from a table and marks it to be erased. A refusal undoes both.
     ///
-    /// - Returns: The row; `nil`: there was none.
+    /// - Returns: The removed row; `nil` if there was none.
     @inline(__always) @discardableResult
     mutating func erase<Key: Hashable & Sendable, Row: Sendable>(
         _ key: Key, _ rows: Rows<Key, Row>, _ put: Marks<Key>, removed: Marks<Key>
@@ -178,7 +178,9 @@ package struct Draft: Sendable {
         return old
     }
 
-    /// - Returns: It was not marked before.
+    /// Marks a key.
+    ///
+    /// - Returns: `true` if it was not marked before.
     @inline(__always) @discardableResult
     mutating func mark<Key: Hashable & Sendable>(_ key: Key, _ marks: Marks<Key>) -> Bool {
         guard changes[keyPath: marks].insert(key).inserted else { return false }
@@ -186,7 +188,9 @@ package struct Draft: Sendable {
         return true
     }
 
-    /// - Returns: It was marked before.
+    /// Removes the mark of a key.
+    ///
+    /// - Returns: `true` if it was marked before.
     @inline(__always) @discardableResult
     mutating func unmark<Key: Hashable & Sendable>(_ key: Key, _ marks: Marks<Key>) -> Bool {
         guard changes[keyPath: marks].remove(key) != nil else { return false }
@@ -216,7 +220,7 @@ package struct Draft: Sendable {
         onRefusal { draft in draft.snapshot.lanes[lane.activity] = old }
     }
 
-    /// Changes a lane where it stands; one that is not there is made first.
+    /// Changes a lane. If the lane does not exist, it is created first.
     package mutating func change(_ key: LaneKey, _ change: (inout LaneRecord) -> Void) {
         var lane = snapshot.lane(key) ?? LaneRecord(activity: key.activity)
         change(&lane)
@@ -243,7 +247,7 @@ package struct Draft: Sendable {
         onRefusal { draft in draft.index?.remove(key) }
     }
 
-    /// Its lane counts it, and looks at it when it wants to be looked at.
+    /// Puts a card, and updates its lane's counts and the time of the lane's next look.
     package mutating func put(_ card: CardMachine) {
         let key = Snapshot.PhoneKey(card.activity, card.device)
         guard let old = replace(card, at: key, \.cards, \.cards) else { return }
@@ -285,7 +289,7 @@ package struct Draft: Sendable {
         guard snapshot.members[activity, default: []].insert(user).inserted else { return }
         touchedAudiences.insert(activity)
         let key = Snapshot.MemberKey(activity, user)
-        // The row of one who left and is back still stands, with the mark of then.
+        // The row of a member who left and came back still exists, with its earlier mark.
         if unmark(key, \.removedMembers) { mark(key, \.memberMarks) } else { mark(key, \.addedMembers) }
         index?.add(user, to: activity)
         onRefusal { draft in
@@ -314,13 +318,13 @@ package struct Draft: Sendable {
         onRefusal { draft in draft.changes.history.removeLast() }
     }
 
-    /// Writes one thing into an activity's timeline.
+    /// Adds one entry to an activity's timeline.
     mutating func record(_ entry: HistoryEntry, of activity: ActivityRecord) {
         record(
             HistoryRecord(activity: activity.number, at: entry.at, revision: activity.revision, entries: [entry]))
     }
 
-    /// The person's number, made now if nobody spoke of them before.
+    /// Returns the person's number. A person without a number gets the next one.
     package mutating func user(_ app: BundleID, _ id: UserID) -> UserNumber {
         let key = Snapshot.AppID(app, id)
         if let number = snapshot.users[key] { return number }
@@ -334,7 +338,7 @@ package struct Draft: Sendable {
     package mutating func takeActivityNumber() -> ActivityNumber {
         let number = snapshot.nextActivityNumber
         snapshot.nextActivityNumber += 1
-        // Nobody is in the audience of an activity that is not there yet.
+        // A new activity has no members, so its whole audience is known.
         snapshot.wholeAudiences.insert(number)
         onRefusal { draft in
             draft.snapshot.nextActivityNumber = number

@@ -1,9 +1,10 @@
 package import APNSModel
 import JSONText
 
-/// A reply that can be kept and given again.
+/// Reply that can be stored and returned again.
 package protocol IdempotentReply: Codable, Sendable {
-    /// `false` while further commands belong to the same call: then the call is not kept yet, and repeating it is safe.
+    /// `false` while the call still needs further commands. Its reply is not stored yet, and repeating the call is
+    /// safe.
     var isFinal: Bool { get }
 }
 
@@ -13,12 +14,14 @@ extension IdempotentReply {
 
 extension DeviceKey: IdempotentReply {}
 
-/// Where the reply to a call is kept.
+/// Place where the reply to a call is stored.
 package struct IdempotencyPlace: Sendable, Equatable {
-    /// What the place is found by.
+    /// Hash by which the place is found.
     package var hash: [UInt8]
-    /// Which of several calls has it now, where several share one: it is empty where none does, and else of the same
-    /// length for all. One that comes takes the place of another.
+    /// Name of the call that holds the place, if several calls share it.
+    ///
+    /// The name is empty if the place is not shared. Otherwise, all names have the same length. A call with another
+    /// name replaces the stored reply.
     package var name: [UInt8]
 
     package init(hash: [UInt8], name: [UInt8] = []) {
@@ -27,8 +30,9 @@ package struct IdempotencyPlace: Sendable, Equatable {
     }
 }
 
-/// A command whose caller may send it twice: the second time gives the reply of the first, and changes nothing. The
-/// reply is written in the same commit, so that no crash comes between. A refusal is not kept.
+/// Command that its caller may send twice. The second time, it returns the reply of the first and changes nothing.
+///
+/// The reply is written in the same commit, so a crash cannot separate the two. A refusal is not stored.
 package struct Idempotent<Inner: Command>: Command where Inner.Reply: IdempotentReply {
     package struct Reply: Sendable {
         package var reply: Inner.Reply
@@ -45,9 +49,12 @@ package struct Idempotent<Inner: Command>: Command where Inner.Reply: Idempotent
     private let digest: [UInt8]
     private let now: UnixTime
 
+    /// Creates a command that can be repeated.
+    ///
     /// - Parameters:
-    ///   - place: Of the caller's key.
-    ///   - digest: Of what the caller asked: the same key with another digest is refused.
+    ///   - place: Place of the caller's idempotency key.
+    ///   - digest: Digest of the caller's request. The same key with another digest is refused with
+    ///     `idempotencyKeyReused`.
     package init(_ inner: Inner, app: BundleID, at place: IdempotencyPlace, digest: [UInt8], now: UnixTime) {
         self.inner = inner
         self.app = app

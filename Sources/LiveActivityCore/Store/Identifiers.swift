@@ -1,11 +1,14 @@
-/// An id that somebody else chose: 1 to 256 bytes without control characters. `Kind` keeps a user's id from being taken
-/// for a device's.
+/// Identifier that somebody else chose: 1 to 256 bytes without control characters.
+///
+/// `Kind` keeps identifiers of different kinds apart, such as a user's and a device's.
 package struct ForeignID<Kind: ForeignIDKind>: Sendable, Hashable, Comparable, CustomStringConvertible {
     package static var maximumBytes: Int { 256 }
 
     package let text: String
 
-    /// - Throws: `ForeignIDError` for an empty text, one over 256 bytes, or one with a control character.
+    /// Creates an identifier from untrusted text.
+    ///
+    /// - Throws: `ForeignIDError` if the text is empty, longer than 256 bytes, or contains a control character.
     package init(_ text: String) throws(ForeignIDError) {
         guard !text.isEmpty else { throw ForeignIDError(kind: Kind.name, problem: "is empty") }
         guard text.utf8.count <= Self.maximumBytes else {
@@ -17,13 +20,13 @@ package struct ForeignID<Kind: ForeignIDKind>: Sendable, Hashable, Comparable, C
         self.text = text
     }
 
-    /// For a text that was checked when it was stored.
+    /// Creates an identifier from stored text, which was checked when it was stored.
     package init(stored text: String) {
         self.text = text
     }
 
-    // By their bytes, as the database tells ids apart: two spellings of one letter are two ids. But a UUID is one id in
-    // capitals and in small letters, where the kind says so.
+    // Identifiers are compared by their bytes, as in the database: two Unicode spellings of one letter are two
+    // identifiers. The exception is a UUID of a kind with `foldsUUIDs`, whose case does not matter.
     package static func == (left: Self, right: Self) -> Bool {
         if left.text.utf8.elementsEqual(right.text.utf8) { return true }
         return left.isSpelledTwice && right.isSpelledTwice && left.folded.elementsEqual(right.folded)
@@ -49,15 +52,15 @@ package struct ForeignID<Kind: ForeignIDKind>: Sendable, Hashable, Comparable, C
 
     // MARK: - UUIDs
 
-    /// This id in small letters, where it is one that is spelled in two ways.
+    /// This identifier in lowercase if it is a UUID whose case does not matter; otherwise unchanged.
     package var inSmallLetters: Self { isSpelledTwice ? Self(stored: text.lowercased()) : self }
 
-    /// The texts under which the database may have it.
+    /// Texts under which the database may hold this identifier.
     package var spellings: [String] {
         isSpelledTwice ? Set([text, text.lowercased(), text.uppercased()]).sorted() : [text]
     }
 
-    /// `8-4-4-4-12` hexadecimal digits (RFC 9562 section 4), which mean the same in either case.
+    /// `true` if the text is a UUID whose case does not matter: `8-4-4-4-12` hexadecimal digits (RFC 9562 section 4).
     private var isSpelledTwice: Bool {
         guard Kind.foldsUUIDs, text.utf8.count == 36 else { return false }
         return text.utf8.enumerated().allSatisfy { index, byte in
@@ -73,13 +76,13 @@ package struct ForeignID<Kind: ForeignIDKind>: Sendable, Hashable, Comparable, C
         }
     }
 
-    /// The bytes of a UUID's digits in small letters: the bit that makes them small, digits and hyphens have already.
+    /// Bytes of a UUID in lowercase. Setting bit 0x20 lowers letters; decimal digits and hyphens already have it set.
     private var folded: some Sequence<UInt8> { text.utf8.lazy.map { $0 | 0x20 } }
 }
 
 package protocol ForeignIDKind: Sendable {
     static var name: String { get }
-    /// Whether a UUID is the same id in capitals and in small letters.
+    /// `true` if uppercase and lowercase spellings of a UUID are the same identifier.
     static var foldsUUIDs: Bool { get }
 }
 
@@ -87,7 +90,7 @@ extension ForeignIDKind {
     package static var foldsUUIDs: Bool { false }
 }
 
-/// Swift writes a UUID in capitals, whatever it was given, and most backends write it in small letters.
+/// Activity ids fold UUIDs, because Swift always writes a UUID in uppercase and most backends write it in lowercase.
 package enum ActivityIDKind: ForeignIDKind {
     package static let name = "activity id"
     package static let foldsUUIDs = true
@@ -96,7 +99,7 @@ package enum UserIDKind: ForeignIDKind { package static let name = "user id" }
 package enum DeviceIDKind: ForeignIDKind { package static let name = "device id" }
 package enum LocalIDKind: ForeignIDKind { package static let name = "local id" }
 
-/// The backend's id of an activity: `order-12345`.
+/// The backend's id of an activity, such as `order-12345`.
 package typealias ActivityID = ForeignID<ActivityIDKind>
 /// The backend's id of a person.
 package typealias UserID = ForeignID<UserIDKind>
@@ -112,11 +115,11 @@ package struct ForeignIDError: Error, Sendable, Hashable, CustomStringConvertibl
     package var description: String { "the \(kind) \(problem)" }
 }
 
-/// The order of activities on disk: sequential, given once.
+/// Number of an activity, which orders activities on disk. Numbers are sequential and never reused.
 package typealias ActivityNumber = Int64
-/// The order of people on disk.
+/// Number of a person, which orders people on disk.
 package typealias UserNumber = Int64
-/// The order of devices on disk: random 63 bits, given once, so that lanes split evenly.
+/// Key of a device, which orders devices on disk. Keys are 63 random bits and never reused, so lanes split evenly.
 package typealias DeviceKey = Int64
-/// Grows by one with each change of what should be shown, over all runs of an activity.
+/// Number of a desired state. It grows by one with each change, across all runs of an activity.
 package typealias Revision = Int64

@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// Rows as they stand, by their keys.
+/// Stored rows by their keys.
 package struct Snapshot: Sendable, Equatable {
     package struct AppID<ID: Sendable & Hashable>: Sendable, Hashable {
         package let app: BundleID
@@ -58,7 +58,7 @@ package struct Snapshot: Sendable, Equatable {
             (left.activity, left.user) < (right.activity, right.user)
         }
     }
-    /// Which stretch of an audience: several commands of one group may ask for different ones.
+    /// Key of a page of an audience. Several commands of one group may ask for different pages.
     package struct AudiencePageKey: Sendable, Hashable {
         package let activity: ActivityNumber
         package let after: UserNumber
@@ -69,13 +69,13 @@ package struct Snapshot: Sendable, Equatable {
             self.besides = besides
         }
     }
-    /// A stretch of an audience.
+    /// Page of an audience.
     package struct AudiencePage: Sendable, Equatable {
-        /// The members to look at, in order.
+        /// Members to look at, in order.
         package var members: [UserNumber]
-        /// The last member of the stretch, whether it is to be looked at or not; `nil`: there is none.
+        /// Last member of the page, to be looked at or not; `nil` if the page is empty.
         package var last: UserNumber?
-        /// The audience ends here.
+        /// `true` if the audience ends here.
         package var isComplete: Bool
         package init(members: [UserNumber], last: UserNumber?, isComplete: Bool) {
             self.members = members
@@ -83,12 +83,12 @@ package struct Snapshot: Sendable, Equatable {
             self.isComplete = isComplete
         }
     }
-    /// The devices that a notification is to be sent to now.
+    /// Devices to which a notification must be sent now.
     package struct NotificationPage: Sendable, Equatable {
         package var devices: [DeviceKey]
-        /// None that is due was left out.
+        /// `true` if no due device was left out.
         package var isComplete: Bool
-        /// When the next of the others is due.
+        /// Time at which the next of the other devices is due.
         package var nextDueAt: UnixTime?
         package init(devices: [DeviceKey], isComplete: Bool, nextDueAt: UnixTime? = nil) {
             self.devices = devices
@@ -96,12 +96,12 @@ package struct Snapshot: Sendable, Equatable {
             self.nextDueAt = nextDueAt
         }
     }
-    /// A stretch of a lane.
+    /// Page of a lane.
     package struct Page: Sendable, Equatable {
         package var devices: [DeviceKey]
-        /// No phone of the stretch was left out.
+        /// `true` if no phone of the range was left out.
         package var isComplete: Bool
-        /// The earliest time after now at which a phone of the lane is to be looked at by itself.
+        /// Earliest later time at which a single phone of the lane needs a look.
         package var nextLookAt: UnixTime?
         package init(devices: [DeviceKey], isComplete: Bool, nextLookAt: UnixTime? = nil) {
             self.devices = devices
@@ -113,27 +113,27 @@ package struct Snapshot: Sendable, Equatable {
     package var activities: [ActivityNumber: ActivityRecord] = [:]
     package var activityNumbers: [AppID<ActivityID>: ActivityNumber] = [:]
     package var contents: [ActivityNumber: ContentRecord] = [:]
-    /// The lanes of each activity in the order of their ranges, which leave no gap; none before its first phone.
+    /// Lanes of each activity, in the order of their ranges, without gaps. An activity has none before its first phone.
     package var lanes: [ActivityNumber: [LaneRecord]] = [:]
     package var users: [AppID<UserID>: UserNumber] = [:]
     package var devices: [DeviceKey: DeviceRecord] = [:]
-    /// Of devices that are looked at for a decision only.
+    /// Facts of devices that are read only for a decision.
     package var facts: [DeviceKey: DeviceFacts] = [:]
     package var deviceKeys: [AppID<DeviceID>: DeviceKey] = [:]
     package var deviceTokens: [DeviceTokenKey: DeviceTokenRecord] = [:]
     package var cards: [PhoneKey: CardMachine] = [:]
-    /// Devices that have more cards than `SnapshotKey.device` gives.
+    /// Devices that have more cards than `SnapshotKey.device` loads.
     package var devicesWithMore: Set<DeviceKey> = []
-    /// What `SnapshotKey.devicePage` found.
+    /// Result of `SnapshotKey.devicePage`.
     package var devicePages: [DevicePage.Key: DevicePage] = [:]
     package var updateTokens: [PhoneKey: UpdateTokenRecord] = [:]
     package var members: [ActivityNumber: Set<UserNumber>] = [:]
-    /// The replacement of the audience that named a member last; 0 where none is kept.
+    /// Number of the audience replacement that named a member last; 0 if none is stored.
     package var memberMarks: [MemberKey: Int64] = [:]
     package var audiences: [ActivityNumber: AudienceRecord] = [:]
-    /// Activities of which `members` holds every member: nobody else is in their audience.
+    /// Activities of which `members` holds the whole audience.
     package var wholeAudiences: Set<ActivityNumber> = []
-    /// What `SnapshotKey.audiencePage` found.
+    /// Result of `SnapshotKey.audiencePage`.
     package var audiencePages: [AudiencePageKey: AudiencePage] = [:]
     package var idempotency: [AppID<[UInt8]>: IdempotencyRecord] = [:]
     package var tombstones: [TombstoneKey: TombstoneRecord] = [:]
@@ -141,26 +141,27 @@ package struct Snapshot: Sendable, Equatable {
     package var budgets: [BudgetKey: BudgetRecord] = [:]
     package var notifications: [NotificationNumber: NotificationRecord] = [:]
     package var addressees: [AddresseeKey: AddresseeRecord] = [:]
-    /// What `SnapshotKey.dueNotifications` found, in order, and the devices of each that are due.
+    /// Result of `SnapshotKey.dueNotifications`, in order. `notificationPages` holds the due devices of each.
     package var dueNotifications: [NotificationNumber] = []
     package var notificationPages: [NotificationNumber: NotificationPage] = [:]
-    /// What `SnapshotKey.due` found, in order.
+    /// Result of `SnapshotKey.due`, in order.
     package var due: [LaneKey] = []
-    /// The activities among them whose lanes are to be told of a new lap.
+    /// Activities of `due` whose lanes must learn about a new lap.
     package var woken: [ActivityNumber] = []
-    /// The phones of each due lane's page, in the order to look at them.
+    /// Phones of each due lane's page, in the order in which to look at them.
     package var pages: [LaneKey: Page] = [:]
-    /// How many phones are in the lower half of a lane that should split.
+    /// Number of phones in the lower half of each lane that should split.
     package var lowerHalves: [LaneKey: LaneCounts] = [:]
-    /// Phones whose device has an open start of another activity that its card could not be told apart from.
+    /// Phones whose device has an open start of another activity with a card that could not be told apart from theirs.
     package var otherOpenStarts: Set<PhoneKey> = []
-    /// What devices show of their app, where `DueLanes.counting` asks for it; in the order of the activities.
+    /// Cards of their app that devices show, in the order of the activities. Loaded only where `DueLanes.counting` asks
+    /// for them.
     package var deviceCards: [DeviceKey: [DeviceCard]] = [:]
-    /// What a claim had to pass over, since it could not be read.
+    /// Descriptions of work that a claim had to skip because it could not be read.
     package var unreadable: [String] = []
     package var refreshes: [RefreshKey: RefreshRecord] = [:]
     package var memos: [MemoKey: MemoRecord] = [:]
-    /// What `SnapshotKey.dueRefreshes` found, in order.
+    /// Result of `SnapshotKey.dueRefreshes`, in order.
     package var dueRefreshes: [RefreshKey] = []
     package var nextActivityNumber: ActivityNumber = 1
     package var nextUserNumber: UserNumber = 1
@@ -169,7 +170,7 @@ package struct Snapshot: Sendable, Equatable {
 }
 
 extension Snapshot {
-    /// The lane that a device belongs to; `nil` when the activity has none yet.
+    /// Returns the lane that a device belongs to; `nil` if the activity has none yet.
     package func lane(of device: DeviceKey, in activity: ActivityNumber) -> LaneRecord? {
         guard let lanes = lanes[activity], let first = lanes.first else { return nil }
         guard lanes.count > 1 else { return first }
@@ -188,7 +189,7 @@ extension Snapshot {
         return lane
     }
 
-    /// In place of the one that begins at the same device, or among the others.
+    /// Replaces the lane that begins at the same device, or inserts this one in order.
     package mutating func place(_ lane: LaneRecord) {
         var all = lanes[lane.activity] ?? []
         lanes[lane.activity] = nil
@@ -202,8 +203,8 @@ extension Snapshot {
     }
 }
 
-/// By what a snapshot is asked for in a device's commands, so that a group of a thousand does not search itself a
-/// thousand times.
+/// Index of a snapshot's rows by device and person. Without it, a group of a thousand commands would search the
+/// snapshot a thousand times.
 package struct DeviceIndex: Sendable {
     package private(set) var activities: [DeviceKey: Set<ActivityNumber>] = [:]
     package private(set) var tokens: [DeviceKey: Set<Snapshot.DeviceTokenKey>] = [:]

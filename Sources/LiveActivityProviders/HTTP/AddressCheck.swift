@@ -2,12 +2,13 @@ import APNSModel
 import NIOHTTP1
 import OutboundHTTP
 
-/// Whether an address that a configuration names can be reached: its name, where it leads, TCP and TLS. The address
-/// itself is not called: only the root of its origin is asked for, by a HEAD whose answer does not matter, nor whether
-/// there is one.
+/// Check that a configured URL can be reached: lookup of its name, the address, TCP and TLS.
+///
+/// The URL itself is not called. The check sends a HEAD request for the root of its origin, and any answer or none will
+/// do.
 package struct AddressCheck: Sendable {
     package enum Problem: Error, Sendable, Equatable {
-        /// The name leads nowhere, or where it may not.
+        /// The host is unknown, or its address is not allowed.
         case place(String)
         /// There is no connection, or TLS failed.
         case unreachable(String)
@@ -17,7 +18,8 @@ package struct AddressCheck: Sendable {
     private let allowPrivate: Bool
     private let connections: ProviderConnections
 
-    /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
+    /// Creates the check. Returns `nil` unless the URL is `https` with a host, without a user. With `allowPrivate`,
+    /// `http` is also accepted.
     package init?(
         _ url: String, allowPrivate: Bool, _ connections: ProviderConnections
     ) {
@@ -29,12 +31,12 @@ package struct AddressCheck: Sendable {
         self.connections = connections
     }
 
-    /// For TCP and TLS, and for an answer behind them.
+    /// Time for lookup, TCP and TLS, and for an answer.
     private static let timeout = ProviderConnections.connectTimeout + .seconds(2)
-    /// A HEAD has no body.
+    /// Limit of the answer's body, although an answer to HEAD has none.
     private static let answerBytes = 64 * 1024
 
-    /// Takes 7 s at most.
+    /// Runs the check. It takes at most 7 s.
     @concurrent
     package func run() async throws(Problem) {
         var request = OutboundRequest(
@@ -46,7 +48,8 @@ package struct AddressCheck: Sendable {
             switch error {
             case .unknownHost, .privateAddress, .busy: throw .place(error.description)
             case .unreachable, .stopped: throw .unreachable(error.description)
-            // Connected, and no answer: a root that nobody serves. What does not connect fails before, by its own time.
+            // There was a connection but no answer, because nothing serves the root. A failure to connect has its own,
+            // shorter timeout.
             case .late, .closed, .malformed, .tooLong: return
             }
         }

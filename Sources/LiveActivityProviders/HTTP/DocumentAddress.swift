@@ -2,10 +2,10 @@ import APNSModel
 import NIOHTTP1
 import OutboundHTTP
 
-/// A small document that is read over HTTPS, from where a configuration says, and of which no more is believed than its
-/// limits allow: redirects are not followed, and addresses inside a network are refused.
+/// Address of a small document that is read over HTTPS. Redirects are not followed, private addresses are refused, and
+/// the size is limited.
 package struct DocumentAddress: Sendable {
-    /// Why there is none, in words for the log.
+    /// Reason why there is no document, as text for the log.
     package struct Failure: Error, Sendable, Equatable {
         package let description: String
 
@@ -22,7 +22,8 @@ package struct DocumentAddress: Sendable {
     private let request: OutboundRequest
     private let connections: ProviderConnections
 
-    /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
+    /// Creates the address. Returns `nil` unless the URL is `https` with a host, without a user. With `allowPrivate`,
+    /// `http` is also accepted.
     package init?(
         _ url: String, allowPrivate: Bool, maximumBytes: Int, timeout: Duration = .seconds(10),
         _ connections: ProviderConnections

@@ -6,9 +6,9 @@ package import LiveActivityCore
 package import OutboundHTTP
 import ServiceLifecycle
 
-/// The connections to backends that compute states, for as long as the server runs.
+/// Connections to the app's backends, for as long as the server runs.
 package final class ProviderConnections: Service {
-    /// For look-up, TCP and TLS.
+    /// Maximum time for lookup, TCP and TLS.
     static let connectTimeout = Duration.seconds(5)
 
     let client: OutboundClient
@@ -17,29 +17,29 @@ package final class ProviderConnections: Service {
         self.client = client
     }
 
-    /// Until it is stopped; then the connections are closed.
+    /// Waits for the shutdown, then closes the connections.
     package func run() async throws {
         try? await gracefulShutdown()
         close()
     }
 
-    /// For one that never runs.
+    /// Closes the connections. Call it if `run()` is never called.
     package func close() {
         client.stop()
     }
 }
 
-/// Asks the app's backend what a person should see: a signed call, of which nothing is followed or believed beyond its
-/// answer's limits.
+/// Provider that asks the app's backend with a signed call. It follows no redirects, and accepts an answer only within
+/// its limits.
 package struct HTTPProvider: Sendable {
-    /// The most bytes of an answer.
+    /// Maximum size of an answer in bytes.
     package static let maximumAnswerBytes = 64 * 1024
 
     package struct Target: Sendable {
         package var url: String
         package var secret: WebhookSecret
         package var timeout: Duration
-        /// Addresses that are not on the public Internet, and plain HTTP, are allowed.
+        /// `true` to allow plain HTTP, and addresses that are not on the public Internet.
         package var allowPrivate: Bool
 
         package init(url: String, secret: WebhookSecret, timeout: Duration = .seconds(10), allowPrivate: Bool = false) {
@@ -49,19 +49,20 @@ package struct HTTPProvider: Sendable {
             self.allowPrivate = allowPrivate
         }
 
-        /// Scheme, host and port of the URL: what follows them may be a secret, and is not shown.
+        /// Scheme, host and port of the URL. The rest may be a secret and is never shown.
         package var origin: String { HTTPProvider.origin(of: url) }
     }
 
     private let call: SignedCall
 
-    /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
+    /// Creates the provider. Returns `nil` unless the URL is `https` with a host, without a user. With `allowPrivate`,
+    /// `http` is also accepted.
     package init?(_ target: Target, _ connections: ProviderConnections) {
         guard let call = SignedCall(target, connections) else { return nil }
         self.call = call
     }
 
-    /// Scheme, host and port of a URL.
+    /// Returns scheme, host and port of a URL.
     package static func origin(of url: String) -> String {
         guard let url = URL(string: url), let scheme = url.scheme, let host = url.host else { return "" }
         return "\(scheme)://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)"

@@ -3,10 +3,10 @@ import LiveActivityCore
 import NIOHTTP1
 import OutboundHTTP
 
-/// Calls of one address of the app's backend, signed as Standard Webhooks has it. Redirects are not followed.
+/// Calls to one URL of the app's backend, signed according to Standard Webhooks. Redirects are not followed.
 struct SignedCall: Sendable {
     enum Failure: Error {
-        /// The name leads where it may not, or nowhere.
+        /// The host is unknown, or its address is not allowed.
         case place(String)
         case late(String)
         case broken(String)
@@ -16,7 +16,8 @@ struct SignedCall: Sendable {
     private let connections: ProviderConnections
     private let place: OutboundURL
 
-    /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
+    /// Creates the call. Returns `nil` unless the URL is `https` with a host, without a user. With `allowPrivate`,
+    /// `http` is also accepted.
     init?(_ target: HTTPProvider.Target, _ connections: ProviderConnections) {
         guard HTTPProvider.isAllowed(target.url, allowPrivate: target.allowPrivate),
             let place = OutboundURL(target.url)
@@ -26,9 +27,11 @@ struct SignedCall: Sendable {
         self.place = place
     }
 
+    /// Sends the body by POST.
+    ///
     /// - Parameters:
-    ///   - id: What the receiver knows a repetition by.
-    ///   - answerBytes: The bytes of an answer's body that are read.
+    ///   - id: Id by which the receiver deduplicates.
+    ///   - answerBytes: Maximum number of bytes of the answer's body that are read.
     func post(
         _ body: [UInt8], id: String, at time: UnixTime, answerBytes: Int
     ) async throws(Failure) -> OutboundAnswer {

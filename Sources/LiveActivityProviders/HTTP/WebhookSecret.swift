@@ -1,15 +1,15 @@
 import Crypto
 import Foundation
 
-/// What a call to a backend is signed with, in the form of Standard Webhooks (https://www.standardwebhooks.com):
-/// `whsec_` and 24 to 64 bytes in base64.
+/// Secret that signs calls to a backend, in the form of Standard Webhooks (https://www.standardwebhooks.com): `whsec_`
+/// followed by 24 to 64 bytes in base64.
 package struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectable {
     package static let prefix = "whsec_"
     package static let sizes = 24...64
 
     private let key: SymmetricKey
 
-    /// `nil` for a text of another form; white space around it is no part of it.
+    /// Reads a secret, ignoring white space around it. Returns `nil` if the text has another form.
     package init?(_ text: String) {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.hasPrefix(Self.prefix), let bytes = Data(base64Encoded: String(text.dropFirst(Self.prefix.count))),
@@ -18,7 +18,7 @@ package struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectab
         key = SymmetricKey(data: bytes)
     }
 
-    /// The value of `webhook-signature`: HMAC-SHA256 of id, timestamp and body with dots between.
+    /// Returns the value of `webhook-signature`: HMAC-SHA256 of id, timestamp and body, separated by dots.
     package func signature(id: String, timestamp: Int64, body: [UInt8]) -> String {
         var code = HMAC<SHA256>(key: key)
         code.update(data: Data("\(id).\(timestamp).".utf8))

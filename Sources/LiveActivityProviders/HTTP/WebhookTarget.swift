@@ -4,24 +4,25 @@ package import LiveActivityCore
 import NIOHTTP1
 import OutboundHTTP
 
-/// Where an app's events are told: a signed call each, of whose answer nothing but the status is looked at.
+/// Endpoint of an app's events. Each event is a signed call, of whose answer only the status and `Retry-After` count.
 package struct WebhookTarget: Sendable {
     private let call: SignedCall
 
-    /// The most bytes of an answer that are read, so that the connection can be used again.
+    /// Maximum number of bytes of an answer that are read, so that the connection can be reused.
     private static let answerBytes = 64 * 1024
 
-    /// `nil` for what is no `https` URL with a host and without a user; with `allowPrivate` it may be `http`.
+    /// Creates the endpoint. Returns `nil` unless the URL is `https` with a host, without a user. With `allowPrivate`,
+    /// `http` is also accepted.
     package init?(_ target: HTTPProvider.Target, _ connections: ProviderConnections) {
         guard let call = SignedCall(target, connections) else { return nil }
         self.call = call
     }
 
-    /// Redirects are not followed: they count as failures.
+    /// Sends an event. Redirects are not followed and count as failures.
     @concurrent
     package func send(_ message: WebhookMessage) async -> WebhookQueue.Outcome {
         do throws(SignedCall.Failure) {
-            // The answer's words are nobody's business here; one that is longer ends the connection.
+            // The answer's body is ignored. A longer one closes the connection.
             let answer = try await call.post(
                 JSONValue.object(message.event.document).bytes, id: message.event.messageID, at: message.at,
                 answerBytes: Self.answerBytes)

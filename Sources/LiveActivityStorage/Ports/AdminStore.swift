@@ -1,35 +1,35 @@
 package import APNSModel
 
-/// The store's own health, and what it clears away.
+/// Health, statistics and clean-up of the store.
 package protocol AdminStore: Sendable {
-    /// Reads a row, so that readiness says something.
+    /// Reads one row. Readiness fails if this fails.
     func check() async throws(StorageError)
-    /// Erases one page of what is older than it is kept, what was written first before what came later.
+    /// Erases one page of the data that is past its retention limit, oldest first.
     ///
-    /// - Returns: `true` when there may be more.
+    /// - Returns: `true` if there may be more.
     func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool
-    /// Active activities whose run began before that, in the order in which they began, at most `limit`.
+    /// Returns at most `limit` active activities whose run began before `time`, ordered by that beginning.
     func running(
         since time: UnixTime, after: RunningActivity?, limit: Int
     ) async throws(StorageError) -> [RunningActivity]
-    /// What the store has done since it was opened, and what waits.
+    /// Returns the activity of the store since it was opened, and the work that waits.
     func statistics() async throws(StorageError) -> StoreStatistics
-    /// Told without the database, which may be what fails.
+    /// Health of the store. It does not query the database, so it works while the database is down.
     var health: StoreHealth { get }
-    /// What is due, and what waits for phones.
+    /// Returns the amount of due work, and of work that waits for phones.
     func backlog(at now: UnixTime) async throws(StorageError) -> Backlog
-    /// How many devices there are of each app, signed out ones included: takes longer the more there are.
+    /// Returns the number of devices of each app, including signed-out ones. The time grows with their number.
     func deviceCounts() async throws(StorageError) -> [BundleID: Int]
 }
 
-/// What is due and not claimed, and starts that no phone has reported. Counted up to `most`.
+/// Work that is due and not claimed, and starts that no phone has reported. Each is counted up to `most`.
 package struct Backlog: Sendable, Equatable {
     package static let most = 100_000
 
-    /// Activities' lanes with something to do.
+    /// Lanes with work.
     package var lanes = 0
     package var notifications = 0
-    /// Starts that APNs took, or may have, whose cards no phone has reported.
+    /// Starts that APNs accepted or may have accepted, whose cards no phone has reported.
     package var openStarts = 0
 
     package init() {}

@@ -1,18 +1,19 @@
 package import APNSModel
 package import LiveActivityCore
 
-/// What happened, as it is told: written by commands, read in the order of its numbers.
+/// Store of events. Commands write them, and they are read in the order of their numbers.
 package protocol EventStore: Sendable {
-    /// An element after each commit that wrote events; many collapse into one. A stream of its own for each who asks.
+    /// Returns a new stream with an element after each commit that wrote events. Several commits may cause one element.
     func eventWakeUps() -> AsyncStream<Void>
-    /// Which numbers there are for an app; `nil`: for all of them.
+    /// Returns the range of an app's event numbers; `nil` asks for all apps.
     func eventSpan(of app: BundleID?) async throws(StorageError) -> EventSpan
-    /// An app's events that a filter lets through, in order, from the one after `after`. How far one call looks is
-    /// limited: a page may be empty and still not be the last.
+    /// Returns an app's events that match a filter, in order, starting after `after`.
+    ///
+    /// One call examines a limited number of events. So a page may be empty and still not be the last one.
     func events(
         of app: BundleID?, _ filter: EventFilter, after: EventNumber, limit: Int
     ) async throws(StorageError) -> EventPage
-    /// Those of these events that are still there.
+    /// Returns those of these events that still exist.
     func events(numbered numbers: [EventNumber]) async throws(StorageError) -> [StoredEvent]
 }
 
@@ -20,14 +21,16 @@ extension EventStore {
     package func eventSpan() async throws(StorageError) -> EventSpan { try await eventSpan(of: nil) }
 }
 
-/// The numbers that were given, and of those the ones that were erased.
+/// Range of event numbers that were assigned, and the part of it that was erased.
 package struct EventSpan: Sendable, Equatable {
-    /// Everything of the app, or of all, up to it was erased; 0: nothing was.
+    /// Number up to which all events, of the app or of all apps, were erased; 0 if none were.
     package var erasedThrough: EventNumber
-    /// The greatest number there is; 0: nothing has happened yet.
+    /// Greatest event number; 0 if there are no events yet.
     package var newest: EventNumber
-    /// Some of the numbers up to it are of events that came after a backup which was put back, or, for all apps, that
-    /// an app had too many of: they are not there.
+    /// Number up to which some events are missing.
+    ///
+    /// They were written after a backup that has been restored. For all apps, they also include events that one app had
+    /// too many of.
     package var lostThrough: EventNumber
 
     package init(erasedThrough: EventNumber, newest: EventNumber, lostThrough: EventNumber = 0) {
@@ -36,21 +39,21 @@ package struct EventSpan: Sendable, Equatable {
         self.lostThrough = lostThrough
     }
 
-    /// From here on nothing is missing.
+    /// Number after which no event is missing.
     package var wholeFrom: EventNumber { max(erasedThrough, lostThrough) }
 
-    /// Whether nothing is missing for one who has everything up to a number. One that is not given yet is another
-    /// database's.
+    /// Returns whether no event is missing for a reader that has every event up to a number. A number that was not
+    /// assigned yet belongs to another database.
     package func holds(everythingAfter number: EventNumber) -> Bool { wholeFrom <= number && number <= newest }
 }
 
-/// A stretch of the events.
+/// Page of events.
 package struct EventPage: Sendable, Equatable {
-    /// Numbers that one call looks at, at most.
+    /// Maximum number of event numbers that one call examines.
     package static let maximumExamined = 5000
 
     package var events: [StoredEvent]
-    /// Everything up to it was looked at.
+    /// Number up to which every event was examined.
     package var through: EventNumber
     package var span: EventSpan
 
@@ -61,36 +64,44 @@ package struct EventPage: Sendable, Equatable {
     }
 }
 
-/// How far endpoints were told.
+/// Store of the endpoints' progress.
 package protocol WebhookStore: EventStore {
-    /// What stands of an endpoint; one that nobody knows begins with what happens from now on.
+    /// Returns the state of an endpoint. A new endpoint begins with the events from now on.
     func webhook(_ key: WebhookKey) async throws(StorageError) -> WebhookState
-    /// The first of an activity that an endpoint is still to be told, in order.
+    /// Returns the first deliveries of an activity that an endpoint must still get, in order.
     func waiting(
         for key: WebhookKey, of activity: ActivityNumber?, limit: Int
     ) async throws(StorageError) -> [WebhookDelivery]
-    /// Every endpoint there ever was, in order, without what waits.
+    /// Returns every endpoint that ever existed, in order, without its waiting deliveries.
     func webhooks() async throws(StorageError) -> [WebhookPlace]
-    /// Writes down how far it was told. - Returns: `false` when somebody else has changed it: nothing was written then.
+    /// Writes the progress of an endpoint.
+    ///
+    /// - Returns: `false` if another party has changed the endpoint. Then nothing was written.
     func save(_ progress: WebhookProgress) async throws(StorageError) -> Bool
-    /// The events that an endpoint was not told and will not be, from the one after `after`.
+    /// Returns an endpoint's deliveries that were given up, starting after `after`.
     func deadDeliveries(
         to key: WebhookKey, after: EventNumber, limit: Int
     ) async throws(StorageError) -> [WebhookDelivery]
-    /// How many wait, and how many are dead.
+    /// Returns the number of waiting deliveries, and of those that were given up.
     func deliveryCounts(of key: WebhookKey) async throws(StorageError) -> (waiting: Int, dead: Int)
-    /// Has an endpoint told again. - Returns: How many dead ones wait again; `nil`: nobody knows the endpoint.
+    /// Sends events to an endpoint again.
+    ///
+    /// - Returns: The number of given-up deliveries that wait again; `nil` if the endpoint is unknown.
     func replay(_ what: WebhookReplay, to key: WebhookKey, at now: UnixTime) async throws(StorageError) -> Int?
-    /// Takes dead ones off the list: these, or all. - Returns: How many; `nil`: nobody knows the endpoint.
+    /// Removes given-up deliveries: these, or all.
+    ///
+    /// - Returns: The number of removed deliveries; `nil` if the endpoint is unknown.
     func discard(_ dead: [EventNumber]?, of key: WebhookKey) async throws(StorageError) -> Int?
-    /// Turns an endpoint on again. - Returns: `false` when it was on; `nil`: nobody knows it.
+    /// Turns an endpoint on again.
+    ///
+    /// - Returns: `false` if it was on; `nil` if the endpoint is unknown.
     func enable(_ key: WebhookKey) async throws(StorageError) -> Bool?
 }
 
-/// What an endpoint is told again.
+/// Events to send to an endpoint again.
 package enum WebhookReplay: Sendable, Equatable {
-    /// All that were given up, or these of them.
+    /// All deliveries that were given up, or these of them.
     case dead([EventNumber]?)
-    /// Everything that happened after a number and is kept.
+    /// Every event after a number that is still stored.
     case everything(after: EventNumber)
 }

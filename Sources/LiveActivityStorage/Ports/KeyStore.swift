@@ -1,37 +1,39 @@
 package import APNSModel
 package import LiveActivityCore
 
-/// What callers prove themselves with: API keys, and the credentials of phones.
+/// Store of the credentials of callers: API keys, and the credentials of phones.
 package protocol KeyStore: Sendable {
     func insertKey(_ key: APIKeyRecord) async throws(StorageError)
     func key(_ id: String) async throws(StorageError) -> APIKeyRecord?
     func keys() async throws(StorageError) -> [APIKeyRecord]
-    /// `false` when there is no such key, or it was revoked before.
+    /// Revokes a key. Returns `false` if it does not exist or was revoked before.
     func revokeKey(_ id: String, at time: UnixTime) async throws(StorageError) -> Bool
-    /// Writes down when keys were last used, all in one commit; an older use changes nothing.
+    /// Records the last uses of keys, all in one commit. An earlier use than the recorded one changes nothing.
     func noteUses(_ uses: [String: UnixTime]) async throws(StorageError)
-    /// Erases the keys that were revoked or expired before that. - Returns: How many.
+    /// Erases the keys that were revoked or expired before `time`.
+    ///
+    /// - Returns: The number of erased keys.
     func eraseKeys(overBefore time: UnixTime) async throws(StorageError) -> Int
-    /// A device by its key; `nil` where there is none.
+    /// Returns the device with a key; `nil` if there is none.
     func device(_ key: DeviceKey) async throws(StorageError) -> DeviceRecord?
 }
 
-/// An API key as it is kept: never the key itself.
+/// Stored record of an API key. It never contains the key itself.
 package struct APIKeyRecord: Sendable, Equatable {
     package enum Scope: String, Sendable, CaseIterable { case backend, device, read, admin }
 
-    /// The public half, by which it is found and listed.
+    /// Public half of the key, by which it is found and listed.
     package var id: String
     package var app: BundleID
     package var scope: Scope
-    /// What its maker calls it, for people.
+    /// Name that its creator gave it, for people.
     package var name: String?
-    /// SHA-256 of the secret half. The secret has 256 random bits, so that a slow hash would add nothing.
+    /// SHA-256 hash of the secret half. A slow hash would add nothing, because the secret has 256 random bits.
     package var secretHash: [UInt8]
     package var createdAt: UnixTime
-    /// From then on it is not taken any more; `nil`: it has no end.
+    /// Time from which the key is no longer accepted; `nil` if it does not expire.
     package var expiresAt: UnixTime?
-    /// When it was last used, up to two minutes before; `nil`: never.
+    /// Time of the last use; `nil` if there was none. It may be up to two minutes too early.
     package var usedAt: UnixTime?
     package var revokedAt: UnixTime?
 

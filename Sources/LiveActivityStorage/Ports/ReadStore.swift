@@ -1,49 +1,53 @@
 package import APNSModel
 package import LiveActivityCore
 
-/// What can be asked without changing anything.
+/// Queries that change nothing.
 package protocol ReadStore: Sendable {
     func activity(_ app: BundleID, _ id: ActivityID) async throws(StorageError) -> ActivityState?
-    /// The phones of an activity in the order of their keys, from the one after `after`, at most `limit`.
+    /// Returns at most `limit` phones of an activity, ordered by key, starting after `after`.
     func phones(
         of activity: ActivityNumber, after: DeviceKey, limit: Int
     ) async throws(StorageError) -> [PhoneSituation]
-    /// Rows of an activity's timeline, oldest first, from the one after `after`, at most `limit`.
+    /// Returns at most `limit` rows of an activity's timeline, oldest first, starting after `after`.
     func history(
         of activity: ActivityNumber, after: Int64, limit: Int
     ) async throws(StorageError) -> [(sequence: Int64, record: HistoryRecord)]
-    /// What a device should show, and what it is thought to hold; empty for an unknown device.
+    /// Returns the activities that a device should show, with the state of its cards; empty for an unknown device.
     func activities(
         on device: DeviceID, of app: BundleID
     ) async throws(StorageError) -> [(state: ActivityState, card: CardMachine)]
-    /// An app's activities in the order of their numbers, or the other way round. A page may be shorter than its limit,
-    /// or empty, and still not be the last: how far one call looks is limited.
+    /// Returns an app's activities, ordered by number or in reverse.
+    ///
+    /// One call examines a limited number of activities. So a page may be shorter than its limit, or empty, and still
+    /// not be the last one.
     func activities(of app: BundleID, _ filter: ActivityFilter) async throws(StorageError) -> ActivityPage
-    /// Runs a command on what stands now, keeps nothing of it, and tells what would stand then of an activity and of
-    /// two stretches of its phones.
+    /// Runs a command on the present state and rolls it back. Returns the resulting state of an activity and of ranges
+    /// of its phones.
     func preview<C: Command>(
         _ command: C, of activity: ActivityID, in app: BundleID, phones: [PhoneStretch]
     ) async throws(StorageError) -> Result<Preview<C.Reply>, Refusal>
-    /// Rows of an activity's timeline, the newest first, at most `limit`.
+    /// Returns at most `limit` rows of an activity's timeline, newest first.
     func latestHistory(of activity: ActivityNumber, limit: Int) async throws(StorageError) -> [HistoryRecord]
-    /// An app's activities of a type of which something happened from an instant on and before another, those with the
-    /// newest row of a timeline first, at most `limit`. Of a long stretch only its newest rows are looked at.
+    /// Returns at most `limit` activities of a type on which something happened in a period: from `from`, up to but not
+    /// including `before`.
+    ///
+    /// Activities with the newest timeline row come first. Only the newest rows of a long period are searched.
     func activities(
         of app: BundleID, _ type: String, from: UnixTime, before: UnixTime, limit: Int
     ) async throws(StorageError) -> RecentActivities
-    /// What a command with these keys would see, at one instant.
+    /// Returns the rows that a command with these keys would see, all from one instant.
     func snapshot(of keys: [SnapshotKey]) async throws(StorageError) -> Snapshot
-    /// What stands of a person's computations, by type.
+    /// Returns the records of a person's computations, one for each type.
     func refreshes(of user: UserID, in app: BundleID) async throws(StorageError) -> [RefreshRecord]
-    /// People of an app that have a device, in the order of their numbers, from the one after `after`, at most `limit`.
+    /// Returns at most `limit` people of an app who have a device, ordered by number, starting after `after`.
     func people(
         of app: BundleID, after: UserNumber, limit: Int
     ) async throws(StorageError) -> [(number: UserNumber, id: UserID)]
-    /// Which of these devices have a token that starts cards of a type, and which one for ordinary notifications; dead
-    /// ones do not count.
+    /// Returns which of these devices have a push-to-start token of a type, and which have a token for ordinary
+    /// notifications. Dead tokens do not count.
     func tokenHolders(
         among devices: [DeviceKey], starting type: String
     ) async throws(StorageError) -> TokenHolders
-    /// The ids of devices by their keys.
+    /// Returns the ids of devices by their keys.
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }

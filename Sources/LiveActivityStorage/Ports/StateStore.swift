@@ -1,35 +1,36 @@
 package import APNSModel
 package import LiveActivityCore
 
-/// Where changes are made: durable when the call returns.
+/// Store for changes. A change is durable when its call returns.
 package protocol StateStore: Sendable {
-    /// Runs a command in a transaction that survives a crash from the moment this returns.
+    /// Runs a command in a transaction. When this returns, the change survives a crash.
     ///
-    /// - Returns: The command's reply, or why it was refused, in which case nothing was changed.
-    /// - Throws: `StorageError`. After `.commitUnknown` the change may or may not stand; repeating it is safe.
+    /// - Returns: The command's reply, or its refusal, which changes nothing.
+    /// - Throws: `StorageError`. After `.commitUnknown`, the change may have been made; repeating the command is safe.
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal>
 }
 
-/// How work is found without polling.
+/// Store that announces due work, so that nobody has to poll.
 package protocol WorkStore: StateStore {
-    /// An element after each commit that made work due; many collapse into one. For one consumer, whose own claims
-    /// raise none.
+    /// Element after each commit that made work due. Several commits may cause one element. The stream is for one
+    /// consumer, whose own claims cause none.
     var wakeUps: AsyncStream<Void> { get }
-    /// The earliest instant that a lane waits for; `nil` when all sleep.
+    /// Returns the earliest time for which a lane waits; `nil` if every lane sleeps.
     func nextWakeAt() async throws(StorageError) -> UnixTime?
-    /// The same of ordinary notifications; `nil` when there are none.
+    /// Returns the earliest time for which an ordinary notification waits; `nil` if there are none.
     func nextNotificationAt() async throws(StorageError) -> UnixTime?
 }
 
-/// How computations that are due are found without polling.
+/// Store that announces due computations, so that nobody has to poll.
 package protocol RefreshStore: StateStore {
-    /// An element after each commit that made a computation due; many collapse into one. For one consumer.
+    /// Element after each commit that made a computation due. Several commits may cause one element. The stream is for
+    /// one consumer.
     var refreshWakeUps: AsyncStream<Void> { get }
-    /// When a type's computations are due next: those that somebody waits for, and the others.
+    /// Returns when a type's next computations are due: those that somebody waits for, and the others.
     func refreshTimes(of app: BundleID, _ type: String) async throws(StorageError) -> RefreshTimes
 }
 
-/// The earliest instants of a type's computations; `nil`: there is none.
+/// Earliest due times of a type's computations; `nil` if there are none.
 package struct RefreshTimes: Sendable, Equatable {
     package var prompt: UnixTime?
     package var paced: UnixTime?

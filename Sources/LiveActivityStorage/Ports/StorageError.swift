@@ -1,18 +1,17 @@
-/// Why the store could not do its work.
+/// Reason why the store could not do its work.
 package enum StorageError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The database cannot be opened, and what to do about it.
+    /// The database cannot be opened. The text says what to do about it.
     case cannotOpen(String)
-    /// Another process has it.
+    /// Another process uses the database.
     case inUse(path: String)
-    /// Its tokens cannot be sealed or opened.
+    /// The tokens of the database cannot be sealed or opened.
     case tokenKeys(TokenKeyProblem)
-    /// Nothing was changed.
+    /// The database failed. Nothing was changed.
     case failed(String)
-    /// The commit was on its way when it failed: it may stand. Repeating is safe.
+    /// The database failed during the commit, so the change may have been made. Repeating it is safe.
     case commitUnknown(String)
-    /// More commands wait than the queue holds; nothing was changed.
+    /// The queue of commands is full. Nothing was changed.
     case overloaded
-    /// The store is closed.
     case closed
 
     package var description: String {

@@ -1,19 +1,19 @@
-/// Why push tokens cannot be sealed or opened, and what to do about it. No key is ever in it, only ids.
+/// Reason why push tokens cannot be sealed or opened, with advice. It contains key ids, but never a key.
 package enum TokenKeyProblem: Error, Sendable, Equatable, CustomStringConvertible {
-    /// There is no ring of keys, and the database holds what these keys sealed.
+    /// There is no ring of keys, but the database contains tokens sealed with these keys.
     case missingRing(place: String, keys: [String])
-    /// The ring lacks these keys of the database.
+    /// The ring lacks these keys, which the database needs.
     case missingKeys([String], place: String)
-    /// The ring's keys of these ids are not those of the database.
+    /// The ring's keys with these ids differ from those that the database was sealed with.
     case wrongKeys([String], place: String)
     case unreadable(place: String, detail: String)
-    /// Others than the file's owner could read or change it.
+    /// Users other than the file's owner could read or change it.
     case exposed(path: String, mode: String)
     case malformed(place: String, detail: String)
     case cannotWrite(path: String, detail: String)
-    /// It has as many keys as a ring may have.
+    /// The ring has the maximum number of keys.
     case full
-    /// The database was opened by a command that has nothing to do with tokens.
+    /// The database was opened by a command that does not load token keys.
     case notLoaded
 
     package var description: String {

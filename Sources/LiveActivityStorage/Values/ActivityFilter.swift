@@ -1,17 +1,17 @@
 package import LiveActivityCore
 
-/// Which activities to list.
+/// Selection of the activities to list.
 package struct ActivityFilter: Sendable, Equatable {
-    /// The most activities one call looks at, whether they fit or not.
+    /// Maximum number of activities that one call examines, whether they match or not.
     package static let maximumExamined = 10_000
 
     package var type: String?
     package var phase: ActivityRecord.Phase?
-    /// Whose audience they have this person in.
+    /// Person who must be in the audience.
     package var user: UserID?
-    /// Those that were made last come first.
+    /// `true` to list the activities that were created last first.
     package var isNewestFirst = false
-    /// The page begins behind this one, in the order of the list; `nil`: with its first.
+    /// Activity after which the page begins, in the order of the list; `nil` to begin with the first.
     package var after: ActivityNumber?
     package var limit: Int
 

@@ -1,10 +1,10 @@
 package import LiveActivityCore
 
-/// One page of a list of activities.
+/// Page of a list of activities.
 package struct ActivityPage: Sendable, Equatable {
     package struct Row: Sendable, Equatable {
         package var record: ActivityRecord
-        /// How many phones it is on.
+        /// Number of the activity's phones.
         package var phones: Int
 
         package init(record: ActivityRecord, phones: Int) {
@@ -14,7 +14,7 @@ package struct ActivityPage: Sendable, Equatable {
     }
 
     package var rows: [Row]
-    /// Where the next page begins; `nil`: this is the last.
+    /// Cursor of the next page; `nil` if this is the last page.
     package var next: ActivityNumber?
 
     package init(rows: [Row], next: ActivityNumber?) {
@@ -23,13 +23,13 @@ package struct ActivityPage: Sendable, Equatable {
     }
 }
 
-/// Activities of which something happened.
+/// Activities on which something happened.
 package struct RecentActivities: Sendable, Equatable {
-    /// The rows of timelines that are looked at.
+    /// Maximum number of timeline rows that are searched.
     package static let maximumRows = 200_000
 
     package var ids: [ActivityID]
-    /// There are others.
+    /// `true` if there are more activities.
     package var hasMore: Bool
 
     package init(ids: [ActivityID], hasMore: Bool) {

@@ -1,6 +1,6 @@
 package import LiveActivityCore
 
-/// An activity as it stands.
+/// Present state of an activity.
 package struct ActivityState: Sendable, Equatable {
     package var record: ActivityRecord
     package var content: ContentRecord?
@@ -12,11 +12,11 @@ package struct ActivityState: Sendable, Equatable {
         self.lanes = lanes
     }
 
-    /// How many phones it is on, by where they are in their life.
+    /// Number of the activity's phones in each stage of a card's life.
     package var counts: LaneCounts { lanes.reduce(into: LaneCounts()) { $0 += $1.counts } }
     package var phones: Int { counts.total }
 
-    /// How many phones the newest change has come around to, by estimate; `nil`: to all of them.
+    /// Estimated number of phones that the newest change has reached; `nil` if it has reached all of them.
     package var reached: Int? {
         guard lanes.contains(where: { $0.progress(in: record.lap) < 1 }) else { return nil }
         return lanes.reduce(0) { $0 + Int(Double($1.counts.total) * $1.progress(in: record.lap)) }

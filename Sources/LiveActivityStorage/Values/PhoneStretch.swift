@@ -1,6 +1,6 @@
 package import LiveActivityCore
 
-/// So many phones of an activity, from the one after `after`.
+/// Range of an activity's phones: at most `limit`, starting after `after`.
 package struct PhoneStretch: Sendable, Equatable {
     package var after: DeviceKey
     package var limit: Int

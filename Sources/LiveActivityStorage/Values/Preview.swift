@@ -1,11 +1,11 @@
 package import LiveActivityCore
 
-/// The outcome of a command that was tried and taken back.
+/// Result of a command that was run and rolled back.
 package struct Preview<Reply: Sendable>: Sendable {
     package var reply: Reply
-    /// The activity as it would stand.
+    /// State that the activity would have.
     package var state: ActivityState
-    /// The phones of each stretch as they would stand.
+    /// Situations that the phones of each range would have.
     package var phones: [[PhoneSituation]]
 
     package init(reply: Reply, state: ActivityState, phones: [[PhoneSituation]]) {

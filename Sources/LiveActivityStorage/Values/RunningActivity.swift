@@ -1,7 +1,7 @@
 package import APNSModel
 package import LiveActivityCore
 
-/// An activity that may have been forgotten.
+/// Running activity that its backend may have forgotten.
 package struct RunningActivity: Sendable, Equatable {
     package var number: ActivityNumber
     package var app: BundleID

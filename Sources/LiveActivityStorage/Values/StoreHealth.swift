@@ -1,11 +1,12 @@
-/// How often the database did not do what it was asked, since it was opened, and whether it is at it still: a disk that
-/// is full, broken or hangs, a file that is damaged, gone or held by another program. What a caller was refused for a
-/// reason of its own does not count.
+/// Failures of the database since it was opened, and the duration of the running transactions.
+///
+/// Causes are a disk that is full, broken or hangs, and a file that is damaged, missing or locked by another program. A
+/// call that was refused for a reason of its own does not count.
 package struct StoreHealth: Sendable, Equatable {
     package var failedReads = 0
-    /// Transactions, each with all its commands.
+    /// Number of failed transactions. Each one counts once for all of its commands.
     package var failedWrites = 0
-    /// For how long the transactions that are being written have been; zero when none is.
+    /// Time for which the transactions that are being written have been running; zero if there are none.
     package var writing = Duration.zero
 
     package init() {}

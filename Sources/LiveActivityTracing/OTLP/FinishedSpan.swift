@@ -1,6 +1,6 @@
 package import Tracing
 
-/// A span that is over, as it is exported.
+/// Finished span, ready for export.
 package struct FinishedSpan: Sendable {
     package struct Event: Sendable {
         package let name: String
@@ -14,10 +14,10 @@ package struct FinishedSpan: Sendable {
     }
 
     package let place: TraceParent
-    /// Nil: it began the trace.
+    /// Parent span; `nil` if this span began the trace.
     package let parent: UInt64?
     package let kind: SpanKind
-    /// Nanoseconds since 1970, as all moments here.
+    /// Start time in nanoseconds since 1970, as all times here.
     package let start: UInt64
     package internal(set) var end: UInt64 = 0
     package internal(set) var name: String

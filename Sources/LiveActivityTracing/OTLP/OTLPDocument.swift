@@ -1,11 +1,13 @@
 package import JSONText
 import Tracing
 
-/// Spans as OTLP over HTTP carries them in JSON (opentelemetry-proto, `ExportTraceServiceRequest`): ids in hexadecimal,
-/// 64-bit numbers as text.
+/// JSON encoding of spans for OTLP over HTTP (opentelemetry-proto, `ExportTraceServiceRequest`). Ids are hexadecimal,
+/// and 64-bit numbers are text.
 package enum OTLPDocument {
+    /// Returns the document for these spans.
+    ///
     /// - Parameters:
-    ///   - service: `service.name`, what sent them.
+    ///   - service: `service.name`, the sender of the spans.
     ///   - version: `service.version`.
     package static func of(_ spans: [FinishedSpan], service: String, version: String) -> JSONValue {
         .object([

@@ -1,8 +1,10 @@
 import Synchronization
 package import Tracing
 
-/// Keeps finished spans for an exporter of OTLP. Of traces that begin here a share is kept; of those that a caller
-/// began, what the caller keeps.
+/// Tracer that collects finished spans for an OTLP exporter.
+///
+/// It keeps a fraction of the traces that begin here. For a trace that a caller began, it follows the caller's
+/// decision.
 package final class OTLPTracer: Tracer {
     private static let header = "traceparent"
 
@@ -10,9 +12,11 @@ package final class OTLPTracer: Tracer {
     private let share: Double
     private let dice: @Sendable () -> UInt64
 
+    /// Creates a tracer.
+    ///
     /// - Parameters:
-    ///   - share: How much of the traces that begin here is kept, from 0 to 1.
-    ///   - dice: Random words: ids, and which traces are kept.
+    ///   - share: Fraction of the traces that begin here to keep, from 0 to 1.
+    ///   - dice: Returns random words, for ids and for the choice of traces.
     package init(buffer: SpanBuffer, share: Double = 1, dice: @escaping @Sendable () -> UInt64) {
         self.buffer = buffer
         self.share = share
@@ -53,15 +57,15 @@ package final class OTLPTracer: Tracer {
         injector.inject(place.text, forKey: Self.header, into: &carrier)
     }
 
-    /// Ids are never 0.
+    /// Returns an id, which is never 0.
     private func word() -> UInt64 { max(1, dice()) }
 }
 
-/// A span that is under way. What nobody keeps records nothing.
+/// Span in progress. It records nothing unless its trace is kept.
 package final class OTLPSpan: Tracing.Span {
     package let context: InstrumentationContext
     private let buffer: SpanBuffer
-    /// Nil once it is over.
+    /// The span, or `nil` after it has ended.
     private let state: Mutex<FinishedSpan?>
     private let isSampled: Bool
 
@@ -102,7 +106,8 @@ package final class OTLPSpan: Tracing.Span {
         }
     }
 
-    /// As an event by the name that OpenTelemetry has for it; the type alone: what an error says may be a secret.
+    /// Records an error as an event with OpenTelemetry's name for it. Only the error's type is recorded, because its
+    /// text may be a secret.
     package func recordError<Moment: TracerInstant>(
         _ error: any Error, attributes: SpanAttributes, at instant: @autoclosure () -> Moment
     ) {
@@ -131,7 +136,7 @@ extension InstrumentationContext {
         static var nameOverride: String? { "traceparent" }
     }
 
-    /// Where in which trace this is; nil: in none.
+    /// Place in a trace; `nil` outside of traces.
     package var traceParent: TraceParent? {
         get { self[TraceParentKey.self] }
         set { self[TraceParentKey.self] = newValue }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Spans that wait for being exported. When it is full, what is new is dropped and counted: tracing holds nothing up.
+/// Buffer of spans that wait for export. When it is full, new spans are dropped and counted, so that tracing never
+/// delays anything.
 package final class SpanBuffer: Sendable {
     private struct State {
         var spans: [FinishedSpan] = []
@@ -22,7 +23,7 @@ package final class SpanBuffer: Sendable {
         }
     }
 
-    /// The oldest, and how many were dropped since this was asked last.
+    /// Returns the oldest spans, and the number of spans dropped since the last call.
     package func take(_ count: Int) -> (spans: [FinishedSpan], dropped: Int) {
         state.withLock { state in
             let taken = Array(state.spans.prefix(count))
