@@ -195,7 +195,7 @@ package struct Problem: Error, Sendable, Equatable {
         Problem(.ignoredByIOS, "\(pointer): \(problem)", pointer: pointer, expected: expected, given: given, fix: fix)
     }
 
-    /// The document. `type` is a reference relative to the server: the codes are explained in `docs/api.md`.
+    /// The document. `type` is a reference relative to the server: the codes are explained in `docs/api/errors.md`.
     func document(requestID: String) -> ProblemDetails {
         ProblemDetails(
             type: "/problems/\(code.rawValue)", title: code.title, status: code.status, detail: detail,

@@ -5,7 +5,7 @@ extension Route {
     /// What asks for a dry run, and for one page of its phones.
     private static let dry = ["after", "dryRun", "limit"]
 
-    /// Every call there is. `docs/api.md` explains them in this order.
+    /// All routes of the API. `docs/api.md` describes each call.
     package static let all: [Route] = [
         Route(
             .put, "/v1/activities/{activity}", body: .standard, query: dry, takesIfMatch: true,

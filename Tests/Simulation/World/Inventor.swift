@@ -6,7 +6,7 @@ import TestSupport
 enum Inventor {
     static let device = "inventor-1"
     static let user = "eve"
-    /// So many new ones a device may name in a day: `docs/api.md`, limits of phone calls.
+    /// Number of new activities that a device may name in a day: see `docs/api/authentication.md`.
     static let perDay = 20
     static let activities = "invented-"
     /// Number of activities that they name at a time.
