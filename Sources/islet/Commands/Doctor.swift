@@ -12,7 +12,7 @@ struct Doctor: AsyncParsableCommand {
             server. For each key it sends one push to a token that nobody has: its refusal proves that APNs can be \
             reached and takes key, team and app. Backends, endpoints of webhooks and key sets are connected to, and \
             only the last are read. Nothing is changed and no phone is touched. Each finding has an id that stays, in \
-            --json and in docs/operating.md.
+            --json and in docs/operating/doctor.md.
             Exits with 0 when nothing failed, else with 1.
 
             With --device it asks the running server instead why something did not arrive on that phone, finding by \

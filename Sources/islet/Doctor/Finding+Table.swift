@@ -1,4 +1,4 @@
-// The table of what a doctor finds: docs/operating.md has it, and the tests hold the two equal.
+// The table of what a doctor finds: docs/operating/doctor.md has it, and the tests hold the two equal.
 
 extension Finding {
     /// Of each finding a name that stays, for whoever reads `--json`.

@@ -46,7 +46,7 @@ struct Finding: Equatable {
 }
 
 extension Finding.ID {
-    /// What a finding says in general: a row of the table in docs/operating.md.
+    /// What a finding says in general: a row of the table in docs/operating/doctor.md.
     struct Entry {
         let check: Finding.Check
         let outcome: Finding.Outcome
@@ -61,7 +61,7 @@ extension Finding.ID {
         }
     }
 
-    /// The table of docs/operating.md.
+    /// The table of docs/operating/doctor.md.
     static var table: String {
         "| id | outcome | what it says | what to do |\n|---|---|---|---|\n"
             + allCases.map { id in

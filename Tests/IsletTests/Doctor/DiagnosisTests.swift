@@ -54,8 +54,8 @@ struct DiagnosisTests {
     @Test func `every finding has a row in docs operating md, in order, and what failed a fix`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let text = try String(contentsOf: root.appending(path: "docs/operating.md"), encoding: .utf8)
-        #expect(text.contains("\n\n" + Finding.ID.table + "\n"), "docs/operating.md is to have:\n\(Finding.ID.table)")
+        let text = try String(contentsOf: root.appending(path: "docs/operating/doctor.md"), encoding: .utf8)
+        #expect(text.contains("\n\n" + Finding.ID.table + "\n"), "docs/operating/doctor.md needs:\n\(Finding.ID.table)")
         #expect(Set(Finding.ID.entries.keys) == Set(Finding.ID.allCases))
         for id in Finding.ID.allCases {
             #expect(id.rawValue.hasPrefix(id.entry.check.rawValue + "-"), "\(id)")

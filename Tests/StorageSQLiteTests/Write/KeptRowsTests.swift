@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What `docs/operating.md` says of each table's rows.
+/// What `docs/operating/retention.md` says of each table's rows.
 struct KeptRowsTests {
     private static func text(of document: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
@@ -16,7 +16,7 @@ struct KeptRowsTests {
 
     /// The tables of each row of the document, with what is left when all is over.
     private static func document() throws -> [(tables: [String], left: String)] {
-        let text = try text(of: "operating.md")
+        let text = try text(of: "operating/retention.md")
         let table = try #require(text.split(separator: "| table | removed | left when all is over |\n").last)
         return table.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().prefix { $0.hasPrefix("|") }
             .map { line in
@@ -44,7 +44,7 @@ struct KeptRowsTests {
     @Test func `the documents say that events go untold as well, and how many are kept`() throws {
         let limits = PruneLimits()
         #expect(limits.events == .seconds(7 * 86_400) && limits.eventCount == 1_000_000)
-        for (document, number) in [("operating.md", "a million"), ("webhooks.md", "1,000,000")] {
+        for (document, number) in [("operating/retention.md", "a million"), ("webhooks.md", "1,000,000")] {
             let lines = try Self.text(of: document).split(separator: "\n")
             let line = try #require(lines.first { $0.contains("whether a webhook was told of them or not") })
             #expect(line.contains(number) && line.contains("7 days"), "\(document)")
