@@ -3,10 +3,10 @@ import LiveActivityCore
 import Logging
 import Synchronization
 
-/// The circuits of every route with their lock, and the one line that each opening and closing is worth.
+/// Thread-safe circuits of all routes. It logs one line for each opening and closing.
 final class Circuits: Sendable {
     private let board = Mutex(CircuitBoard())
-    /// Halts that are not written down yet.
+    /// Halted routes that have not been stored yet.
     private let halts = Mutex<[PushRoute: Reason.Code]>([:])
     private let logger: Logger
 
@@ -18,7 +18,7 @@ final class Circuits: Sendable {
 
     func status(at now: UnixTime) -> [PushRoute: CircuitBoard.Status] { board.withLock { $0.status(at: now) } }
 
-    /// A claim was made under a gate: its probes are on their way, and where it found none, none is to be had.
+    /// Records a claim under a gate. Its probes are on their way; a route for which it found no probe has none to send.
     func claimed(probed: Set<PushRoute>, held: Set<PushRoute>, at now: UnixTime) {
         guard !probed.isEmpty || !held.isEmpty else { return }
         board.withLock { board in
@@ -50,7 +50,7 @@ final class Circuits: Sendable {
         }
     }
 
-    /// The routes that have been halted since this was last asked, and why.
+    /// Returns the routes that were halted since the last call, with the reasons.
     func takeHalts() -> [PushRoute: Reason.Code] {
         halts.withLock { halts in
             defer { halts = [:] }
@@ -58,7 +58,7 @@ final class Circuits: Sendable {
         }
     }
 
-    /// They could not be written down.
+    /// Puts halted routes back that could not be stored.
     func putBack(_ untold: [PushRoute: Reason.Code]) {
         halts.withLock { $0.merge(untold) { newer, _ in newer } }
     }

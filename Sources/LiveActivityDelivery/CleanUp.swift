@@ -4,16 +4,16 @@ package import LiveActivityStorage
 package import Logging
 import Synchronization
 
-/// What a round of the pruner does, a page at a time: ends what nobody has ended, and erases what is over.
+/// The work of one round of the pruner, a page at a time: ends idle activities and erases what is no longer needed.
 package final class CleanUp: Sendable {
-    /// Activities that one page looks at.
+    /// Number of activities that one page reads.
     static let page = 500
 
     private let store: any StateStore & AdminStore
     private let apps: [BundleID: AppSettings]
     private let limits: PruneLimits
     private let logger: Logger
-    /// How far the walk through the running activities has come in this round.
+    /// Position among the running activities in this round.
     private let position = Mutex<RunningActivity?>(nil)
 
     package init(
@@ -25,14 +25,16 @@ package final class CleanUp: Sendable {
         self.logger = logger
     }
 
-    /// - Returns: `true` when there may be more.
+    /// Handles one page.
+    ///
+    /// - Returns: `true` if there may be more.
     package func page(at now: UnixTime) async throws(StorageError) -> Bool {
         let hasMoreIdle = try await endIdle(at: now)
         let hasMore = try await store.prune(limits, at: now)
         return hasMoreIdle || hasMore
     }
 
-    /// Each is a command of its own, so that it is decided on what stands when it is written.
+    /// Ends idle activities. Each end is its own command, so it is decided on the state at its commit.
     private func endIdle(at now: UnixTime) async throws(StorageError) -> Bool {
         let configured = apps.values.flatMap(\.types.values).map(\.policy)
         let shortest = (configured + [TypePolicy()]).compactMap(\.endAfter).min() ?? .zero
@@ -52,7 +54,7 @@ package final class CleanUp: Sendable {
         return next != nil
     }
 
-    /// All at once, so that they share commits.
+    /// Commits the ends concurrently, so that they share commits.
     private func commit(_ ends: [EndIdleActivity]) async throws(StorageError) -> Int {
         let results = await withTaskGroup(of: Result<Bool, StorageError>.self) { group in
             for end in ends {

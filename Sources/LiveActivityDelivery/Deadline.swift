@@ -1,6 +1,6 @@
-/// Work that has to be done in a time: what it answers, or `late` when that is over.
+/// Runs work within a time limit. Returns its answer, or `late` if the limit passes first.
 ///
-/// The work is cancelled then, and has ended when this returns: it must heed its cancellation.
+/// Work that is late is canceled, and it has ended when this function returns. So it must react to its cancellation.
 package func withDeadline<Answer: Sendable>(
     _ limit: Duration, by clock: any Clock<Duration>, late: Answer,
     _ work: @escaping @Sendable () async -> Answer

@@ -3,9 +3,9 @@ package import CoreMetrics
 import LiveActivityCore
 import Synchronization
 
-/// What delivery counts: outcomes, how long they took, and what is on its way.
+/// Metrics of delivery: outcomes, their durations, and pushes that are on their way.
 package final class DeliveryMetrics: Sendable {
-    /// What became of a push, in words of closed lists.
+    /// Labels of a push's outcome. Each comes from a closed list.
     private struct Key: Hashable {
         let app: BundleID
         let environment: APNSEnvironment?
@@ -13,7 +13,7 @@ package final class DeliveryMetrics: Sendable {
         let outcome: Outcome
     }
 
-    /// The labels `verdict` and `reason`.
+    /// Values of the labels `verdict` and `reason`.
     struct Outcome: Hashable {
         let verdict: String
         let reason: String
@@ -27,10 +27,10 @@ package final class DeliveryMetrics: Sendable {
     private let answers: [APNSEnvironment: CoreMetrics.Timer]
     private let lags: [APNSEnvironment: CoreMetrics.Timer]
     private let failedLags: [APNSEnvironment: CoreMetrics.Timer]
-    // Bounded: apps are those of the configuration, and all else is of closed lists.
+    // Bounded: apps come from the configuration, and all other labels from closed lists.
     private let deliveries = Mutex<[Key: Counter]>([:])
 
-    /// - Parameter factory: Where the metrics are kept; that of the process unless one is given.
+    /// - Parameter factory: Factory that stores the metrics. The default is that of the process.
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
         flights = Meter(label: Metric.flightsOpen.name, factory: factory)
@@ -54,9 +54,11 @@ package final class DeliveryMetrics: Sendable {
 
     func submitted(_ count: Int) { pushes.increment(by: Double(count)) }
 
-    /// One push has its outcome.
+    /// Records the outcome of one push.
     ///
-    /// - Parameter sentAt: When it was handed to the sender; `after` is how long ago that was.
+    /// - Parameters:
+    ///   - sentAt: Time at which the push was handed to the sender.
+    ///   - duration: Time since then.
     func answered(
         _ answer: Result<PushAnswer, PushFailure>, _ seat: Flight.Seat, of flight: Flight, sentAt: UnixTime,
         after duration: Duration
@@ -66,16 +68,16 @@ package final class DeliveryMetrics: Sendable {
         let timers: [APNSEnvironment: CoreMetrics.Timer]
         switch answer {
         case .success(let answer) where answer.verdict == .accepted: timers = lags
-        // It waits no more: nothing brings it there.
+        // The phone no longer waits, because no push of this state follows.
         case .success(let answer) where answer.verdict.isTheEnd: return
         case .success, .failure: timers = failedLags
         }
         timers[environment]?.recordNanoseconds(max(sentAt + duration - since, .zero).wholeNanoseconds)
     }
 
-    /// What came of the seats of one flight; what is still awaited is counted when it is known.
+    /// Counts the outcomes of one flight. An awaited outcome is counted later, when it is known.
     func settled(_ entries: [SettleFlight.Entry], of flight: Flight) {
-        // Most entries of a flight are like the one before.
+        // Most entries of a flight have the same key as the one before.
         var run: (key: Key, count: Int)?
         for entry in entries {
             guard let outcome = Outcome(entry.outcome) else { continue }
@@ -92,7 +94,7 @@ package final class DeliveryMetrics: Sendable {
         if let last = run { counter(last.key).increment(by: last.count) }
     }
 
-    /// A push of any kind has its outcome.
+    /// Records the outcome of a push of any kind.
     func answered(
         _ answer: Result<PushAnswer, PushFailure>, from environment: APNSEnvironment?, after duration: Duration
     ) {
@@ -101,7 +103,7 @@ package final class DeliveryMetrics: Sendable {
         answers[environment]?.recordNanoseconds(duration.wholeNanoseconds)
     }
 
-    /// What came of pushes of ordinary notifications.
+    /// Counts the outcomes of ordinary notifications.
     func settled(_ entries: [SettleNotifications.Entry]) {
         var counts: [Key: Int] = [:]
         for entry in entries {
@@ -131,7 +133,7 @@ package final class DeliveryMetrics: Sendable {
 }
 
 extension Verdict {
-    /// No push of this state follows, or none until somebody changes something.
+    /// `true` if no push of this state follows, or none until somebody changes something.
     fileprivate var isTheEnd: Bool {
         switch self {
         case .tokenDead, .requestRefused: true
@@ -142,14 +144,14 @@ extension Verdict {
 }
 
 extension DeliveryMetrics.Outcome {
-    /// `nil` while the answer is awaited.
+    /// Returns `nil` while the answer is awaited.
     init?(_ outcome: SettleFlight.Outcome) {
         switch outcome {
         case .answered(.success(let answer)):
             self.init(
                 verdict: Self.word(answer.verdict),
                 reason: answer.reason.map { reason in
-                    // A text that APNs sends and no page lists is no label.
+                    // A reason that Apple does not document must not become a label.
                     if case .known(let known) = reason { known.rawValue } else { "other" }
                 } ?? "none")
         case .answered(.failure(let failure)):
@@ -183,20 +185,22 @@ extension DeliveryMetrics.Outcome {
 }
 
 extension Flight.Seat {
-    /// Of the token that the push goes to; `nil` when it is gone.
+    /// Environment of the token that the push goes to; `nil` if the token is gone.
     fileprivate var environment: APNSEnvironment? {
         plan.kind == .start ? phone.pushToStartToken?.environment : phone.updateToken?.environment
     }
 
-    /// Since when the phone waits for the state, where it is told it for the first time; `nil`: it did not wait.
+    /// Returns the time since which the phone has waited for a state that it gets for the first time.
     ///
-    /// One that joined, or got its token, later did not wait for delivery. What a rule of ours put off (a coalescing
-    /// window, and for a start quiet hours, a budget, a grace) waits from when it might leave.
+    /// A wait that a rule of ours imposed counts from its end: a coalescing window, and for a start also quiet hours, a
+    /// budget or a grace.
+    ///
+    /// - Returns: `nil` if the phone did not wait for delivery, because it joined or got its token later.
     fileprivate func waitingSince(in flight: Flight) -> UnixTime? {
         let changedAt = flight.desired.activity.changedAt
         let tokenAt = plan.kind == .start ? phone.pushToStartToken?.firstSeenAt : phone.updateToken?.firstSeenAt
         guard phone.card.sentRevision < plan.revision, phone.card.revisions.contradictions == 0,
-            // What the app made of a state itself stays for its minute.
+            // A state that the app set itself stays for its minute.
             phone.card.lead == nil || phone.card.shownRevision < plan.revision,
             phone.card.createdAt <= changedAt, tokenAt.map({ $0 <= changedAt }) == true
         else { return nil }

@@ -3,17 +3,17 @@ import LiveActivityCore
 import LiveActivityStorage
 import Logging
 
-/// A flight that was claimed, with what was known then.
+/// A claimed flight with the facts of its claim.
 struct Departure: Sendable {
     let flight: Flight
-    /// The moment before its claim: its lease counts from here.
+    /// Moment before the claim. The lease counts from here.
     let claimedAt: MonotonicTime
     let gate: CircuitGate
     let halvings: Int
 }
 
 extension Dispatcher {
-    /// What is left of a flight after the time that its answers are worth waiting for.
+    /// Pushes of a flight whose answers did not come before it was settled.
     private struct Stragglers {
         let app: AppSettings
         let seats: [Int]
@@ -21,11 +21,11 @@ extension Dispatcher {
         let sent: [Int]
         let outcomes: Outcomes
         let awaitedUntil: UnixTime
-        /// What the flight's other answers said.
+        /// Tallies of the flight's earlier answers.
         let tallies: [APNSEnvironment: RouteTally]
     }
 
-    /// From the claim to the last answer.
+    /// Handles a flight from its claim to its last answer.
     func fly(_ departure: Departure) async {
         metrics.flightOpened()
         defer { metrics.flightClosed() }
@@ -36,7 +36,9 @@ extension Dispatcher {
         room.leaveLate(stragglers.seats.count)
     }
 
-    /// Sends a flight and settles what is answered in time; returns the rest, whose lane others may go on using.
+    /// Sends a flight and settles the answers that come in time.
+    ///
+    /// - Returns: The pushes that are still unanswered; `nil` if there are none. The lane is free for other flights.
     private func deliver(_ departure: Departure) async -> Stragglers? {
         let flight = departure.flight
         guard let app = apps[flight.desired.activity.app] else { return nil }
@@ -86,7 +88,8 @@ extension Dispatcher {
         }
         metrics.settled(entries, of: flight)
         trace?.settled(entries)
-        // Without this settlement the flight stays open: closing it for the stragglers alone would lose the others.
+        // Without this settlement the flight stays open. Settling only the late pushes would close it and lose the
+        // others.
         guard await settle(flight, entries, app) else { return nil }
         let late = first.indices.filter { first[$0] == nil }
         guard !late.isEmpty else { return nil }
@@ -98,7 +101,7 @@ extension Dispatcher {
     private func follow(_ late: Stragglers, of departure: Departure) async {
         let answers = await late.outcomes.collected(
             within: departure.claimedAt + limits.answerWithin - time.monotonic(), on: clock)
-        // Cancelled, nobody can tell that no answer came in time; the rows say that one is awaited.
+        // After a cancellation, nobody knows whether answers came in time. The rows say that answers are awaited.
         let known = Task.isCancelled ? late.seats.filter { answers[$0] != nil } : late.seats
         guard !known.isEmpty else { return }
         let final = answers.map { $0 ?? .failure(PushFailure(.unknownFate, "no answer in time")) }
@@ -112,9 +115,11 @@ extension Dispatcher {
         _ = await settle(departure.flight, entries, late.app)
     }
 
-    /// Tells circuits and pacer what the answers say, and returns it.
+    /// Passes the answers to the circuits and the pacer.
     ///
-    /// - Parameter earlier: What the flight's other answers said: lost ones alone would look as if nobody had answered.
+    /// - Parameter earlier: Tallies of the flight's earlier answers. Late pushes alone would look as if APNs answered
+    ///   none.
+    /// - Returns: The tallies of all answers so far.
     private func learn(
         _ departure: Departure, _ answers: [Result<PushAnswer, PushFailure>?], of sent: [Int],
         besides earlier: [APNSEnvironment: RouteTally] = [:]
@@ -138,7 +143,7 @@ extension Dispatcher {
         return all
     }
 
-    /// - Parameter all: What each route said, with what it had said of the same flight before.
+    /// - Parameter all: Tallies of each route, with those of the flight's earlier answers.
     func learn(
         _ new: [PushRoute: RouteTally], besides all: [PushRoute: RouteTally], under gate: CircuitGate, halvings: Int
     ) {
@@ -162,7 +167,7 @@ extension Dispatcher {
         return SettleFlight.Entry(seat: seat, outcome: outcome, dice: Double(dice() >> 11) * 0x1p-53)
     }
 
-    /// `false` when it could not be written.
+    /// Stores the outcomes. Returns `false` if that failed.
     private func settle(_ flight: Flight, _ entries: [SettleFlight.Entry], _ app: AppSettings) async -> Bool {
         await tellHalts()
         if logger.logLevel <= .debug { for entry in entries { tell(entry, of: flight) } }
@@ -186,12 +191,12 @@ extension Dispatcher {
                 try? await clock.sleep(for: limits.storagePause)
             }
         }
-        // The lease runs out and a rescuer takes it that they may have arrived.
+        // After the lease, a rescue assumes that the pushes may have arrived.
         logger.error("outcomes are given up", metadata: ["activity": "\(flight.desired.activity.id)"])
         return false
     }
 
-    /// A route that was halted is an event of its own: its circuit is in memory alone.
+    /// Stores an event for each halted route, because its circuit exists only in memory.
     func tellHalts() async {
         var untold = circuits.takeHalts()
         for (route, code) in untold {
@@ -205,7 +210,7 @@ extension Dispatcher {
         circuits.putBack(untold)
     }
 
-    /// A line for each push and what became of it.
+    /// Logs one line for a push and its outcome.
     private func tell(_ entry: SettleFlight.Entry, of flight: Flight) {
         let (phone, plan) = (entry.seat.phone, entry.seat.plan)
         var metadata: Logger.Metadata = [
@@ -233,7 +238,7 @@ extension Dispatcher {
                 "accepted": "\(reply.accepted)", "refused": "\(reply.refused)", "awaited": "\(reply.awaited)",
             ])
         guard let fault = reply.fault, fault.kind != .notSent else { return }
-        // Trouble of a whole route is said once, by its circuit.
+        // Trouble of a whole route is logged once, by its circuit.
         logger.info(
             "a lane waits for APNs",
             metadata: [

@@ -3,23 +3,24 @@ import LiveActivityCore
 import LiveActivityStorage
 import Logging
 
-/// Ordinary notifications that were claimed together, with what was known then.
+/// Ordinary notifications of one claim, with the facts of that claim.
 struct NotificationDeparture: Sendable {
     let flight: NotificationFlight
-    /// The moment before its claim: its lease counts from here.
+    /// Moment before the claim. The lease counts from here.
     let claimedAt: MonotonicTime
     let gate: CircuitGate
     let halvings: Int
 
-    /// How many pushes of each.
+    /// Number of pushes of each notification.
     var counts: [NotificationNumber: Int] {
         flight.seats.reduce(into: [:]) { $0[$1.notification.number, default: 0] += 1 }
     }
 }
 
 extension Dispatcher {
-    /// At most half of what may leave, so that lanes find room beside any number of notifications; takes it from the
-    /// grant.
+    /// Claims notifications and takes them from the grant.
+    ///
+    /// It claims at most half of the pushes that may leave, so that lanes have room beside any number of notifications.
     func claimNotifications(_ grant: inout Pacer.Grant) async throws(StorageError) -> NotificationDeparture? {
         let before = time.monotonic()
         let now = time.wall()
@@ -43,7 +44,7 @@ extension Dispatcher {
         return departure
     }
 
-    /// From the claim to the last answer.
+    /// Handles a flight of notifications from its claim to its last answer.
     func fly(_ departure: NotificationDeparture) async {
         let seats = departure.flight.seats
         let outcomes = Outcomes(count: seats.count)
@@ -61,7 +62,7 @@ extension Dispatcher {
         defer { room.leaveLate(late.count) }
         let rest = await outcomes.collected(
             within: departure.claimedAt + limits.answerWithin - time.monotonic(), on: clock)
-        // Cancelled, nobody can tell that no answer came in time: the lease runs out, and it is sent again.
+        // After a cancellation, nobody knows whether answers came in time. The lease runs out and they are sent again.
         let settled = Task.isCancelled ? late.filter { rest[$0] != nil } : late
         if !Task.isCancelled { _ = learn(departure, rest, of: settled, besides: tallies) }
         await settle(settled.map { entry(seats[$0], rest[$0]) })
@@ -136,11 +137,11 @@ extension Dispatcher {
                 try? await clock.sleep(for: limits.storagePause)
             }
         }
-        // Their lease runs out and they are sent again under the same ids.
+        // Their lease runs out, and they are sent again under the same ids.
         logger.error("outcomes of notifications are given up", metadata: ["count": "\(entries.count)"])
     }
 
-    /// The end of a token's way: which one, on which device, and what APNs said.
+    /// Logs a dead token: which one, on which device, and APNs's answer.
     func noteDeath(
         of token: TokenValue?, _ kind: String, on device: DeviceID, _ outcome: Result<PushAnswer, PushFailure>
     ) {

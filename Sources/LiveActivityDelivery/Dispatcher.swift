@@ -5,32 +5,32 @@ package import LiveActivityTracing
 package import Logging
 import ServiceLifecycle
 
-/// Claims what is behind, sends it, and settles the answers: the loop that closes the difference.
+/// The delivery loop: claims phones that are behind, sends their pushes, and settles the answers.
 ///
-/// It claims when a commit of somebody else made work due, or when the time comes that a lane waits for; its own claims
-/// wake nobody. On a graceful stop it claims nothing more, waits for the answers it awaits (a lease at most) and
-/// settles them.
+/// It claims when another commit makes work due, or when a lane's time comes. Its own claims do not wake it.
+///
+/// On a graceful stop it claims nothing more. It waits for the awaited answers, a lease at most, and settles them.
 package struct Dispatcher: Service {
     package struct Limits: Sendable {
         package var claim = ClaimWork.Limits()
         package var notifications = ClaimNotifications.Limits()
-        /// Pushes on their way at once.
+        /// Limits on pushes that are on their way at once.
         package var pace = Pacer.Limits()
-        /// A push leaves within this time of its claim or not at all.
+        /// Time from the claim within which a push leaves, or not at all.
         package var sendWithin = Duration.seconds(8)
-        /// Its outcome is known within this time of its claim; less than the claim's lease.
+        /// Time from the claim within which a push has an outcome. It is shorter than the lease.
         package var answerWithin = Duration.seconds(12)
-        /// After `answerWithin` a straggler's outcome is written within this time, before that phone is tried again.
+        /// Time after `answerWithin` within which a late outcome is stored, before that phone is tried again.
         package var writeWithin = Duration.seconds(8)
-        /// After this time a flight is settled without its stragglers, so that one slow answer delays one phone.
+        /// Time after which a flight is settled without its late pushes, so that one slow answer delays only one phone.
         package var settleAfter = Duration.milliseconds(1500)
-        /// How long to wait when the store fails.
+        /// Pause after a failure of the store.
         package var storagePause = Duration.seconds(1)
-        /// The longest sleep: another process's commit may make work due without waking this one.
+        /// Longest sleep. Another process's commit may make work due without waking this one.
         package var look = Duration.seconds(60)
-        /// Cards ended at once to make room for others: as many share a commit.
+        /// Number of cards that are ended at once to make room for others. They share a commit.
         package var evictionsAtOnce = 100
-        /// Attempts to settle one flight before its lease runs out and it is rescued.
+        /// Attempts to settle one flight. After the last one its lease runs out and it is rescued.
         package var settleAttempts = 5
 
         package init() {}
@@ -54,10 +54,10 @@ package struct Dispatcher: Service {
     private let signal = Signal()
 
     /// - Parameters:
-    ///   - node: A number of this process alone: flights of another are abandoned, since the store has one process.
-    ///   - dice: Random words for jitter and push ids.
-    ///   - traces: Where spans go; `nil`: there are none.
-    ///   - beforeClaim: Awaited when something is due, before it is claimed with the time of then.
+    ///   - node: Number of this process. The store has one process, so flights of other numbers are abandoned.
+    ///   - dice: Source of random numbers for jitter and push ids.
+    ///   - traces: Destination of spans; `nil` for none.
+    ///   - beforeClaim: Called and awaited when work is due. The claim then uses the time after it returns.
     package init(
         store: any WorkStore, sender: any PushSender, apps: [AppSettings], time: TimeSource,
         clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
@@ -82,7 +82,7 @@ package struct Dispatcher: Service {
         circuits = Circuits(logger: logger)
     }
 
-    /// The routes that are not well now, and why: for readiness, answers and metrics.
+    /// Routes in trouble, with the reasons, for readiness, answers and metrics.
     package var troubledRoutes: [PushRoute: CircuitBoard.Status] { circuits.status(at: time.wall()) }
 
     package func run() async throws {
@@ -92,7 +92,7 @@ package struct Dispatcher: Service {
                     for await _ in store.wakeUps { signal.raise() }
                 }
                 await claimUntilStopped(&group)
-                // Flights on their way finish by themselves; the listener for wake-ups must be told.
+                // Flights on their way finish by themselves. The task that listens for wake-ups must be canceled.
                 group.cancelAll()
             }
         } onGracefulShutdown: {
@@ -101,13 +101,14 @@ package struct Dispatcher: Service {
     }
 
     private func claimUntilStopped(_ group: inout DiscardingTaskGroup) async {
-        // What a process that is gone had on its way is looked for first, due or not.
+        // The first claim looks for flights of an ended process, whether or not lanes are due.
         var hasMore = true
         while !signal.isStopped && !Task.isCancelled {
             do throws(StorageError) {
                 guard let due = try await workDue(lanes: hasMore) else { continue }
                 await beforeClaim()
-                // Cancelled: the lease is the write-ahead of what was claimed, and the next process rescues it.
+                // If this task is canceled, the lease serves as the write-ahead record, and the next process rescues
+                // the claim.
                 guard var grant = await room.grant(at: time.wall), !signal.isStopped else { break }
                 if due.notifications, let departure = try await claimNotifications(&grant) {
                     room.enter(departure.counts)
@@ -120,10 +121,11 @@ package struct Dispatcher: Service {
                     room.enter(departure.flight)
                     group.addTask { await fly(departure) }
                 }
-                // After the flights: what was claimed has seconds to leave, and does not wait for other commits.
+                // Evictions come after the flights. A claimed push has seconds to leave and must not wait for other
+                // commits.
                 if !claimed.evictions.isEmpty { group.addTask { await evict(claimed.evictions) } }
             } catch {
-                // A read that the end of the service cut off is no fault.
+                // A read that the end of the service has cut off is no failure.
                 if Task.isCancelled { return }
                 logger.error("work could not be claimed", metadata: ["error": "\(error)"])
                 await signal.wait(for: limits.storagePause, on: clock)
@@ -132,7 +134,7 @@ package struct Dispatcher: Service {
         await room.drained()
     }
 
-    /// Finds the kinds of work that have to be claimed now; `nil` after a sleep, when that may have changed.
+    /// Returns the kinds of work that must be claimed now; `nil` after a sleep, when that may have changed.
     ///
     /// - Parameter hasMore: Lanes are known to be due.
     private func workDue(lanes hasMore: Bool) async throws(StorageError) -> (lanes: Bool, notifications: Bool)? {
@@ -167,14 +169,14 @@ package struct Dispatcher: Service {
         return (departures, reply.evictions, reply.hasMore)
     }
 
-    /// Ends cards that make room for others. One that cannot be written is asked for again when its start is looked at
-    /// next.
+    /// Ends cards that make room for others. If one cannot be stored, the next decision about its start asks for it
+    /// again.
     private func evict(_ evictions: [EvictCard]) async {
         var rest = evictions[...]
         while !rest.isEmpty, !Task.isCancelled {
             let some = rest.prefix(limits.evictionsAtOnce)
             rest = rest.dropFirst(some.count)
-            // Together, so that the store writes them in one commit.
+            // Concurrently, so that the store writes them in one commit.
             await withDiscardingTaskGroup { group in
                 for eviction in some { group.addTask { await evict(eviction) } }
             }

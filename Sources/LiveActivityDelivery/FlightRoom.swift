@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 import Synchronization
 
-/// The pacer with somebody who waits for it: the dispatcher, while there is no room for another claim.
+/// The pacer, with a way for the dispatcher to wait until there is room for another claim.
 final class FlightRoom: Sendable {
     private let pacer: Mutex<Pacer>
     private let left = Signal()
@@ -11,7 +11,9 @@ final class FlightRoom: Sendable {
         pacer = Mutex(Pacer(limits))
     }
 
-    /// What the next claim may take, once there is room; `nil` when the task was cancelled first. For one task.
+    /// Waits until there is room, and returns what the next claim may take; `nil` if the task was canceled first.
+    ///
+    /// Only one task may call this at a time.
     func grant(at now: () -> UnixTime) async -> Pacer.Grant? {
         while !Task.isCancelled {
             if let grant = pacer.withLock({ $0.grant(at: now()) }) { return grant }
@@ -24,7 +26,7 @@ final class FlightRoom: Sendable {
         pacer.withLock { $0.left(flight.desired.activity.number, flight.seats.count) }
     }
 
-    /// A flight is over, but for the stragglers that are awaited on.
+    /// Records that a flight is settled. The answers to `late` of its pushes are still awaited.
     func leave(_ flight: Flight, late: Int) {
         pacer.withLock { $0.settled(flight.desired.activity.number, flight.seats.count, late: late) }
         left.raise()
@@ -35,14 +37,14 @@ final class FlightRoom: Sendable {
         left.raise()
     }
 
-    /// So many pushes of each of these notifications leave together.
+    /// Records pushes that leave together, by notification.
     func enter(_ notifications: [NotificationNumber: Int]) {
         pacer.withLock { pacer in
             for (number, pushes) in notifications { pacer.left(number, pushes) }
         }
     }
 
-    /// They are over, but for so many of each whose answers are awaited on.
+    /// Records that these pushes are settled. The answers to some of each notification may still be awaited.
     func leave(_ notifications: [NotificationNumber: Int], late: [NotificationNumber: Int]) {
         pacer.withLock { pacer in
             for (number, pushes) in notifications { pacer.settled(number, pushes, late: late[number, default: 0]) }
@@ -50,7 +52,9 @@ final class FlightRoom: Sendable {
         left.raise()
     }
 
-    /// Whether the whole was halved by what a flight was answered.
+    /// Passes a flight's answers to the pacer.
+    ///
+    /// - Returns: `true` if the answers halved the total number of pushes that may be on their way.
     func record(_ route: PushRoute, _ tally: RouteTally, halvings: Int, at now: UnixTime) -> Bool {
         pacer.withLock {
             $0.record(
@@ -58,7 +62,7 @@ final class FlightRoom: Sendable {
         }
     }
 
-    /// Returns when nothing is on its way. For the task that waits for grants.
+    /// Waits until nothing is on its way. Only the task that waits for grants may call this.
     func drained() async {
         while pacer.withLock({ !$0.isIdle }) && !Task.isCancelled {
             await left.wait()

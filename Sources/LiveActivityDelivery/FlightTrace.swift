@@ -4,8 +4,10 @@ import LiveActivityTracing
 import Synchronization
 import Tracing
 
-/// The spans of a flight: one for the whole, inside of the request that it follows from, and of a small flight one for
-/// each push. A straggler's span ends with its answer, behind that of the flight.
+/// Spans of a flight: one for the whole flight, within the request that it follows from, and for a small flight one per
+/// push.
+///
+/// The span of a late push ends with its answer, after that of the flight.
 final class FlightTrace: Sendable {
     private let traces: Traces
     private let span: any Span
@@ -26,7 +28,7 @@ final class FlightTrace: Sendable {
         }
     }
 
-    /// These leave now, in this order.
+    /// Begins the spans of these pushes, in the order in which they leave.
     func sends(_ seats: [Flight.Seat]) {
         guard span.isRecording, seats.count <= Traces.spansPerFlight else { return }
         let begun = seats.map { seat -> (any Span)? in
@@ -60,7 +62,7 @@ final class FlightTrace: Sendable {
         push.end()
     }
 
-    /// What came of it in time.
+    /// Adds the outcomes that came in time to the flight's span.
     func settled(_ entries: [SettleFlight.Entry]) {
         guard span.isRecording else { return }
         var counts = (accepted: 0, refused: 0, awaited: 0)

@@ -1,7 +1,7 @@
 import APNSModel
 import Synchronization
 
-/// Collects the answers to one flight's pushes as they come, in any order, on any thread.
+/// Collects the answers to one flight's pushes, in any order and from any thread.
 final class Outcomes: Sendable {
     private struct State {
         var answers: [Result<PushAnswer, PushFailure>?]
@@ -15,7 +15,7 @@ final class Outcomes: Sendable {
         state = Mutex(State(answers: Array(repeating: nil, count: count), missing: count))
     }
 
-    /// A second answer to one push is dropped: senders answer once.
+    /// Records an answer. A second answer to one push is dropped, because senders answer once.
     func record(_ index: Int, _ answer: Result<PushAnswer, PushFailure>) {
         let isComplete = state.withLock { state in
             guard state.answers.indices.contains(index), state.answers[index] == nil else { return false }
@@ -26,7 +26,7 @@ final class Outcomes: Sendable {
         if isComplete { signal.raise() }
     }
 
-    /// Every answer there is after all came, or after the time given.
+    /// Waits until all answers have come or the time is over. Returns the answers so far.
     func collected(within duration: Duration, on clock: any Clock<Duration>) async -> [Result<PushAnswer, PushFailure>?]
     {
         if state.withLock({ $0.missing > 0 }) { await signal.wait(for: duration, on: clock) }

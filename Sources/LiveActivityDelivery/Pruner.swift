@@ -3,16 +3,16 @@ package import LiveActivityStorage
 package import Logging
 import ServiceLifecycle
 
-/// Erases now and then what nobody needs any more, a page at a time, so that it never holds up a change for long.
+/// Periodically erases what is no longer needed, one page at a time, so that it never delays a change for long.
 ///
-/// What is erased, and how much a page is, the command given to it says.
+/// The closure given to it decides what is erased, and how much a page is.
 package struct Pruner: Service {
     package typealias Failure = StorageError
 
     package struct Limits: Sendable {
-        /// From the end of one round to the next.
+        /// Time from the end of one round to the next.
         package var interval = Duration.seconds(600)
-        /// Pages of one round: what is left waits for the next.
+        /// Maximum number of pages in one round. The rest waits for the next.
         package var pages = 10_000
 
         package init() {}
@@ -27,8 +27,8 @@ package struct Pruner: Service {
     private let signal = Signal()
 
     /// - Parameters:
-    ///   - mayPrune: Asked before each round: whether the time is known well enough to erase by it.
-    ///   - prune: Erases one page of what is too old at that instant; `true` when there is more.
+    ///   - mayPrune: Called before each round. Returns `true` if the time is certain enough to erase by it.
+    ///   - prune: Erases one page of what is too old at that instant. Returns `true` if there is more.
     package init(
         time: TimeSource, clock: any Clock<Duration> = ContinuousClock(), limits: Limits = Limits(), logger: Logger,
         mayPrune: @escaping @Sendable () async -> Bool = { true },
@@ -42,7 +42,7 @@ package struct Pruner: Service {
         self.logger = logger
     }
 
-    /// Prunes at once and then after each interval, until it is stopped; a page that was begun is finished.
+    /// Prunes at once and then after each interval until the service stops. A page that has begun is finished.
     package func run() async throws {
         await withGracefulShutdownHandler {
             while !signal.isStopped && !Task.isCancelled {
@@ -63,7 +63,7 @@ package struct Pruner: Service {
                 guard try await prune(time.wall()) else { return }
             }
         } catch {
-            // It is old still in ten minutes.
+            // The next round, in ten minutes, finds the same records.
             logger.error("old records could not be pruned", metadata: ["error": "\(error)"])
         }
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A flag that one task waits for and any may raise; raising it twice is raising it once.
+/// A flag that one task waits for and any task may raise. Raising it twice has the effect of once.
 final class Signal: Sendable {
     private struct State {
         var isRaised = false
@@ -10,7 +10,7 @@ final class Signal: Sendable {
 
     private let state = Mutex(State())
 
-    /// Wakes the waiting task, or the next that waits.
+    /// Wakes the waiting task, or the next one that waits.
     func raise() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             if let waiter = state.waiter {
@@ -23,7 +23,7 @@ final class Signal: Sendable {
         waiter?.resume()
     }
 
-    /// From now on nobody waits.
+    /// Ends all waiting, now and later.
     func stop() {
         state.withLock { $0.isStopped = true }
         raise()
@@ -31,7 +31,7 @@ final class Signal: Sendable {
 
     var isStopped: Bool { state.withLock(\.isStopped) }
 
-    /// Returns when the flag is raised, and lowers it; at once after `stop` or when the task is cancelled.
+    /// Waits until the flag is raised, and lowers it. Returns at once after `stop` or when the task is canceled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -54,7 +54,7 @@ final class Signal: Sendable {
         }
     }
 
-    /// Waits for the flag, at most for a time; `nil` waits as long as it takes.
+    /// Waits for the flag, for `duration` at most; `nil` waits without a limit.
     func wait(for duration: Duration?, on clock: any Clock<Duration>) async {
         guard let duration else { return await wait() }
         guard duration > .zero else { return }

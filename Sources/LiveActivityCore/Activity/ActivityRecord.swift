@@ -1,27 +1,28 @@
 package import APNSModel
 package import JSONText
 
-/// What should be shown: one row, whoever watches.
+/// Desired state of an activity, in one row for all phones.
 package struct ActivityRecord: Sendable, Hashable {
+    /// Phase of an activity's life.
     package enum Phase: String, Sendable, CaseIterable, Codable {
-        /// A phone reported a card of it before the backend spoke of it: there is nothing to show yet.
+        /// A phone has reported a card of it, but the backend has not set its state. There is nothing to show yet.
         case announced
         case active
         case ended
     }
-    /// Which devices of a person a card is started on.
+    /// Devices of a person on which a card is started.
     package enum DeviceSelection: Sendable, Hashable {
         case lastActive
         case all
         case only(Set<DeviceID>)
-        /// It is this device's alone: no other of its person's has anything to do with it.
+        /// This device alone has a part in the activity, and none of its person's others.
         case one(DeviceID)
     }
-    /// The priority its writer asked for; `auto` leaves it to the policy.
+    /// Priority that the backend asked for. `auto` leaves it to the policy.
     package enum PriorityWish: String, Sendable, CaseIterable { case auto, low, high }
-    /// Who may make the card appear.
+    /// Side that may start a card: a push or the app, the app alone, or neither.
     package enum StartMode: String, Sendable, CaseIterable { case ifPossible, appOnly, never }
-    /// Whether a card comes back after the person swiped it away or it vanished.
+    /// Condition for another card after the person dismissed one or it vanished.
     package enum Restart: String, Sendable, CaseIterable { case never, onAlert, always }
 
     package var number: ActivityNumber
@@ -29,7 +30,7 @@ package struct ActivityRecord: Sendable, Hashable {
     package var id: ActivityID
     package var type: String
     package var phase: Phase = .active
-    /// Counts the lives of this activity from 1; reopening begins the next.
+    /// Number of the current run, from 1. Reopening the activity begins the next one.
     package var run: Int = 1
     package var runStartedAt: UnixTime
     package var revision: Revision = 0
@@ -41,28 +42,28 @@ package struct ActivityRecord: Sendable, Hashable {
     package var devices: DeviceSelection = .lastActive
     package var restart: Restart = .never
     package var alert: AlertRecord?
-    /// What an ordinary notification says where the card cannot be shown, a template; `nil`: what the type says.
+    /// Template of the notification where no card can be shown; `nil` if the type's applies.
     package var fallback: PushAlert?
-    /// The ids of the alerts this run has had, the latest last: one that is named again is the same alert.
+    /// Ids of this run's alerts, the latest last. A repeated id names the same alert.
     package var alertIDs: [String] = []
     package var dismissal: DismissalWish = .systemDefault
     package var changedAt: UnixTime
-    /// The last accepted write, even one that changed nothing: what `staleAfter` counts from.
+    /// Time of the last accepted write, even if it changed nothing. `staleAfter` counts from here.
     package var acceptedAt: UnixTime
-    /// Until then a further change waits, so that changes in quick succession are one push.
+    /// End of the coalescing window. A further change waits until then, so that quick changes become one push.
     package var holdUntil: UnixTime = UnixTime(milliseconds: 0)
-    /// Grows with everything that concerns all phones, a new revision above all: each lane goes around once for it.
+    /// Number of the newest lap. It grows with everything that concerns all phones, such as a new revision.
     package var lap: Int64 = 0
-    /// The newest lap that a lane has begun: the others follow at once, whatever the coalescing window says.
+    /// Newest lap that a lane has begun. The other lanes follow at once, even within the coalescing window.
     package var begunLap: Int64 = 0
-    /// When the lanes are to be told of the newest lap; `nil`: they know.
+    /// Time at which the lanes learn of the newest lap; `nil` if they know of it.
     package var wakeAt: UnixTime?
-    /// When phones are to be told of a stale date that has moved since they were told one; `nil`: none has.
+    /// Time at which phones get a newer stale date than the one they have; `nil` if theirs is current.
     package var refreshAt: UnixTime?
-    /// Phones that were sent nothing since then are told the stale date anew.
+    /// Phones whose last push is older than this get the current stale date; `nil` if none needs it.
     package var refreshedSince: UnixTime?
     package var endedAt: UnixTime?
-    /// The greatest `sequence` that the backend gave in this run: what comes with none that is greater is late.
+    /// Greatest `sequence` of the backend in this run. A call with one that is not greater is late.
     package var clientSequence: Int64?
 
     package init(
@@ -77,18 +78,18 @@ package struct ActivityRecord: Sendable, Hashable {
         acceptedAt = now
     }
 
-    /// The stale date that a push of now carries.
+    /// Returns the stale date that a push carries now; `nil` if neither the activity nor the type has one.
     package func staleDate(policy: TypePolicy) -> UnixTime? {
         if let staleAt { return staleAt }
         return (staleAfter ?? policy.staleAfter).map { acceptedAt + $0 }
     }
 
-    /// How long before a stale date phones are told the next: long enough for the slowest of them.
+    /// Returns how long before a stale date phones get the next one: enough time for the slowest of them.
     static func refreshMargin(_ staleAfter: Duration) -> Duration {
         min(staleAfter / 2, max(.seconds(30), staleAfter / 10))
     }
 
-    /// The state was accepted once more: what phones were told of its stale date is to be told anew before it passes.
+    /// Records that the state was accepted again. Phones get the new stale date before the one they have passes.
     package mutating func accepted(at now: UnixTime, policy: TypePolicy) {
         if staleAt == nil, let staleAfter = staleAfter ?? policy.staleAfter, refreshAt == nil, acceptedAt < now {
             let time = max(now, acceptedAt + (staleAfter - Self.refreshMargin(staleAfter)))
@@ -98,30 +99,31 @@ package struct ActivityRecord: Sendable, Hashable {
         acceptedAt = now
     }
 
-    /// It is time to tell them.
+    /// Begins a lap that brings phones the current stale date.
     package mutating func refresh(at now: UnixTime) {
         refreshAt = nil
         refreshedSince = acceptedAt
         beginLap(at: now)
     }
 
-    /// This phone's stale date was set before the state was accepted for the last time.
+    /// Returns `true` if this phone's stale date is from before the last accepted write.
     package func isToRefresh(_ card: CardMachine) -> Bool {
         guard let refreshedSince else { return false }
         return card.timestamp < refreshedSince.seconds
     }
 
-    /// Where the clock was set back, no push of now is as late as `refreshedSince`: phones would be told for ever. Who
-    /// is told from now on is told enough.
+    /// Replaces a `refreshedSince` in the future, left by a clock that was ahead, by `now`.
     ///
-    /// - Returns: Whether that was so.
+    /// Otherwise no push would be late enough, and phones would get the stale date again and again.
+    ///
+    /// - Returns: `true` if it was replaced.
     mutating func forgetFuture(at now: UnixTime) -> Bool {
         guard let since = refreshedSince, since > now else { return false }
         refreshedSince = now
         return true
     }
 
-    /// When the ended card leaves the lock screen, in the words of the payload.
+    /// Returns when the ended card leaves the lock screen, in the form that the payload uses.
     package func endDismissal(policy: TypePolicy) -> Dismissal {
         switch dismissal {
         case .systemDefault: policy.dismissAfter.map { .at((endedAt ?? changedAt) + $0) } ?? .systemDefault
@@ -131,44 +133,45 @@ package struct ActivityRecord: Sendable, Hashable {
         }
     }
 
-    /// How many alert ids a run remembers.
+    /// Number of alert ids that a run remembers.
     package static let rememberedAlerts = 16
 
-    /// Takes an alert, in place of the one before.
+    /// Replaces the alert.
     package mutating func take(_ alert: AlertRecord) {
         self.alert = alert
         alertIDs = Array((alertIDs.filter { $0 != alert.id } + [alert.id]).suffix(Self.rememberedAlerts))
     }
 
-    /// The longest that changes may be collected. Where the clock was set back, what was to be held until a time of
-    /// then would wait for all that it was set back by: what lies further ahead than this holds nothing.
+    /// Longest time for which changes are collected. A `holdUntil` further ahead holds nothing: it comes from a clock
+    /// that was ahead and has been set back since.
     package static let longestHold = Duration.seconds(300)
 
-    /// Both stand at the same place of every list of activities.
+    /// Returns `true` if both records have the same place in every list of activities.
     package func stands(where other: Self) -> Bool {
         phase == other.phase && runStartedAt == other.runStartedAt && endedAt == other.endedAt
     }
 
-    /// A state that is newer than the lap that was begun waits for the coalescing window, whichever phone asks for it;
-    /// an alert, a start and an end do not.
+    /// Returns `true` if the push waits for the coalescing window. A state newer than the begun lap does, whichever
+    /// phone asks for it. An alert, a start and an end do not.
     package func holds(_ plan: PushPlan, at now: UnixTime) -> Bool {
         lap > begunLap && now < holdUntil && plan.kind == .update && !plan.carriesAlert
     }
 
-    /// From when the newest state might go out: when it was set, or when the coalescing window before it was over.
+    /// Returns the earliest time at which the newest state could be sent: when it was set, or when the coalescing
+    /// window before it was over.
     ///
-    /// - Parameter claimedAt: When the claim was that saw the record like this.
+    /// - Parameter claimedAt: Time of the claim that read this record.
     package func mayLeaveAt(claimedAt: UnixTime, window: Duration) -> UnixTime {
         guard begunLap < lap else {
-            // It began to go out a window before the present one's end, and what was set within the window before had
-            // to wait for no longer than a whole one.
+            // The lap began one window before `holdUntil`. A state set within the window before waited for one window
+            // at most.
             return max(changedAt, min(holdUntil - window, changedAt + window))
         }
-        // What goes out before the end of the window is what it does not hold.
+        // A push that leaves before the end of the window is one that the window does not hold.
         return claimedAt < holdUntil ? changedAt : max(changedAt, holdUntil)
     }
 
-    /// Makes every lane go around once, as soon as the coalescing window of the last change is over.
+    /// Begins a lap of every lane, as soon as the coalescing window of the last change is over.
     package mutating func beginLap(at now: UnixTime) {
         lap += 1
         if holdUntil > now + Self.longestHold { holdUntil = now }
@@ -177,25 +180,26 @@ package struct ActivityRecord: Sendable, Hashable {
     }
 }
 
-/// When the ended card is to leave the lock screen, as the backend said it.
+/// Time at which the ended card leaves the lock screen, as the backend asked for it.
 package enum DismissalWish: Sendable, Hashable {
     case systemDefault
     case immediate
     case at(UnixTime)
-    /// Counted from the end, so that the same call again asks for the same.
+    /// Time since the end, so that a repeated call asks for the same.
     case after(Duration)
 }
 
-/// An alert that goes with a state, to each phone at most once.
+/// An alert that goes with a state, at most once to each phone.
 package struct AlertRecord: Sendable, Hashable {
+    /// Treatment of an alert of unknown fate: send it no more, or send it again.
     package enum OnUnknown: String, Sendable, CaseIterable { case drop, `repeat` }
 
     package var id: String
-    /// The revision it came with: a phone is never alerted before it is sent that state.
+    /// Revision that the alert came with. A phone never gets the alert before this state.
     package var revision: Revision
     package var alert: PushAlert
     package var expiresAt: UnixTime
-    /// A later state carries it while it is unsent.
+    /// `true` if a later state carries the alert while it is unsent.
     package var keep: Bool
     package var onUnknown: OnUnknown
 
@@ -211,16 +215,16 @@ package struct AlertRecord: Sendable, Hashable {
     }
 }
 
-/// The content of an activity: the half that changes and the half that does not, as they are sent.
+/// Content of an activity as it is sent: the content state, which changes, and the attributes, which do not.
 package struct ContentRecord: Sendable, Equatable {
     package var activity: ActivityNumber
     package var revision: Revision
     package var state: EncodedObject
-    /// The state in canonical form, hashed: what "the same content" means.
+    /// Hash of the state's canonical form. Equal digests mean the same content.
     package var digest: UInt64
     package var attributes: EncodedObject
     package var attributesDigest: UInt64
-    /// The builds of the app that could not decode it; none where all builds have one contract.
+    /// Builds of the app that cannot decode the content; none if all builds have one contract.
     package var unfit = UnfitBuilds()
 
     package init(

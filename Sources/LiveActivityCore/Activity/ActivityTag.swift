@@ -1,13 +1,13 @@
 package import JSONText
 
-/// How a card says which activity it is: by an attribute that the type names, or by the tag `islet` that the server
-/// adds.
+/// The member of a card's attributes that names its activity: an attribute that the type names, or the tag `islet` that
+/// the server adds.
 package enum ActivityTag {
     package static let member = "islet"
 
-    /// The attributes with the activity's id in place.
+    /// Returns the attributes with the activity's id in place.
     ///
-    /// - Throws: `Refusal.activityIDConflict` when the attribute holds another id.
+    /// - Throws: `Refusal.activityIDConflict` if the attribute holds another id, or cannot hold this one.
     package static func fill(_ attributes: JSONObject, type: ActivityType, id: ActivityID) throws(Refusal) -> JSONObject
     {
         guard let pointer = type.activityIDAttribute else {
@@ -35,8 +35,10 @@ package enum ActivityTag {
         return value.object ?? attributes
     }
 
-    /// Attributes with the activity's id in place, checked. The tag is none of the contract's business, unless the
-    /// contract has a place for it.
+    /// Returns tagged attributes, checked and encoded by the contract. The tag itself is not checked, unless the
+    /// contract declares it.
+    ///
+    /// - Throws: `ContractViolation` if the attributes do not fit the contract.
     static func encoded(_ tagged: JSONObject, by contract: Contract) throws(ContractViolation) -> JSONObject {
         guard !contract.declares(attribute: member), let tag = tagged[member] else {
             return try contract.encodedAttributes(tagged)
@@ -46,14 +48,14 @@ package enum ActivityTag {
         return encoded
     }
 
-    /// The attributes as the app itself knows them: a type that has no member for the tag drops it.
+    /// Returns the attributes without the tag, as an app reports them whose type has no member for it.
     package static func untagged(_ attributes: JSONObject) -> JSONObject {
         var plain = attributes
         plain[member] = nil
         return plain
     }
 
-    /// The activity that reported attributes name.
+    /// Returns the activity that reported attributes name; `nil` if they name none.
     package static func activity(in attributes: JSONObject, type: ActivityType) -> ActivityID? {
         let value = JSONValue.object(attributes)
         let named: JSONValue? =
@@ -67,7 +69,7 @@ package enum ActivityTag {
         }
     }
 
-    /// A String as it is, an Int by its digits, a UUID in either case.
+    /// Compares a `String` as it is, an `Int` by its digits, and a UUID regardless of case.
     private static func matches(_ value: JSONValue, _ id: ActivityID) -> Bool {
         switch value {
         case .string(let text): ActivityID(stored: text) == id

@@ -1,8 +1,9 @@
 package import APNSModel
 package import JSONText
 
-/// Ends an activity, with a last state or the one it has. Ending an ended one again changes nothing, unless the last
-/// state or the dismissal differ.
+/// Ends an activity, with a last state or with the current one.
+///
+/// Ending an ended activity again changes nothing, unless the last state or the dismissal differs.
 package struct EndActivity: Command {
     package typealias Reply = SetDesiredState.Reply
 
@@ -13,7 +14,7 @@ package struct EndActivity: Command {
     package let dismissal: DismissalWish
     package let now: UnixTime
     package var preconditions = Preconditions()
-    /// Why, where it was not the backend that ended it.
+    /// Reason of the end, if it was not the backend that ended the activity.
     var reason: Reason?
 
     package init(
@@ -72,7 +73,7 @@ package struct EndActivity: Command {
         } else if activity.alert?.keep == false, alert?.id != activity.alert?.id {
             activity.alert = nil
         }
-        // One that is kept and not sent yet goes with the last state too.
+        // A kept alert that was not sent yet goes with the last state too.
         if let kept = activity.alert, now < kept.expiresAt { try checkSize(content.state, kept.alert, activity) }
         if draft.snapshot.lanes[activity.number] != nil { activity.beginLap(at: now) }
         content.revision = activity.revision
@@ -88,7 +89,8 @@ package struct EndActivity: Command {
             number: activity.number, revision: activity.revision, changed: true, phase: .ended, run: activity.run)
     }
 
-    /// Refuses at the door what could not be built later, or the card would stay for hours and nobody be told.
+    /// Refuses an end that could not be built later. Otherwise the card would stay for hours, and the caller would not
+    /// know.
     private func checkSize(
         _ state: EncodedObject, _ alert: PushAlert?, _ activity: ActivityRecord
     ) throws(Refusal) {

@@ -1,8 +1,8 @@
 package import APNSModel
 
-/// Ends an activity that nobody has set for as long as its type says: its backend forgot it, or lost it.
+/// Ends an activity that its backend has not set for the type's `endAfter`, because the backend forgot it or lost it.
 ///
-/// Of one that was set meanwhile, or has ended, nothing is changed.
+/// Changes nothing if the activity was set in the meantime or has ended.
 package struct EndIdleActivity: Command {
     package let app: AppSettings
     package let id: ActivityID
@@ -20,7 +20,7 @@ package struct EndIdleActivity: Command {
     package var isAlone: Bool { false }
     package var keys: [SnapshotKey] { [.activity(app.bundleID, id)] }
 
-    /// - Returns: Whether it ended it.
+    /// - Returns: `true` if the command ended the activity.
     package func decide(_ draft: inout Draft) throws(Refusal) -> Bool {
         guard let activity = draft.activity(app.bundleID, id), activity.phase == .active,
             activity.acceptedAt + endAfter <= now

@@ -1,18 +1,21 @@
 package import APNSModel
 package import JSONText
 
-/// Changes parts of what an activity should show, and leaves the rest as it stands: decided over the stored state, so
-/// that two who patch different members do not undo each other.
+/// Changes parts of the desired state and keeps the rest.
+///
+/// The command decides over the stored state, so two callers who patch different members do not undo each other's
+/// changes.
 package struct PatchActivity: Command {
     package typealias Reply = SetDesiredState.Reply
 
+    /// Parts to change; `nil` keeps a part.
     package struct Body: Sendable, Equatable {
-        /// A merge patch of the content state (RFC 7396).
+        /// Merge patch of the content state (RFC 7396).
         package var state: JSONObject = [:]
         package var alert: SetDesiredState.AlertWish?
         package var priority: ActivityRecord.PriorityWish?
         package var relevance: Double?
-        /// Naming one of the two takes the place of whichever stands.
+        /// `staleAt` or `staleAfter`: naming one replaces both.
         package var staleAt: UnixTime?
         package var staleAfter: Duration?
 

@@ -1,15 +1,16 @@
-/// What a caller asks of an activity before its change is taken: decided where the change is, so that nothing comes
-/// between.
+/// Conditions of a call on the activity's current state. They are checked in the same transaction as the change, so no
+/// other change comes between.
 package struct Preconditions: Sendable, Equatable {
-    /// What `If-Match` names (RFC 9110 section 13.1.1).
+    /// Content of `If-Match` (RFC 9110 section 13.1.1).
     package enum Match: Sendable, Equatable {
-        /// `*`: the activity is there.
+        /// `*`: the activity exists.
         case anything
         case revisions(Set<Revision>)
     }
 
     package var match: Match?
-    /// Grows with each call of a caller: one that is not greater than the last that was taken is late.
+    /// Number of the call. A caller increases it with each call; one that is not greater than the last accepted is
+    /// late.
     package var sequence: Int64?
 
     package init(match: Match? = nil, sequence: Int64? = nil) {
@@ -17,12 +18,13 @@ package struct Preconditions: Sendable, Equatable {
         self.sequence = sequence
     }
 
-    /// A call that was sent later, or this very call, was taken already.
+    /// Returns `true` if this call, or one that was sent later, has already been accepted.
     func isLate(for activity: ActivityRecord) -> Bool {
         guard let sequence, let taken = activity.clientSequence else { return false }
         return sequence <= taken
     }
 
+    /// - Throws: `Refusal.revisionDiffers` if the activity is not the one that `If-Match` names.
     func check(_ activity: ActivityRecord?, _ id: ActivityID) throws(Refusal) {
         let isMet =
             switch match {
@@ -35,7 +37,7 @@ package struct Preconditions: Sendable, Equatable {
 }
 
 extension SetDesiredState.Reply {
-    /// The answer to a call that came too late.
+    /// Returns the answer to a call that came too late.
     static func superseded(_ activity: ActivityRecord) -> Self {
         Self(
             number: activity.number, revision: activity.revision, changed: false, phase: activity.phase,

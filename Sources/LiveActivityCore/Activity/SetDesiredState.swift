@@ -1,13 +1,16 @@
 package import APNSModel
 package import JSONText
 
-/// Sets what an activity should show. Touches one activity and its content, whoever watches; phones get rows only when
-/// their people join.
+/// Sets the desired state of an activity.
+///
+/// The command writes the activity and its content, however many phones show it. Phones get rows only when their people
+/// join.
 package struct SetDesiredState: Command {
+    /// The desired state, as a caller sets it.
     package struct Body: Sendable, Equatable {
         package var state: JSONObject
         package var attributes: JSONObject?
-        /// `nil` leaves the audience as it is.
+        /// People in the audience; `nil` leaves the audience unchanged.
         package var users: [UserID]?
         package var devices: ActivityRecord.DeviceSelection?
         package var alert: AlertWish?
@@ -17,14 +20,14 @@ package struct SetDesiredState: Command {
         package var staleAfter: Duration?
         package var start: ActivityRecord.StartMode?
         package var restart: ActivityRecord.Restart?
-        /// A template; `nil` leaves it to the type.
+        /// Template of the notification where no card can be shown; `nil` if the type's applies.
         package var fallback: PushAlert?
         package var reopen = false
 
         package init(state: JSONObject) { self.state = state }
     }
 
-    /// An alert as it is asked for.
+    /// An alert as a caller asks for it.
     package struct AlertWish: Sendable, Equatable {
         package static let lifetime = Duration.seconds(600)
 
@@ -37,17 +40,18 @@ package struct SetDesiredState: Command {
         package init(_ alert: PushAlert) { self.alert = alert }
     }
 
+    /// The activity after the call.
     package struct Reply: Sendable, Equatable, IdempotentReply {
         package var number: ActivityNumber
         package var revision: Revision
         package var changed: Bool
         package var phase: ActivityRecord.Phase
         package var run: Int
-        /// A call with a greater `sequence` was taken before: nothing was changed.
+        /// `true` if a call with the same or a greater `sequence` was accepted before. Nothing was changed then.
         package var isSuperseded = false
     }
 
-    /// The people one request may name.
+    /// Maximum number of people in one request.
     package static let maximumUsers = 1000
 
     package let app: BundleID
@@ -56,10 +60,10 @@ package struct SetDesiredState: Command {
     package let body: Body
     package let now: UnixTime
     package var preconditions = Preconditions()
-    /// Checked and encoded once, and by the caller: the thread that decides has others waiting.
+    /// The state, checked and encoded once by the caller, because other commands wait for the thread that decides.
     private let content: Result<StateContent, ContractViolation>
 
-    /// - Parameter origin: Where the state comes from, which says how its dates are meant.
+    /// - Parameter origin: Origin of the state, which determines how its dates are read.
     package init(
         app: BundleID, id: ActivityID, type: ActivityType, body: Body, now: UnixTime,
         stateFrom origin: Contract.Origin = .given
@@ -90,7 +94,7 @@ package struct SetDesiredState: Command {
         if body.users != nil, let old, !canReplaceAudience(of: old, draft) {
             throw .audienceTooLarge(limit: Self.maximumUsers)
         }
-        // A number counts within a run; who asks for a new one begins to count anew.
+        // Sequence numbers count within a run. Reopening an activity starts them again.
         let beginsAnew = old?.phase == .ended && body.reopen
         if let old, !beginsAnew, preconditions.isLate(for: old) { return .superseded(old) }
         try preconditions.check(old, id)
@@ -124,7 +128,7 @@ package struct SetDesiredState: Command {
         try Audience(activity: activity, now: now, beginsLap: activity.lap != old?.lap)
             .replace(with: body.users, in: &draft)
         if draft.snapshot.lanes[activity.number] == nil {
-            // Nobody to tell.
+            // There are no phones to update.
             activity.wakeAt = nil
             draft.put(activity)
         }
@@ -135,13 +139,14 @@ package struct SetDesiredState: Command {
 
     // MARK: - Steps
 
-    /// Members that were not loaded cannot be left out: `ChangeAudience` finds them page by page.
+    /// Returns `true` if the whole audience is loaded, so that the members to remove are known. `ChangeAudience`
+    /// replaces a larger audience page by page.
     private func canReplaceAudience(of activity: ActivityRecord, _ draft: Draft) -> Bool {
         draft.snapshot.wholeAudiences.contains(activity.number)
             && draft.audience(of: activity.number).members <= Self.maximumUsers
     }
 
-    /// The activity as it was, or a new one, or a new run of an ended one.
+    /// Returns the current activity, a new one, or an ended one in its next run.
     private func activity(from old: ActivityRecord?, _ draft: inout Draft) throws(Refusal) -> ActivityRecord {
         guard var activity = old else {
             var fresh = ActivityRecord(number: draft.takeActivityNumber(), app: app, id: id, type: type.name, at: now)
@@ -177,9 +182,9 @@ package struct SetDesiredState: Command {
     ) throws(Refusal) -> (encoded: EncodedObject, digest: UInt64) {
         guard let given = body.attributes else {
             if let old, !begins { return (old.attributes, old.attributesDigest) }
-            // What the last run had, or a phone reported of its own card, is kept for a first state that brings none.
+            // A first state without attributes keeps those of the last run, or of a card that a phone reported.
             if let old { return (old.attributes, old.attributesDigest) }
-            // Where the app alone starts cards, the attributes are its own business.
+            // If only the app starts cards, the attributes are the app's own.
             return try encode([:], isChecked: activity.start == .ifPossible)
         }
         let (encoded, digest) = try encode(given, isChecked: true)
@@ -205,10 +210,11 @@ package struct SetDesiredState: Command {
         do throws(ContractViolation) { return try content.get() } catch { throw .contractViolation(error) }
     }
 
-    /// The alert to hold on to; `nil` when the request brings none, or one that this activity already has.
+    /// Returns the request's alert; `nil` if it has none, or one that this activity already had.
     private func newAlert(over activity: ActivityRecord, isRepeated: Bool) -> AlertRecord? {
         guard let wish = body.alert else { return nil }
-        // Without an id a call that is repeated as it is, after a lost answer perhaps, must not alert twice.
+        // A call without an alert id may be repeated unchanged, for example after a lost answer. It must not alert
+        // twice.
         if wish.id == nil, isRepeated, activity.alert?.alert == wish.alert { return nil }
         let id = wish.id ?? "r\(activity.revision + 1)"
         if wish.id != nil, activity.alertIDs.contains(id) { return nil }
@@ -217,7 +223,7 @@ package struct SetDesiredState: Command {
             keep: wish.keep, onUnknown: wish.onUnknown)
     }
 
-    /// The call names this alert again: by its id, or as the call did that brought it.
+    /// Returns `true` if the call names this alert again, by its id or by its content.
     private func isNamed(_ alert: AlertRecord?) -> Bool {
         guard let wish = body.alert, let alert else { return false }
         return wish.id.map { $0 == alert.id } ?? (wish.alert == alert.alert)
@@ -238,7 +244,7 @@ package struct SetDesiredState: Command {
         if let restart = body.restart { activity.restart = restart }
         if let devices = body.devices { activity.devices = devices }
         activity.fallback = body.fallback
-        // These may open a way for phones that wait with the same state.
+        // These settings may make a card or a notification possible for phones that wait with the same state.
         if before != (activity.start, activity.restart, activity.fallback) { activity.beginLap(at: now) }
         guard changed else { return }
         activity.priority = body.priority
@@ -247,19 +253,19 @@ package struct SetDesiredState: Command {
         activity.staleAfter = body.staleAfter
         activity.revision += 1
         activity.changedAt = now
-        // The new state takes its stale date along.
+        // The new state carries its stale date.
         activity.refreshAt = nil
         activity.refreshedSince = nil
         if let newAlert {
             activity.take(newAlert)
         } else if !isNamed(activity.alert), activity.alert?.keep == false {
-            // A later state carries an unsent alert only where it was asked to, or names that alert again.
+            // A later state carries an unsent alert only if `keep` is set or the call names the alert again.
             activity.alert = nil
         }
         activity.beginLap(at: now)
     }
 
-    /// Refuses at the door what could not be built later: at its largest, with the alert and every date.
+    /// Refuses a state that could not be built later, even at its largest: with the alert and every date.
     private func checkSize(
         _ state: EncodedObject, _ attributes: (encoded: EncodedObject, digest: UInt64), _ activity: ActivityRecord
     ) throws(Refusal) {

@@ -1,15 +1,17 @@
 import APNSModel
 package import JSONText
 
-/// A content state that was checked: as it is sent, and what it is recognised by.
+/// A checked content state, encoded for pushes, with its digest.
 struct StateContent: Sendable {
     let encoded: EncodedObject
     let digest: UInt64
-    /// The builds of the app that could not decode it.
+    /// Builds of the app that cannot decode the state.
     let unfit: [BuildRange]
     private let object: JSONObject
 
-    /// - Throws: `ContractViolation` for a state that does not fit the contract, if there is one.
+    /// Checks and encodes a state.
+    ///
+    /// - Throws: `ContractViolation` if the type has a contract that the state does not fit.
     init(_ state: JSONObject, from origin: Contract.Origin, type: ActivityType?) throws(ContractViolation) {
         object = try type?.contract?.encodedState(state, from: origin) ?? state
         encoded = EncodedObject(object)
@@ -17,41 +19,42 @@ struct StateContent: Sendable {
         unfit = type?.unfitBuilds(state: object) ?? []
     }
 
-    /// Whether a stored state is this one, whatever the order of keys and the form of numbers.
+    /// Returns `true` if a stored state has the same canonical form, regardless of key order and number format.
     func isSame(_ old: EncodedObject) -> Bool {
         (try? JSONValue(parsing: old.bytes))?.canonicalBytes == JSONValue.object(object).canonicalBytes
     }
 }
 
-/// What "the same content" means: the canonical form, whatever the order of keys and the form of numbers; and with a
-/// contract, what a phone that holds the content would report of it.
+/// Digest of content. Equal digests mean the same content, regardless of key order and number format. With a contract,
+/// the digest covers what a phone that holds the content would report.
 package enum ContentDigest {
+    /// Returns the digest of an object, without a contract.
     package static func of(_ object: JSONObject) -> UInt64 {
         Digest.fnv1a(JSONValue.object(object).canonicalBytes)
     }
 
-    /// Of a content state in Swift's own form.
+    /// Returns the digest of a content state in Swift's own form.
     static func of(state: JSONObject, _ contract: Contract?) -> UInt64 {
         of(contract?.heldState(state) ?? state)
     }
 
-    /// Of attributes in Swift's own form, without the server's tag.
+    /// Returns the digest of attributes in Swift's own form, without the server's tag.
     static func of(attributes: JSONObject, _ contract: Contract?) -> UInt64 {
         let plain = ActivityTag.untagged(attributes)
         return of(contract?.heldAttributes(plain) ?? plain)
     }
 }
 
-/// How many bytes of a push one member of the content state or the attributes takes, its name included.
+/// Number of bytes that one member of the content state or the attributes takes in a push, its name included.
 package struct FieldSize: Sendable, Equatable {
-    /// The most that are listed.
+    /// Maximum number of members that are listed.
     package static let maximum = 20
 
     package let part: Contract.Part
     package let name: String
     package let bytes: Int
 
-    /// The members, the largest first; none unless the payload was too large.
+    /// Returns the members, the largest first; none unless the payload was too large.
     static func list(_ error: PayloadError, state: EncodedObject, attributes: EncodedObject?) -> [FieldSize] {
         guard case .tooLarge = error else { return [] }
         let parts: [(Contract.Part, EncodedObject?)] = [(.contentState, state), (.attributes, attributes)]

@@ -1,10 +1,11 @@
 package import APNSModel
 
-/// Who should see an activity, and the rows that follow from it: made when somebody joins, never at claim.
+/// The audience of an activity and the phone rows that follow from it. Rows are made when a person joins, never by a
+/// claim.
 package struct Audience: Sendable {
     package let activity: ActivityRecord
     package let now: UnixTime
-    /// The same commit begins a lap of the activity.
+    /// `true` if the same commit begins a lap of the activity.
     package let beginsLap: Bool
 
     package init(activity: ActivityRecord, now: UnixTime, beginsLap: Bool = false) {
@@ -13,7 +14,7 @@ package struct Audience: Sendable {
         self.beginsLap = beginsLap
     }
 
-    /// Makes these people the audience; `nil` leaves it. Needs the keys `members` and `users`.
+    /// Makes these people the audience; `nil` leaves it unchanged. Needs the keys `members` and `users`.
     package func replace(with users: [UserID]?, in draft: inout Draft) throws(Refusal) {
         guard let users else { return }
         var wanted: Set<UserNumber> = []
@@ -26,7 +27,7 @@ package struct Audience: Sendable {
         for number in removed.sorted() { draft.removeMember(number, from: activity.number) }
         var record = draft.audience(of: activity.number)
         record.members = wanted.count
-        // Whatever replacement still goes on elsewhere must not remove whom this one names.
+        // A replacement that is still going on must not remove people whom this one names.
         if record.mark > 0 { record.begin(session: nil) }
         draft.put(record)
         joinAll(wanted, &draft)
@@ -35,14 +36,14 @@ package struct Audience: Sendable {
         }
     }
 
-    /// Makes the rows of these people's devices, or takes them back in.
+    /// Creates rows for these people's devices, or makes existing rows members again.
     package func joinAll(_ users: Set<UserNumber>, _ draft: inout Draft) {
         for user in users.sorted() { join(draft.devices(of: user).filter { $0.signedOutAt == nil }, &draft) }
     }
 
-    /// Makes the rows of one person's devices, or takes them back in.
+    /// Creates rows for one person's devices, or makes existing rows members again.
     package func join(_ devices: [DeviceRecord], _ draft: inout Draft) {
-        // Phones that took the start token for this type come first: a start can reach no other.
+        // Phones with a live start token for this type come first, because a start can reach no other.
         let lastActive = devices.max { left, right in
             (canStart(left, draft) ? 1 : 0, left.contactAt, left.key)
                 < (canStart(right, draft) ? 1 : 0, right.contactAt, right.key)
@@ -59,7 +60,7 @@ package struct Audience: Sendable {
         }
     }
 
-    /// Takes in a device that appeared after its person had joined.
+    /// Creates the row of a device that appeared after its person had joined.
     package func joinLate(_ device: DeviceRecord, _ draft: inout Draft) {
         let mayStart =
             switch activity.devices {
@@ -71,21 +72,23 @@ package struct Audience: Sendable {
         join(device, mayStart: mayStart, &draft)
     }
 
-    /// A device that joins late depends on the person's other devices, which have to be loaded: it has no row yet, or
-    /// one that waits for its person to be named. Any other row of its own says already whether it may start a card.
+    /// Returns `true` if the person's other devices must be loaded to decide about a device that joins late.
+    ///
+    /// With `lastActive` that is so while the device has no row, or one that waits for its person to be named. Any
+    /// other row already says whether a card may be started.
     package static func looksAtOthers(_ devices: ActivityRecord.DeviceSelection, _ own: CardMachine?) -> Bool {
         guard devices == .lastActive else { return false }
         return own.map { $0.awaitsUntil != nil } ?? true
     }
 
-    /// Another device of the person shows the card, or is to start it.
+    /// Returns `true` if another device of the person shows the card, or is to start it.
     private func hasOther(than device: DeviceRecord, _ draft: inout Draft) -> Bool {
         draft.devices(of: device.user).contains { other in
             guard other.key != device.key, other.signedOutAt == nil else { return false }
             guard let card = draft.snapshot.cards[.init(activity.number, other.key)], card.isWanted else {
                 return false
             }
-            // A device that no push can start a card on does not keep one from this one.
+            // A device on which no push can start a card does not prevent a start on this one.
             return card.state.mayHaveCard || (card.mayStart && canStart(other, draft))
         }
     }
@@ -96,17 +99,18 @@ package struct Audience: Sendable {
         if var card = draft.snapshot.cards[key] {
             guard !card.isWanted else { return }
             if case .ending(_, ends: 0) = card.life, draft.snapshot.updateTokens[key] == nil, card.run == activity.run {
-                // Nothing was there yet to end it with: it is their card again, and another would be a second one.
+                // No token was known to end the card with. It is the person's card again; a start would make a second
+                // one.
                 card.outliveEnd()
             } else if card.state == .ended || card.state == .ending {
-                // Its card was ended because the person left; the tombstone keeps late news of it away from the next.
-                // An end that met a dead token ended nothing that anybody knows of.
+                // The card ended because the person left. Its tombstone keeps late reports away from the next card. An
+                // end that met a dead token may have ended nothing, so that card counts as gone.
                 draft.bury(card, as: card.last?.reason.code == .tokenInactive ? .gone : .ended, at: now)
                 card.joinAfterEnd(in: activity.run, at: now)
                 draft.removeUpdateToken(key, at: now)
             }
             if let until = card.awaitsUntil {
-                // What the phone had reported before counts from now on, unless it is too old to be true.
+                // Earlier reports of the phone count from now on, unless they are too old to be true.
                 if until < now {
                     card.beginRun(activity.run, at: now)
                     draft.removeUpdateToken(key, at: now)
@@ -126,10 +130,12 @@ package struct Audience: Sendable {
         }
     }
 
-    /// The lap that begins with a new state finds those who join with it; who joins later is looked at by itself.
+    /// Time of the next look at a joining phone. The lap of a new state finds phones that join with it; later ones are
+    /// looked at separately.
     private var lookAt: UnixTime? { beginsLap || activity.phase != .active ? nil : now }
 
-    /// One who joins with the state that brings an alert gets it; one who joins later does not.
+    /// Revision up to which alerts are not for a joining person. One who joins with the alert's own state gets that
+    /// alert.
     private var alertedOnJoining: Revision {
         let isNow = beginsLap && activity.alert?.revision == activity.revision && activity.changedAt == now
         return isNow ? activity.revision - 1 : activity.revision

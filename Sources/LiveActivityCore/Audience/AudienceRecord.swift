@@ -1,26 +1,26 @@
 package import APNSModel
 
-/// An audience as a whole: how many belong to it, and which replacement of it goes on.
+/// Size of an audience, and the replacement of it that is going on.
 package struct AudienceRecord: Sendable, Hashable {
-    /// How many names of sessions that were replaced are remembered.
+    /// Number of replaced sessions whose names are remembered.
     package static let rememberedSessions = 16
 
     package var activity: ActivityNumber
     package var members = 0
-    /// Grows with each replacement; members carry that of the one that named them last.
+    /// Number of the newest replacement. Each member carries the mark of the last one that named them.
     package var mark: Int64 = 0
-    /// The replacement that comes page by page, by the name that its sender gave it.
+    /// Name that the sender gave to a replacement that comes page by page.
     package var session: String?
-    /// The last page of the session came.
+    /// `true` if the session's last page has come.
     package var isClosed = false
-    /// Sessions that a newer replacement took the place of, the latest last.
+    /// Sessions that a newer replacement has overtaken, the latest last.
     package var replaced: [String] = []
 
     package init(activity: ActivityNumber) {
         self.activity = activity
     }
 
-    /// Another replacement begins: pages of the one before are late from now on.
+    /// Begins another replacement. Pages of the one before are late from now on.
     mutating func begin(session name: String?) {
         if let session { replaced = Array((replaced + [session]).suffix(Self.rememberedSessions)) }
         mark += 1
@@ -29,14 +29,14 @@ package struct AudienceRecord: Sendable, Hashable {
     }
 }
 
-/// What was answered to a call with an idempotency key, written in the commit of that call.
+/// Answer to a call with an idempotency key, stored in the commit of that call.
 package struct IdempotencyRecord: Sendable, Equatable {
     package static let lifetime = Duration.seconds(24 * 3600)
 
     package var app: BundleID
-    /// Of the key; opaque here.
+    /// Hash of the key; opaque here.
     package var hash: [UInt8]
-    /// Of method, path and body; opaque here.
+    /// Hash of method, path and body; opaque here.
     package var digest: [UInt8]
     package var answer: [UInt8]
     package var at: UnixTime

@@ -1,13 +1,16 @@
 package import APNSModel
 
-/// Changes who should see an activity: who joins gets a card, who leaves has theirs ended. What is shown stays as it
-/// is. A replacement that leaves more people out than one commit takes is finished by `SweepAudience`.
+/// Changes the audience of an activity. A person who joins gets a card; a person who leaves has theirs ended.
+///
+/// The desired state stays unchanged. One commit removes a limited number of people, and `SweepAudience` removes the
+/// rest.
 package struct ChangeAudience: Command {
+    /// Kind of change.
     package enum Change: Sendable, Equatable {
         case change(add: [UserID], remove: [UserID])
-        /// The whole audience.
+        /// Replaces the whole audience.
         case replace([UserID])
-        /// One page of a replacement under a name: whom no page has named leaves with the last one.
+        /// One page of a named replacement. After the last page, everyone whom no page has named leaves.
         case page(session: String, users: [UserID], isLast: Bool)
 
         package var users: [UserID] {
@@ -25,6 +28,7 @@ package struct ChangeAudience: Command {
         }
     }
 
+    /// Numbers of people whom the change concerned, so far.
     package struct Reply: Sendable, Equatable, IdempotentReply {
         package var number: ActivityNumber
         package var revision: Revision
@@ -33,18 +37,19 @@ package struct ChangeAudience: Command {
         package var removed = 0
         package var unchanged = 0
         package var members = 0
-        /// What is left of a replacement: nobody else is to be removed without it.
+        /// Rest of a replacement, for `SweepAudience`; `nil` if nobody else is to be removed.
         package var sweep: Sweep?
 
         package var isFinal: Bool { sweep == nil }
     }
 
+    /// Position of a replacement among the members: those after `after` that do not carry `mark` are to leave.
     package struct Sweep: Sendable, Equatable, Codable {
         package var mark: Int64
         package var after: UserNumber
     }
 
-    /// The people one page may name, and the members one commit looks at.
+    /// Maximum number of people in one page, and of members that one commit reads.
     package static let maximumUsers = 1000
 
     package let app: BundleID
@@ -89,7 +94,7 @@ package struct ChangeAudience: Command {
                 members.remove(page.members.filter { !named.contains($0) }, &draft)
                 sweep = Sweep(mark: members.record.mark, after: page.last ?? 0)
             } else {
-                // Everybody is known: the page, and who joined since it was loaded.
+                // All members are known: the page, and whoever joined since it was loaded.
                 let known = draft.snapshot.members[activity.number, default: []]
                 members.remove(known.subtracting(named).sorted(), &draft)
             }
@@ -114,7 +119,7 @@ package struct ChangeAudience: Command {
             members.record.begin(session: session)
         }
         if members.record.isClosed {
-            // Repeating a page is harmless; taking a new one in would bring back who was removed since.
+            // A repeated page changes nothing. A new one would bring back people who were removed since.
             let known = draft.snapshot.members[members.activity.number, default: []]
             let isRepeated = users.allSatisfy { user in
                 draft.snapshot.users[.init(app, user)].map(known.contains) ?? false
@@ -125,11 +130,11 @@ package struct ChangeAudience: Command {
     }
 }
 
-/// Goes on with a replacement: removes the next of those whom it did not name, one page of members at a time.
+/// Continues a replacement: removes people whom it did not name, one page of members at a time.
 package struct SweepAudience: Command {
     package let app: BundleID
     package let id: ActivityID
-    /// What was done so far, with the sweep that is left.
+    /// Reply so far, with the rest of the sweep.
     package let reply: ChangeAudience.Reply
     package let sweep: ChangeAudience.Sweep
     package let now: UnixTime
@@ -158,7 +163,7 @@ package struct SweepAudience: Command {
         var members = Members(activity: activity, now: now, draft)
         guard members.record.mark == sweep.mark else { throw .sessionReplaced(id) }
         let page = draft.snapshot.audiencePages[.init(activity.number, after: sweep.after, besides: sweep.mark)]
-        // Who was named since the page was loaded stays.
+        // People who were named since the page was loaded stay.
         let left = (page?.members ?? []).filter {
             draft.snapshot.memberMarks[.init(activity.number, $0), default: 0] != sweep.mark
         }
@@ -177,7 +182,7 @@ package struct SweepAudience: Command {
     }
 }
 
-/// The members of an audience being changed, with their number kept right.
+/// The members of an audience during a change, with their correct number.
 private struct Members {
     let activity: ActivityRecord
     let now: UnixTime

@@ -1,14 +1,15 @@
 import APNSModel
 
-/// Which alert a phone was given. An alert reaches a phone at most once.
+/// Record of the alerts that a phone was given. An alert reaches a phone at most once.
 package struct AlertLedger: Sendable, Hashable {
-    /// The revision of the newest alert that a push brought to the phone, or may have; or that was not for it.
+    /// Revision of the newest alert that a push delivered, may have delivered, or that was not meant for the phone.
     package private(set) var pushed: Revision
-    /// The timestamp of the push whose answer is awaited and whose alert counts as given until that comes; `nil`: none.
+    /// Timestamp of the push whose alert counts as given until its answer comes; `nil` if no answer is awaited.
     package private(set) var awaited: Int64?
-    /// The revision up to which an ordinary notification spoke in place of a card of this run; `nil`: there was none.
+    /// Revision up to which an ordinary notification replaced a card of this run; `nil` if none did.
     ///
-    /// It is kept apart, since the notification may turn out not to have arrived: then a card says the same.
+    /// It is separate from `pushed`, because the notification may turn out not to have arrived. Then a card shows the
+    /// same.
     package private(set) var told: Revision?
 
     /// - Parameter pushed: Alerts up to this revision are not for the phone.
@@ -18,48 +19,47 @@ package struct AlertLedger: Sendable, Hashable {
         self.told = told
     }
 
-    /// The revision of the newest alert that reached the phone, or may have, one way or the other.
+    /// Revision of the newest alert that reached the phone, or may have, by a push or a notification.
     package var given: Revision { max(pushed, told ?? pushed) }
 
-    /// The phone has the push that carries this alert, or may have it.
+    /// Records that the push with this alert arrived, or may have.
     ///
-    /// The fate of an older alert says nothing of a newer one, whose answer may be awaited.
+    /// An alert older than `pushed` changes nothing, because the answer to the newer one may still be awaited.
     mutating func arrives(_ alert: Revision) {
         guard alert >= pushed else { return }
         pushed = alert
         awaited = nil
     }
 
-    /// The answer to the push that carries this alert is awaited: it counts as given, and no other push carries it.
+    /// Records that the answer to the push with this alert is awaited. The alert counts as given, so no other push
+    /// carries it.
     ///
-    /// Alerts that the phone is not to get, whatever becomes of the push, stay so. The same may be said twice, where
-    /// the first commit was unknown.
+    /// An alert that was never meant for the phone stays so, whatever happens to the push. The call may come twice if
+    /// the first commit's outcome was unknown.
     mutating func await(_ alert: Revision, of timestamp: Int64) {
         let isNews = pushed < alert || awaited == timestamp
         arrives(alert)
         if isNews { awaited = timestamp }
     }
 
-    /// APNs definitely has not taken the push with this timestamp: its alert is still to come, unless a notification
-    /// said it since.
+    /// Records that APNs definitely did not accept the push with this timestamp. Its alert is due again.
     ///
-    /// A newer alert that counts as given since stays so.
+    /// A newer alert that counts as given stays given. So does what a notification said in the meantime.
     ///
-    /// - Parameter before: What had been pushed when the push was claimed.
+    /// - Parameter before: Value of `pushed` at the push's claim.
     mutating func giveBack(_ alert: Revision, of timestamp: Int64, to before: Revision) {
         guard awaited == timestamp else { return }
         awaited = nil
         if pushed == alert { pushed = before }
     }
 
-    /// A notification says everything up to this revision. Should APNs refuse the start that was to bring it, the phone
-    /// has been told all the same.
+    /// Records that a notification says everything up to this revision. That stays true if APNs then refuses a start.
     mutating func fallBack(_ revision: Revision) { told = max(told ?? revision, revision) }
 
-    /// The notification did not arrive: a card may say the same once there is a way.
+    /// Records that the notification did not arrive. A card may say the same once one can be started.
     mutating func takeFallBackBack() { told = nil }
 
-    /// Alerts up to this revision are not for the person, who was away; nor is one that was on its way.
+    /// Skips alerts up to this revision for a person who was away, including one that was on its way.
     mutating func skip(to revision: Revision) {
         pushed = max(given, revision)
         awaited = nil

@@ -1,9 +1,10 @@
 package import APNSModel
 
-/// Attempts in a row that one phone alone must repeat, and until when the next one waits.
+/// Failed attempts in a row that concern this phone alone, and the time of the next one.
 package struct Attempts: Sendable, Hashable {
     package private(set) var tries = 0
-    /// Not before then: a retry, the end of a window, the repeat of an end, an answer that is awaited.
+    /// Earliest time of the next push: a retry, the end of a window, the repeat of an end, or the end of the wait for
+    /// an answer.
     package private(set) var dueAt: UnixTime?
 
     init() {}
@@ -13,13 +14,15 @@ package struct Attempts: Sendable, Hashable {
         self.dueAt = dueAt
     }
 
-    /// Nothing failed, and nothing waits.
+    /// Removes the count and the wait.
     mutating func clear() { self = Attempts() }
 
-    /// An attempt came through. The next one waits until then.
+    /// Resets the count after a success. The next attempt waits until `time`.
     mutating func succeed(nextAt time: UnixTime?) { self = Attempts(tries: 0, dueAt: time) }
 
-    /// - Parameter counts: The attempt counts for how long the one after the next waits.
+    /// Records a failure. The next attempt waits until `time`.
+    ///
+    /// - Parameter counts: `true` if the failure lengthens the waits after the next one.
     mutating func fail(retryAt time: UnixTime?, counts: Bool = true) {
         tries += counts ? 1 : 0
         dueAt = time

@@ -1,8 +1,8 @@
 package import APNSModel
 
-/// A card machine laid out flat, as storage keeps it.
+/// Flat form of a card machine, as storage keeps it.
 ///
-/// The columns of a machine make that machine again. Columns that its life does not have are not kept.
+/// A machine can be restored from its columns. Columns that do not apply to the machine's state are not kept.
 package struct CardColumns: Sendable, Hashable {
     package var activity: ActivityNumber
     package var device: DeviceKey
@@ -21,7 +21,7 @@ package struct CardColumns: Sendable, Hashable {
     package var contradictions = 0
     package var timestamp: Int64 = 0
     package var tokenGeneration: Int64 = 0
-    /// Of a card that is ending: the ends that APNs took.
+    /// Failed tries; for an ending card, the ends that APNs accepted.
     package var tries = 0
     package var dueAt: UnixTime?
     package var predecessorTries = 0
@@ -40,10 +40,10 @@ package struct CardColumns: Sendable, Hashable {
     package var successorExpiresAt: UnixTime?
     package var successorSequence: Int64 = 0
     package var isLocalAhead = false
-    /// How long the app's word holds: of a request, or of a state that it set itself.
+    /// Time until which the app's request is valid, or the state that the app set itself stays.
     package var leaseUntil: UnixTime?
     package var isEvicted = false
-    /// Of a request and an open start: `absent`, or how the card before it ended.
+    /// Outcome of the card before a request or an open start; `absent` if there was none.
     package var stateBefore = CardState.absent
     package var last: LastDelivery?
     package var lastHighAt: UnixTime?
@@ -113,7 +113,7 @@ extension CardColumns {
         leaseUntil = card.lead?.until
     }
 
-    /// The life that these columns say.
+    /// Life that these columns describe.
     var life: CardLife {
         switch state {
         case .absent: .absent(lost: lostStart)
@@ -155,7 +155,7 @@ extension CardColumns {
         return CardLife.Start(at: successorAt, expiresAt: successorExpiresAt, reportSequence: successorSequence)
     }
 
-    /// `nil` where nothing is known of it.
+    /// The card; `nil` if nothing is known of it.
     private var knownCard: CardLife.Card? { card == CardLife.Card() ? nil : card }
 
     private func outcome(of state: CardState) -> CardLife.Outcome? {
@@ -169,7 +169,7 @@ extension CardColumns {
 }
 
 extension CardMachine {
-    /// The machine that these columns say.
+    /// Restores the machine from its columns.
     package init(_ columns: CardColumns) {
         let membership: Membership =
             columns.awaitsUntil.map { .waiting(until: $0) } ?? (columns.isWanted ? .member : .left)

@@ -1,12 +1,14 @@
 import APNSModel
 import JSONText
 
-/// Which activity a card is, and whether its phone has a part in it.
+/// Rules that tell which activity a card belongs to, and whether its phone has a part in it.
 extension CardIntake {
     // MARK: - Whose card is it?
 
-    /// A phone's own word lets its person in on an activity only where they belong. What it says otherwise is kept for
-    /// a day, in case they are named, and nothing is done with it until then.
+    /// Decides whether the phone has a part in the activity.
+    ///
+    /// A phone's own word is enough only where its person belongs. Otherwise the report is kept for 24 hours, in case
+    /// the person is named in the audience. Nothing is done with it until then.
     func admit(
         _ card: inout CardMachine, to activity: ActivityRecord, _ draft: inout Draft
     ) throws(Refusal) {
@@ -21,7 +23,8 @@ extension CardIntake {
         card.waitForAudience(until: now + Self.awaiting)
     }
 
-    /// Who names activities that anybody may join makes rows of each.
+    /// Limits the new rows of a phone that is outside the audience, because it could name many activities that anybody
+    /// may join.
     private func checkRoom(for activity: ActivityRecord, _ draft: inout Draft) throws(Refusal) {
         guard reporter != .backend, draft.snapshot.members[activity.number]?.contains(device.user) != true else {
             return
@@ -29,8 +32,11 @@ extension CardIntake {
         try draft.countNewCard(of: device.key, waits: false, at: now)
     }
 
-    /// A card of another type than the activity that it names, which the phone may not know of: counted as one that
-    /// waits, so that nobody learns by counting that the activity is there. Nothing of the report is kept.
+    /// Handles a card whose type differs from that of the activity it names, where the phone may not know of that
+    /// activity.
+    ///
+    /// It counts like a waiting report, so that nobody can learn from the count that the activity exists. Nothing of
+    /// the report is kept.
     private func hold(_ activity: ActivityRecord, _ draft: inout Draft) throws(Refusal) {
         var card =
             draft.snapshot.cards[.init(activity.number, device.key)]
@@ -51,8 +57,10 @@ extension CardIntake {
 
     // MARK: - Which activity is this card?
 
-    /// The one whose card this is known to be, or that it names; `nil`: neither is known, or the phone may not know of
-    /// it.
+    /// Returns the activity that the card is known to belong to, or that it names.
+    ///
+    /// - Returns: `nil` if there is none, or if the phone may not know of it.
+    /// - Throws: `Refusal.typeDiffers` if the named activity is of another type and the phone may know of it.
     func knownActivity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord? {
         let phones = draft.phones(on: device.key)
         if let known = phones.first(where: { draft.snapshot.cards[$0]?.localID == report.localID }),
@@ -66,11 +74,15 @@ extension CardIntake {
         throw .typeDiffers(named, is: known.type)
     }
 
-    /// `nil`: one that the phone may not know of, so that nothing is said or kept.
+    /// Returns the activity that the card belongs to. Announces it if the backend has not set its state yet.
+    ///
+    /// - Returns: `nil` if the phone may not know of the activity. Nothing is then kept or answered.
+    /// - Throws: `Refusal.activityNotNamed` if nothing tells which activity it is.
     func activity(of report: CardReport, _ draft: inout Draft) throws(Refusal) -> ActivityRecord? {
         if let known = try knownActivity(of: report, &draft) { return known }
         if let named = report.namedActivity {
-            // The app's spelling of a UUID is Swift's; the backend, which has not spoken yet, mostly writes it small.
+            // Swift spells UUIDs in capitals. The backend has not set a state yet, and mostly spells them in small
+            // letters.
             guard let foreign = draft.activity(app.bundleID, named) else {
                 return announce(named.inSmallLetters, report, &draft)
             }
@@ -78,7 +90,7 @@ extension CardIntake {
             return nil
         }
         let phones = draft.phones(on: device.key)
-        // Starts whose card nobody has reported yet, matched by what the card carries.
+        // A card that names no activity is matched with the open starts, by its attributes.
         if let attributes = report.attributes {
             let comparison = ReportComparison(report.type, build: device.build)
             let digest = comparison.digest(ofAttributes: attributes)
@@ -95,19 +107,19 @@ extension CardIntake {
         return draft.activity(app.bundleID, provided) ?? announce(provided, report, &draft)
     }
 
-    /// The one activity that a provider-driven type has on this device.
+    /// Returns the id of the one activity that a provider-driven type has on this device; `nil` for other types.
     func providedID(_ type: ActivityType) -> ActivityID? {
         guard type.isProvided else { return nil }
         return ProvidedActivity.id(type: type.name, user: device.userID, device: device.id)
     }
 
-    /// A card of an activity that the backend has not spoken of yet: kept, so that its token is there when it does.
+    /// Makes an activity whose state the backend has not set yet, so that the card's token is known when it does.
     private func announce(_ id: ActivityID, _ report: CardReport, _ draft: inout Draft) -> ActivityRecord {
         var activity = ActivityRecord(
             number: draft.takeActivityNumber(), app: app.bundleID, id: id, type: report.type.name, at: now)
         activity.phase = .announced
         draft.put(activity)
-        // A person's phone does not say what the cards of others are to be started with.
+        // A person's phone must not decide which attributes the cards of others start with.
         guard reporter == .backend || id == providedID(report.type) else { return activity }
         let attributes = report.attributes ?? [:]
         draft.put(

@@ -2,17 +2,19 @@ import APNSModel
 
 // Reports of a card that counts as over.
 extension CardIntake {
-    /// What a push, and an inventory that was sent before it came, are on their way at most.
+    /// Longest time that an end, and an inventory sent before it arrived, are assumed to travel.
     private static let endTravel = Duration.seconds(60)
 
-    /// Only APNs's word about a token spoke for its end, and the phone has the card with another token: iOS had
-    /// replaced the one, and the app had not come to say so.
+    /// Returns `true` if a card that counts as over is alive.
+    ///
+    /// Only APNs's answer about a token said that it was over, and the phone reports it with another token: iOS had
+    /// replaced the token before the app could report the new one.
     func isAliveAfterAll(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         if isTakenBack(report, tombstone, draft) { return true }
         guard let card = draft.snapshot.cards[.init(tombstone.activity, device.key)],
             card.localID == report.localID
         else { return isFoundAgain(report, tombstone, draft) }
-        // It was found alive before.
+        // An earlier report already found it alive.
         if card.state.mayHaveCard { return true }
         guard report.state.isRunning, tombstone.state != .dismissed, card.state == tombstone.state,
             card.last?.reason.code == .tokenInactive, let token = report.token
@@ -20,11 +22,14 @@ extension CardIntake {
         return draft.snapshot.owners[.init(device.app, TokenValue(token))]?.deadAt == nil
     }
 
-    /// An inventory shows a card that counts as over while its person is to see one, and no other is there or may still
-    /// come: it is that card. To end it and to start another would take two pushes and leave a gap. Of one that counts
-    /// as gone the app's own next word tells as well: iOS had not listed it.
+    /// Returns `true` if a card that counts as over becomes the phone's card again.
     ///
-    /// Not where the person or the app ended it, and not while its end, or this inventory, may still be on its way.
+    /// An inventory must show it while its person is to see a card, and no other card may exist or still appear. Taking
+    /// it back avoids two pushes (its end and another start) and a gap between them. A card that counts as gone is also
+    /// taken back by the app's next numbered report, because iOS had left it out of its list.
+    ///
+    /// It is not taken back if the person or the app ended it, or while its end or this inventory may still be on its
+    /// way.
     func isTakenBack(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         let key = Snapshot.PhoneKey(tombstone.activity, device.key)
         guard report.state.isRunning, tombstone.state != .dismissed, report.isServed,
@@ -34,7 +39,7 @@ extension CardIntake {
             !card.isRenewing,
             card.awaitsUntil == nil
         else { return false }
-        // A card of an earlier run shows what is not true any more.
+        // A card of an earlier run shows an outdated state.
         let isOfThisRun =
             activity.run == 1 || report.startedAt.map { $0 >= activity.runStartedAt } == true
             || card.localID == report.localID
@@ -45,7 +50,7 @@ extension CardIntake {
         }
         let isPast = tombstone.at + ReportInventory.travel <= now
         switch card.state {
-        // An earlier inventory lacked it: this one is newer.
+        // This inventory is newer than the one that lacked the card.
         case .gone: return card.localID == report.localID
         case .absent: return isPast
         case .starting, .unconfirmed:
@@ -54,11 +59,12 @@ extension CardIntake {
         }
     }
 
-    /// A numbered report of a card that counts as over is the newest that its phone has said: see `isOvertaken`.
+    /// Returns `true` if this is the phone's newest report: `isOvertaken` rejects an older numbered one of such a card.
     private func isLastWord(_ report: CardReport) -> Bool { report.sequence != nil }
 
-    /// The person was taken in again meanwhile, and no card was started since: this one is it. Where we ended it, a
-    /// token that was not known then says that the end went to another one.
+    /// Returns `true` if the person is in the audience again and no card has been started since, so this is their card.
+    ///
+    /// If Islet had ended the card, a token that was unknown at that time shows that the end went to another token.
     func isFoundAgain(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: Draft) -> Bool {
         guard report.state.isRunning, tombstone.state != .dismissed, report.isServed else { return false }
         let owner = report.token.flatMap { draft.snapshot.owners[.init(device.app, TokenValue($0))] }
@@ -69,21 +75,22 @@ extension CardIntake {
         return card.state == .absent && card.localID == nil && card.isWanted
     }
 
-    /// The phone shows a card that counts as over: its end got lost, or went to a token that iOS had replaced. It is
-    /// ended by the token that the phone names, before another is started there: nobody would come back to it.
+    /// Ends a card that counts as over and that the phone still shows. Its end was lost, or went to a token that iOS
+    /// had replaced.
     ///
-    /// Only an inventory tells, or the last word about a card that had not been listed: any other report may be one
-    /// that the network kept back until after the end.
+    /// The card is ended through the token that the report names, before another card is started. Otherwise nothing
+    /// would end it later. Only an inventory counts, or the newest report of a card that counted as gone. The network
+    /// may have delayed any other report until after the end.
     func endStray(
         _ report: CardReport, _ number: ActivityNumber, _ state: CardState, wasGone: Bool = false,
         _ draft: inout Draft
     ) {
         let key = Snapshot.PhoneKey(number, device.key)
-        // Beyond a day's new tokens nobody ends the card: iOS does.
+        // A card whose token is beyond the day's limit of new tokens is left to iOS, which ends it.
         guard report.state.isRunning, let token = report.token, var owner = remember(token, of: number, &draft),
             isInventory || wasGone && isLastWord(report), state != .dismissed,
             var card = draft.snapshot.cards[key], card.awaitsUntil == nil,
-            // While a renewal goes on, or an end, its card has the row to itself.
+            // During a renewal or an end, the row is about that card alone.
             !card.isRenewing, card.state != .ending,
             owner.deadAt == nil, (owner.activity, owner.device) == (number, device.key)
         else { return }
@@ -104,7 +111,7 @@ extension CardIntake {
         Lanes.review(key, app.types[report.type.name], now: now, &draft)
     }
 
-    /// A card of this run takes the row of an earlier run's card. That card is over for the server. Where nobody has
+    /// Gives the row of an earlier run's card to a card of this run. The earlier card counts as over. If nobody has
     /// ended it, it is ended before another is started.
     func leaveBehind(_ card: CardMachine, for report: CardReport, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(card.activity, card.device)
@@ -118,42 +125,45 @@ extension CardIntake {
         draft.put(.placeholder(for: token.value, of: card, token.environment, at: now))
     }
 
-    /// The server knows a token since the phone first named it, even where the report changes nothing else: APNs's
-    /// "inactive since" is compared with that time, and a token first seen after it is doubted, not given up.
+    /// Records when the phone first named a token, even if the report changes nothing else.
     ///
-    /// - Returns: Who has the token; `nil`: it is new, and the device has named too many new ones today.
+    /// APNs's "inactive since" is compared with that time. A token first seen later is doubted, but not given up.
+    ///
+    /// - Returns: The token's owner; `nil` if the token is new and the device has named too many new ones today.
     func remember(_ token: UpdateToken, of number: ActivityNumber, _ draft: inout Draft) -> TokenOwnerRecord? {
         let value = TokenValue(token)
         if let known = draft.snapshot.owners[.init(device.app, value)] { return known }
         guard (try? draft.countNewToken(of: device.key, at: now)) != nil else { return nil }
         var owner = TokenOwnerRecord(
             app: device.app, value: value, kind: .update, device: device.key, activity: number, firstSeenAt: now)
-        // No card has it yet.
+        // No card uses the token yet.
         owner.releasedAt = now
         draft.put(owner)
         return owner
     }
 
-    /// Whether the row's card had this token, gave it up, and has another one now. iOS never returns to an earlier
-    /// token.
+    /// Returns `true` if the row's card had this token, gave it up, and has another one now. iOS never returns to an
+    /// earlier token.
     ///
     /// The times of the two tokens do not tell which is older, because the clock may have been set back in between.
     func gaveWay(_ token: TokenOwnerRecord, at key: Snapshot.PhoneKey, _ draft: Draft) -> Bool {
         guard let releasedAt = token.releasedAt, (token.activity, token.device) == (key.activity, key.device),
             let newer = draft.snapshot.updateTokens[key], newer.deadAt == nil
         else { return false }
-        // Otherwise no card has had it yet: see `remember`.
+        // Equal times mean that no card has used the token yet: see `remember`.
         return releasedAt != token.firstSeenAt
     }
 
-    /// The end of an earlier run's card was accepted, and the phone shows the card all the same: it is ended again. No
-    /// repeat of the end would come to it any more, since the row is the next run's by now.
+    /// Returns `true` if an inventory shows an earlier run's card although APNs accepted its end. It is ended again,
+    /// because the row now belongs to the next run and no repeat of the end would reach the card.
     func isEndLost(_ report: CardReport, _ card: CardMachine) -> Bool {
         isInventory && report.state.isRunning && card.state == .ending && card.localID == report.localID
     }
 
-    /// A while after APNs took its end the phone shows the card all the same: the next repeat of the end is due now.
-    /// After the last one another follows, for each inventory that comes when the time of a first repeat has passed.
+    /// Makes the next repeat of an end due if an inventory shows the card a while after APNs accepted the end.
+    ///
+    /// After the last planned repeat, each later inventory allows another, 15 minutes after the one before at the
+    /// earliest.
     func repeatUnheededEnd(_ report: CardReport, _ card: inout CardMachine) {
         guard isInventory, report.state.isRunning, card.localID == report.localID,
             case .ending(_, let ends) = card.life, ends > 0, let last = card.last, last.kind == .end,
@@ -165,7 +175,7 @@ extension CardIntake {
         card.repeatEnd(at: now)
     }
 
-    /// The phone says itself what APNs's word about a token had made likely.
+    /// Records the phone's own word that a card is over, which an inactive token had made likely.
     func confirmGone(_ report: CardReport, _ tombstone: TombstoneRecord, _ draft: inout Draft) {
         let key = Snapshot.PhoneKey(tombstone.activity, device.key)
         guard var card = draft.snapshot.cards[key], card.goneByTokenAlone?.localID == report.localID else { return }
@@ -180,7 +190,8 @@ extension CardIntake {
 }
 
 extension Draft {
-    /// The card is over, and its token with it; one that it took the place of is still to be ended.
+    /// Removes the token of a card that is over. A replaced card that must still be ended keeps its token in the
+    /// record.
     mutating func dropUpdateToken(of card: CardMachine, at now: UnixTime) {
         let key = Snapshot.PhoneKey(card.activity, card.device)
         guard let old = snapshot.updateTokens[key] else { return }

@@ -1,8 +1,8 @@
 import APNSModel
 
-// What a phone's word about a card's content says of what it was sent.
+// Comparison of a card's reported content with what the phone was sent.
 extension CardIntake {
-    /// Maps the content the phone holds to a revision, and marks the phone behind when it contradicts what was sent.
+    /// Maps the reported content to a revision. Marks the phone as behind if the content contradicts what was sent.
     func confirm(
         _ report: CardReport, _ activity: ActivityRecord, _ card: inout CardMachine, isNewToken: Bool,
         isNewer: Bool?, _ draft: inout Draft
@@ -18,7 +18,7 @@ extension CardIntake {
             draft.count(.confirmation(activity.app, .local))
             goAhead(from: based, activity, &card, isNewer: isNewer)
         } else if report.contentState != nil, !isNewToken {
-            // One that was not sent the newest state yet contradicts nothing.
+            // A phone that was not sent the newest state yet contradicts nothing.
             if card.heldRevision >= activity.revision, card.lead == nil {
                 draft.count(.confirmation(activity.app, .contradicted))
             }
@@ -26,15 +26,17 @@ extension CardIntake {
         }
     }
 
-    /// Takes a report, and counts what it has to tell of the card's being opened: before, since a card that is over may
-    /// lose its name, and after, since a new one has none yet.
+    /// Applies a report and counts the openings that it tells of.
+    ///
+    /// It counts before, because a card that is over may lose its local id, and after, because a new card has none
+    /// before.
     func takeCounting(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
         countOpens(report, &draft)
         try take(report, &draft)
         countOpens(report, &draft)
     }
 
-    /// Counts how often the person opened the app by the card since the phone told of it last.
+    /// Counts how often the person opened the app from the card since the phone's last report.
     private func countOpens(_ report: CardReport, _ draft: inout Draft) {
         guard report.opens > 0 else { return }
         for key in draft.phones(on: device.key) {
@@ -48,7 +50,7 @@ extension CardIntake {
         }
     }
 
-    /// The phone shows something else than it was sent: that comes again.
+    /// Sends the state again if the phone shows another one than it was sent.
     private func contradict(_ activity: ActivityRecord, _ card: inout CardMachine) {
         guard card.heldRevision >= activity.revision, card.lead == nil,
             card.revisions.contradictions < Reconciler.maximumContradictions
@@ -56,14 +58,14 @@ extension CardIntake {
         card.contradict()
     }
 
-    /// The app changed the card itself: what it was based on need not come again, and what is newer has to.
+    /// Records that the app changed the card itself. The state it was based on is not sent again; a newer one is.
     ///
-    /// - Parameter isNewer: The app's update is newer than anything that was sent; `nil`: it does not say.
+    /// - Parameter isNewer: `true` if the app's update is newer than every push; `nil` if the report does not tell.
     private func goAhead(
         from based: Revision, _ activity: ActivityRecord, _ card: inout CardMachine, isNewer: Bool?
     ) {
         if let isNewer {
-            // The same update reported again, or one that a push has overtaken.
+            // An update that is not newer was reported before, or a push has overtaken it.
             guard isNewer else { return contradict(activity, &card) }
         } else {
             guard card.lead == nil, card.revisions.contradictions < Reconciler.maximumContradictions else {

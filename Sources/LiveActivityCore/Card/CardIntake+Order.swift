@@ -1,13 +1,18 @@
 import APNSModel
 
-// What a phone said first, and which card it began first.
+// Order of a phone's reports and cards.
 extension CardIntake {
-    /// The phone has said something newer of this card: a later report showed it, or a later inventory listed it or did
-    /// not. One that counts as over is not brought back by a report that any other has overtaken. That a card is over
-    /// stays true, however late it is said.
+    /// Returns `true` if the phone has already said something newer about this card.
     ///
-    /// An inventory that a card's own report has overtaken says nothing new of that card, its token above all: the one
-    /// that it names was replaced. Of the other cards it does.
+    /// | newer | overtakes |
+    /// |---|---|
+    /// | a later report that showed the card | any report that shows it as running |
+    /// | a later inventory, whether or not it lists the card | any report that shows it as running |
+    /// | any later report of the phone | a report that shows a card as running that counts as over |
+    ///
+    /// A report that a card is over stays true, however late it arrives. An inventory that a card's own report has
+    /// overtaken is old only for that card: the token it names was replaced. It still counts for the phone's other
+    /// cards.
     func isOvertaken(_ report: CardReport, _ draft: inout Draft) -> Bool {
         guard report.state.isRunning, let sequence = report.sequence else { return false }
         if sequence < device.inventorySequence { return true }
@@ -20,14 +25,15 @@ extension CardIntake {
         return false
     }
 
-    /// The phone sent it before the newest report of this row's card, or before the start whose card is awaited.
+    /// Returns `true` if the phone made the report before the newest report of this row's card, or before its open
+    /// start.
     func isOlder(_ report: CardReport, than card: CardMachine) -> Bool {
-        // A phone that was handed over may count from the beginning.
+        // A phone that was handed over may count from the beginning again.
         guard let sequence = report.sequence, card.reportSequence <= device.reportSequence else { return false }
         return sequence < card.reportSequence || card.hasOpenStart && sequence == card.reportSequence
     }
 
-    /// The report's card began before the row's: a second is the precision of a phone's dates.
+    /// Returns `true` if the report's card began before the row's. A phone's dates are precise to a second.
     func began(_ report: CardReport, before card: CardMachine) -> Bool {
         guard let its = report.startedAt, let mine = card.startedAt else { return false }
         return its + .seconds(1) < mine

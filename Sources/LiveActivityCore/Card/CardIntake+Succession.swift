@@ -1,25 +1,27 @@
 import APNSModel
 
-// Two cards of one activity on one phone.
+// Rules for two cards of one activity on one phone.
 extension CardIntake {
-    /// What becomes of the row's card where the phone reports another one that runs.
+    /// Fate of the row's card when the phone reports another running one.
     enum Succession {
-        /// It stays, and the reported one is too many.
+        /// The row's card stays. The reported card is one too many.
         case stays
-        /// The reported one takes its place, and it is not there any more or cannot be ended.
+        /// The reported card replaces the row's, which no longer exists or cannot be ended.
         case replaced
-        /// The reported one takes its place. It may be there still, and is ended.
+        /// The reported card replaces the row's, which may still exist and is ended.
         case ended
-        /// It stays for now: the reported one's token is dead, or nothing tells which of the two is newer.
+        /// The row's card stays for now: the reported one's token is dead, or nothing tells which card is newer.
         case undecided
     }
 
-    /// - Returns: `nil`: the report is not of another card than the row's.
+    /// Decides between the row's card and a reported one.
+    ///
+    /// - Returns: `nil` if the report is not about another running card.
     func succession(of report: CardReport, to card: CardMachine, _ draft: Draft) -> Succession? {
         guard report.state.isRunning, let local = card.localID, local != report.localID else { return nil }
         guard card.state == .live else { return .replaced }
-        // Two ways to one activity are no duplicates: the card with a token is the one that the server can do something
-        // for, and neither is ended for the other.
+        // A card on a channel and one with a token are no duplicates. The server can serve the one with a token, and
+        // ends neither for the other.
         if (report.channel == nil) != (card.channel == nil) {
             let isAway = isInventory && !running.contains(local) && card.successor == nil
             return report.channel == nil || isAway ? .replaced : .undecided
@@ -27,28 +29,29 @@ extension CardIntake {
         let mine = draft.snapshot.updateTokens[.init(card.activity, device.key)]
         let its = report.token.map { TokenValue($0) }
         let isDead = its.map { draft.snapshot.owners[.init(device.app, $0)]?.deadAt != nil } ?? false
-        // The second card of a renewal takes over with its token, which may come late or never.
+        // A renewal's second card takes over as soon as its token is known. That may be late, or never.
         if card.successor != nil { return its == nil || isDead ? .undecided : .ended }
         if isInventory, !running.contains(local) { return .replaced }
         if let began = card.startedAt, let its = report.startedAt {
             if its < began { return .stays }
-            // Where both are there, the older is one too many; else the app may be ending it as it speaks.
+            // An inventory that lists both proves that the older one exists. Otherwise the app may be ending it right
+            // now.
             return isInventory ? .ended : .replaced
         }
         if isInventory {
-            // Both are there. Of two that can be sent something, and of two that cannot, the one stays that is known.
-            // Else the one that can is ended, since nothing but the row would tell of the other.
+            // Both cards exist. The known one stays if both can be sent pushes, if neither can, or if the reported
+            // one's token is dead. A reachable known card is ended for one without a token, because nothing but the
+            // row would keep track of that one. A reachable reported card replaces an unreachable known one.
             let isReachable = mine.map { $0.deadAt == nil } ?? false
             if its == nil { return isReachable ? .ended : .stays }
             return isDead || isReachable ? .stays : .replaced
         }
-        // Without a number and without a token, nothing tells an old report from news.
+        // Without a number and a token, a late report cannot be told from news.
         let isVague = its == nil && report.sequence == nil
         return isDead || isVague || isOlder(report, than: card) ? .undecided : .ended
     }
 
-    /// Remembers the second card of a renewal, which the row does not go on with as long as it has no token: whatever
-    /// is started later is another card.
+    /// Remembers a renewal's second card that has no token yet. A card started later must not be mistaken for it.
     func rememberSecond(_ report: CardReport, _ card: CardMachine, _ draft: inout Draft) {
         guard card.successor != nil, report.channel == nil,
             draft.snapshot.tombstones[.init(device.key, report.localID)] == nil
@@ -60,14 +63,14 @@ extension CardIntake {
                 device: device.key, localID: report.localID, activity: card.activity, state: .live, at: now))
     }
 
-    /// The phone had told of the second card of a renewal after this start was claimed: it is this start's.
+    /// Returns `true` if the phone reported this second card after the start was claimed, so it is that start's card.
     func isCard(_ second: TombstoneRecord, of start: CardLife.Start) -> Bool { !second.isOver && start.at <= second.at }
 
-    /// The report is of a renewal's second card, and the row has or awaits the card of a later start: it tells nothing
-    /// of that one, and the card is ended where that can be.
+    /// Handles a report of a renewal's second card whose row has or awaits the card of a later start. The report says
+    /// nothing about that later card. The second card is ended where possible.
     ///
-    /// - Parameter second: What the phone had said of that card before.
-    /// - Returns: Nothing more is to be done with it.
+    /// - Parameter second: Record of the second card.
+    /// - Returns: `true` if nothing more is to be done with the report.
     func passOver(
         _ report: CardReport, _ second: TombstoneRecord, _ card: CardMachine, of activity: ActivityRecord,
         _ draft: inout Draft

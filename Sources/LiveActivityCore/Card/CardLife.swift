@@ -1,8 +1,8 @@
 package import APNSModel
 
-/// The life of a card on one phone. A case carries what is known there, and nothing of what was before.
+/// Life of a card on one phone. Each case carries only what is known in that state.
 ///
-/// State × event → state. *never*: the event does not happen there, and would change nothing.
+/// State × event → state. *never*: the event does not occur in that state. If it did, it would change nothing.
 ///
 /// | event | absent | requesting | starting | unconfirmed | live | ending | over |
 /// |---|---|---|---|---|---|---|---|
@@ -26,102 +26,103 @@ package import APNSModel
 /// | a person comes back to a renewal | absent | absent | absent | absent | unconfirmed | unconfirmed | unconfirmed |
 /// | anything else | stays | stays | stays | stays | stays | stays | stays |
 package enum CardLife: Sendable, Hashable {
-    /// No card, and none is on its way. `lost`: the start that an inventory showed to have failed.
+    /// No card exists and none is expected. `lost`: the last start by push, if an inventory showed that it failed.
     case absent(lost: LostStart?)
-    /// The app is about to start a card itself.
+    /// The app has said that it is about to start a card itself.
     case requesting(Request)
-    /// A start was claimed, and its answer is not known.
+    /// A start by push was claimed. APNs's answer is not known yet.
     case starting(Start)
-    /// APNs took the start, or may have: nobody has reported its card.
+    /// APNs accepted the start, or may have. No report has shown its card yet.
     case unconfirmed(Start)
     /// The phone has reported the card.
     case live(Card)
-    /// The card is to end: APNs took `ends` ends for it.
+    /// APNs has accepted `ends` end pushes for the card. The phone has not confirmed the end.
     case ending(Card, ends: Int)
-    /// The card is not there any more.
+    /// The card no longer exists.
     case over(Over)
 
     /// A start by push.
     package struct Start: Sendable, Hashable {
-        /// When it was claimed.
+        /// Time of the claim.
         package var at: UnixTime
-        /// APNs delivers it until then: an inventory sent later says whether it failed.
+        /// Expiration of the push. APNs delivers it until then, so a later inventory without its card proves that it
+        /// failed.
         package var expiresAt: UnixTime
-        /// The number of the phone's newest report at the claim: no older one is about this start's card.
+        /// Number of the phone's newest report at the claim. Reports up to this number are not about this start's card.
         package var reportSequence: Int64
-        /// How the card before ended, where a refused start leads back to; `nil`: there was none.
+        /// Outcome of the card before this start. A refused start restores it; `nil` if there was no card.
         package var before: Outcome?
     }
 
-    /// A start by push of which no card came.
+    /// A start by push that produced no card.
     package struct LostStart: Sendable, Hashable {
         package var at: UnixTime
         package var expiresAt: UnixTime
     }
 
-    /// The app's word that it is about to start a card.
+    /// The app's request: it is about to start a card itself, so Islet starts none.
     package struct Request: Sendable, Hashable {
-        /// How long the word holds.
+        /// Time for which a request is valid.
         static let lease = Duration.seconds(120)
 
-        /// The word holds until then.
+        /// Time until which the request is valid.
         package var until: UnixTime
-        /// Where the phone stood before, and stands again if no card follows.
+        /// State before the request. It is restored if no card follows, so that a dismissal is not forgotten.
         package var before: Rest
 
-        /// A word of a time when the clock was ahead does not hold until that time comes again.
+        /// Returns `true` while the request is valid. One made by a clock that was ahead is not.
         func holds(at now: UnixTime) -> Bool { now < until && until <= now + Self.lease }
     }
 
-    /// Where a phone without a card stands.
+    /// State of a phone without a card.
     package enum Rest: Sendable, Hashable {
         case absent(lost: LostStart?)
         case over(Over)
     }
 
-    /// A card that a phone has, or had.
+    /// A card that a phone has or had.
     package struct Card: Sendable, Hashable {
-        /// `nil`: the card that stayed in place of a duplicate, and that nobody has told of.
+        /// Local id; `nil` for a card that stayed in place of a duplicate and has not been reported since.
         package var localID: LocalID?
-        /// The broadcast channel whose pushes it shows; `nil`: pushes go to its token.
+        /// Broadcast channel that the card is subscribed to; `nil` if pushes go to its update token.
         package var channel: ChannelID?
         package var startedAt: UnixTime?
-        /// The expiration of the start by push that made the card; `nil`: the app started it.
+        /// Expiration of the start by push that made the card; `nil` if the app started it.
         package var startExpiresAt: UnixTime?
-        /// The number of the phone's newest report that showed this card; 0: its reports have none. An older one, which
-        /// the network brings late, says nothing new.
+        /// Number of the newest report that showed this card; 0 for none. A report with a lower number arrived late.
         package var reportSequence: Int64 = 0
-        /// When the newest report without a number showed this card. Nothing but the time tells whether an inventory
-        /// that lacks the card is older than that.
+        /// Arrival of the newest report without a number. Only this time tells whether an inventory is older than it.
         package var reportedAt: UnixTime?
-        /// A second card was started before this one's time is over, and nobody has reported it.
+        /// Start of the renewal's second card, until that card is reported.
         package var successor: Start?
-        /// The card that this one took the place of, or one that should be over, is still to be ended.
+        /// `true` while another card must still be ended: the one that this card replaced, or one that should be over.
         package var endsOther = false
-        /// The app changed the card itself, and the phone shows that.
+        /// State that the app set itself and that the phone shows; `nil` if the card shows the server's state.
         package var lead: Lead?
-        /// How often the person opened the app by it, as far as the phone has told.
+        /// Number of times the person opened the app from the card, by the phone's latest report.
         package var opens = 0
     }
 
-    /// A state that the app set itself lies over the server's.
+    /// A state that the app set itself, in place of the server's.
     package struct Lead: Sendable, Hashable {
-        /// A state of the server's that is as old replaces it then; `nil`: never.
+        /// Time from which the server's state of the same revision may replace it; `nil` if only a newer one may.
         package var until: UnixTime?
     }
 
+    /// Way in which a card ended.
     package enum Outcome: Sendable, Hashable, CaseIterable {
-        /// By its app or by Islet.
+        /// Ended by its app or by Islet.
         case ended
-        /// By the person.
+        /// Dismissed by the person.
         case dismissed
-        /// Nobody knows why.
+        /// Vanished for an unknown reason.
         case gone
     }
 
+    /// A card that is over, and its outcome.
     package struct Over: Sendable, Hashable {
         package let how: Outcome
-        /// `nil`: nothing is known of that card.
+        /// The card that is over; `nil` if nothing is known of it.
         package let card: Card?
 
         init(how: Outcome, card: Card? = nil) {
@@ -129,7 +130,7 @@ package enum CardLife: Sendable, Hashable {
             self.card = card == Card() ? nil : card
         }
 
-        /// The same, where no report can be told to be of that card.
+        /// Returns a copy without the local id, so that no report can match this card.
         func nameless(_ how: Outcome? = nil) -> Over {
             var card = withoutLead.card
             card?.localID = nil
@@ -155,7 +156,7 @@ package enum CardLife: Sendable, Hashable {
         }
     }
 
-    /// The card that is over, also where its app is about to start another.
+    /// The card that is over. It is kept while the app's request for another one is valid.
     var over: Over? {
         switch self {
         case .over(let over): over
@@ -165,7 +166,7 @@ package enum CardLife: Sendable, Hashable {
         }
     }
 
-    /// The card that is there or was there last.
+    /// The current card, or the last one.
     var card: Card? {
         switch self {
         case .live(let card), .ending(let card, _): card
@@ -174,7 +175,7 @@ package enum CardLife: Sendable, Hashable {
         }
     }
 
-    /// The start whose card nobody has reported.
+    /// A start whose card has not been reported.
     var openStart: Start? {
         switch self {
         case .starting(let start), .unconfirmed(let start): start
@@ -182,7 +183,7 @@ package enum CardLife: Sendable, Hashable {
         }
     }
 
-    /// How the card before ended; `nil`: there was none.
+    /// Outcome of the previous card; `nil` if there was none.
     package var before: Outcome? {
         switch self {
         case .over(let over): over.how
@@ -196,7 +197,7 @@ package enum CardLife: Sendable, Hashable {
 // MARK: - Transitions
 
 extension CardLife {
-    /// A push is to start a card. Where one is there, it is ended first.
+    /// Records the claim of a start. Does nothing while a card exists, because that card must be ended first.
     mutating func start(at now: UnixTime, expiresAt: UnixTime, reportSequence: Int64) {
         switch self {
         case .live, .ending: return
@@ -205,27 +206,27 @@ extension CardLife {
         self = .starting(Start(at: now, expiresAt: expiresAt, reportSequence: reportSequence, before: before))
     }
 
-    /// APNs took the start, or may have.
+    /// Records that APNs accepted the start, or may have.
     mutating func startMayArrive() {
         guard case .starting(let start) = self else { return }
         self = .unconfirmed(start)
     }
 
-    /// The start did not reach APNs, or APNs refused it.
+    /// Records that the start never reached APNs, or that APNs refused it. The previous outcome stands again.
     mutating func refuseStart() {
         guard let start = openStart else { return }
         self = start.before.map { .over(Over(how: $0)) } ?? .absent(lost: nil)
     }
 
-    /// An inventory that was sent after the start's expiration lacks its card.
+    /// Records that an inventory sent after the start's expiration lacks its card: the start has failed.
     mutating func missStart() {
         guard let start = openStart else { return }
         self = .absent(lost: LostStart(at: start.at, expiresAt: start.expiresAt))
     }
 
-    /// The app is about to start a card. Where one is there, or may be, that says nothing new.
+    /// Records the app's request. Does nothing where a card exists or may exist.
     ///
-    /// - Returns: The word is news.
+    /// - Returns: `true` if the request changed the state.
     mutating func request(until: UnixTime) -> Bool {
         switch self {
         case .absent(let lost): self = .requesting(Request(until: until, before: .absent(lost: lost)))
@@ -235,7 +236,7 @@ extension CardLife {
         return true
     }
 
-    /// The app does not start the card after all.
+    /// Records that the app does not start the card after all.
     mutating func withdrawRequest() {
         guard case .requesting(let request) = self else { return }
         switch request.before {
@@ -244,13 +245,13 @@ extension CardLife {
         }
     }
 
-    /// The phone has reported a card that runs.
+    /// Records a report of a running card.
     ///
-    /// - Parameter isUnwelcome: It is to end like the one before it, which the person swiped away.
-    /// - Returns: It is not the card that was known, or that card counted as over: nothing waits for it yet.
+    /// - Parameter isUnwelcome: The person dismissed the card before this one, so this one is ended too.
+    /// - Returns: `true` if the card is not the known one, or counted as over. No retry then applies to it yet.
     mutating func show(_ sighting: CardSighting, isUnwelcome: Bool, at now: UnixTime) -> Bool {
         let known = card
-        // One that stayed in place of a duplicate has no name until it is reported.
+        // A card that stayed in place of a duplicate has no local id until it is reported.
         let isSame = known?.localID == sighting.localID || known?.localID == nil && state.mayHaveCard
         var new = isSame ? known ?? Card() : Card()
         new.localID = sighting.localID
@@ -269,13 +270,13 @@ extension CardLife {
         return isNew
     }
 
-    /// The start by push whose card a report may be about.
+    /// The start by push that a report may be about.
     private var lastStart: LostStart? {
         if case .absent(let lost) = self { return lost }
         return openStart.map { LostStart(at: $0.at, expiresAt: $0.expiresAt) }
     }
 
-    /// The phone has reported that its card is over.
+    /// Records the phone's report that its card is over.
     mutating func finish(_ localID: LocalID, _ how: Outcome) {
         var last = card ?? Card()
         if let start = lastStart {
@@ -287,7 +288,7 @@ extension CardLife {
         self = .over(Over(how: how, card: last))
     }
 
-    /// The phone's inventory lacks the card.
+    /// Records that the phone's inventory lacks the card.
     mutating func lose() {
         switch self {
         case .live(let card): self = .over(Over(how: .gone, card: card))
@@ -296,7 +297,8 @@ extension CardLife {
         }
     }
 
-    /// The phone says itself that a card is over which a dead token alone had spoken for: no report brings it back.
+    /// Records the phone's own word that a card is over, which only an inactive token had indicated. The local id is
+    /// removed, so no report brings the card back.
     mutating func confirmOver(_ how: Outcome?) {
         switch self {
         case .over(let over): self = .over(over.nameless(how))
@@ -308,7 +310,7 @@ extension CardLife {
         }
     }
 
-    /// APNs calls the card's token inactive.
+    /// Records APNs's answer that the card's token is inactive.
     ///
     /// - Parameter isEnd: The push was an end.
     mutating func loseToken(toEnd isEnd: Bool) {
@@ -319,9 +321,9 @@ extension CardLife {
         }
     }
 
-    /// APNs took an end.
+    /// Records that APNs accepted an end.
     ///
-    /// - Parameter isRepeat: It says what the end before said; else its repeats are counted anew.
+    /// - Parameter isRepeat: The end repeats the one before. Otherwise the count of ends begins at 1 again.
     mutating func end(isRepeat: Bool) {
         switch self {
         case .live(let card): self = .ending(card, ends: 1)
@@ -330,19 +332,19 @@ extension CardLife {
         }
     }
 
-    /// The ends that APNs took count for this many at most.
+    /// Limits the number of accepted ends to `most`.
     mutating func countEnds(atMost most: Int) {
         guard case .ending(let card, let ends) = self else { return }
         self = .ending(card, ends: min(ends, most))
     }
 
-    /// No end has come to the card.
+    /// Records that no end reached the card: it is live again.
     mutating func outliveEnd() {
         guard case .ending(let card, _) = self else { return }
         self = .live(card)
     }
 
-    /// More is known of the card, which stays the same one.
+    /// Changes what is known of the card, without a change of state.
     mutating func update(_ change: (inout Card) -> Void) {
         switch self {
         case .live(var card):
@@ -387,12 +389,12 @@ extension CardLife.Outcome {
     }
 }
 
-/// A report of a card that runs.
+/// A report of a running card.
 struct CardSighting {
     var localID: LocalID
     var startedAt: UnixTime?
-    /// The report's number; `nil`: the app does not number its reports.
+    /// Number of the report; `nil` if the app does not number its reports.
     var sequence: Int64?
-    /// The broadcast channel whose pushes the card shows; `nil`: none.
+    /// Broadcast channel that the card is subscribed to; `nil` if there is none.
     var channel: ChannelID?
 }

@@ -1,20 +1,20 @@
 package import APNSModel
 
-// The card as others read it, whatever life it has.
+// Properties of the card that have a value in every state of its life.
 extension CardMachine {
     package var state: CardState { life.state }
     package var isWanted: Bool { membership == .member }
 
-    /// Until when the phone waits for its person to be named in the audience; `nil`: it does not.
+    /// Time until which the phone waits for its person to be named in the audience; `nil` if it does not wait.
     package var awaitsUntil: UnixTime? {
         guard case .waiting(let until) = membership else { return nil }
         return until
     }
 
-    /// The card that is there or was there last.
+    /// Local id of the current card, or of the last one.
     package var localID: LocalID? { life.card?.localID }
 
-    /// The broadcast channel whose pushes the card shows that is there; `nil`: pushes go to its token.
+    /// Broadcast channel of the current card; `nil` if pushes go to its update token, or if there is no card.
     package var channel: ChannelID? {
         switch life {
         case .live(let card), .ending(let card, _): card.channel
@@ -22,7 +22,7 @@ extension CardMachine {
         }
     }
 
-    /// When the card that is known last was started, or its start claimed.
+    /// Start of the last known card, or time at which its start was claimed.
     package var startedAt: UnixTime? {
         switch life {
         case .absent(let lost): lost?.at
@@ -32,7 +32,7 @@ extension CardMachine {
         }
     }
 
-    /// The expiration of the last start by push: an inventory sent after it says whether the start failed.
+    /// Expiration of the last start by push. An inventory sent later shows whether the start failed.
     package var startExpiresAt: UnixTime? {
         switch life {
         case .absent(let lost): lost?.expiresAt
@@ -42,58 +42,59 @@ extension CardMachine {
         }
     }
 
-    /// The number of the phone's newest report of the card, or at the claim of the start whose card is awaited.
+    /// Number of the newest report that showed the card. For an open start: number of the phone's newest report at its
+    /// claim.
     package var reportSequence: Int64 { life.openStart?.reportSequence ?? life.card?.reportSequence ?? 0 }
 
-    /// The start of a second card before this one's time is over, whose card nobody has reported.
+    /// Start of a renewal's second card, until that card is reported.
     package var successor: CardLife.Start? {
         guard case .requesting(let request) = life else { return life.card?.successor }
         return request.before.card?.successor
     }
 
-    /// A second card was started before this one's time is over, or this one has just taken another's place.
+    /// `true` while a second card is awaited, or while the card that this one replaced must still be ended.
     package var isRenewing: Bool { successor != nil || life.card?.endsOther == true }
 
-    /// The state that the app set itself; `nil`: the card shows the server's.
+    /// State that the app set itself; `nil` if the card shows the server's state.
     package var lead: CardLife.Lead? { life.card?.lead }
 
     package var sentRevision: Revision { revisions.sent }
     package var shownRevision: Revision { revisions.shown }
-    /// The newest revision that the phone has, for all we know.
+    /// Newest revision that the phone holds, as far as is known.
     package var heldRevision: Revision { revisions.held }
 
-    /// A start whose card nobody has reported.
+    /// `true` if the card of a start has not been reported.
     package var hasOpenStart: Bool { life.openStart != nil }
 
-    /// A card that waits for something, its renewal perhaps: then the start token is wanted too.
+    /// `true` for a card with a planned look, which may be for its renewal. A decision then also needs the start token.
     package var mayBeRenewed: Bool { state == .live && channel == nil && lookAt != nil && !isRenewing }
 
-    /// A push may start a card here: then the phone's start token, its starts, and its cards are wanted too.
+    /// Returns `true` if a push may start a card here. A decision then also needs the phone's start token, its budget
+    /// of starts and its cards.
     package func mayBeStarted(in run: Int?) -> Bool { state != .live || mayBeRenewed || self.run != run }
 
-    /// Nothing but its revision says what it needs.
+    /// `true` if only the revision tells what the card needs.
     var isPlain: Bool { lead == nil && !isRenewing && !isEvicted }
 
-    /// The card of which nothing but APNs's word about its token says that it is over: the phone may have it, with
+    /// The last card, if only APNs's answer about its token says that it is over. The phone may still have it, with
     /// another token.
     package var goneByTokenAlone: CardLife.Card? {
         guard let over = life.over, over.how == .gone, last?.reason.code == .tokenInactive else { return nil }
         return over.card?.localID == nil ? nil : over.card
     }
 
-    /// When the time of a card that iOS counts from its start began, for all we know.
+    /// Time from which iOS counts the card's 8 hours, as far as is known.
     var beganAt: UnixTime { startedAt ?? createdAt }
 }
 
 extension CardMachine {
-    /// No wait is as long that does not follow from a push which is noted in `last`: leases, and answers that are
-    /// awaited.
+    /// Longest wait that does not follow from a push noted in `last`. Leases and awaited answers are shorter.
     private static let longestLease = Duration.seconds(600)
 
-    /// Until when this phone waits; `nil`: it does not.
+    /// Returns the time until which this phone waits; `nil` if it does not.
     ///
-    /// A push of a time to come was noted by a clock that was ahead and was set back since: what was put off then does
-    /// not wait until the clock is there again.
+    /// If `last` lies in the future, the clock was ahead when it was noted and has been set back since. A wait that
+    /// began then is ignored; it would last until the clock is there again.
     package func waitsUntil(at now: UnixTime) -> UnixTime? {
         guard let dueAt = attempts.dueAt, now < dueAt else { return nil }
         let horizon = now + Self.longestLease
@@ -101,15 +102,15 @@ extension CardMachine {
         return dueAt
     }
 
-    /// Until when the end of the card that another took the place of waits: its own retry, or the answer to another
+    /// Returns the time until which the end of the replaced card waits: for its own retry, or for the answer to another
     /// push.
     ///
-    /// Neither is further ahead than `RetryDelay.longest`, unless a clock that was ahead was set back since: then it
-    /// does not wait.
+    /// Neither wait is longer than `RetryDelay.longest`. A longer one comes from a clock that was ahead and has been
+    /// set back since, so it is ignored.
     func predecessorWaitsUntil(at now: UnixTime) -> UnixTime? {
         [predecessor.dueAt, awaitedUntil].compactMap { $0 }.filter { now < $0 && $0 <= now + RetryDelay.longest }.max()
     }
 
-    /// The answer to a push, of this card or of the one before, is awaited.
+    /// Returns `true` while the answer to a push is awaited, about this card or the one that it replaced.
     func awaitsAnswer(at now: UnixTime) -> Bool { awaitedUntil.map { now < $0 } ?? false }
 }

@@ -1,46 +1,64 @@
-// One machine in one file, so that nothing else can change it.
+// The machine is one file, because only methods in this file may change its properties.
 
 package import APNSModel
 
-/// One activity on one device: the unit that is reconciled.
+/// State of one activity on one device. The server reconciles each pair separately.
 ///
-/// Each method is an event, and nothing else changes the machine. An event that does not concern the life that the card
-/// has leaves it as it is.
+/// Each method is an event. Nothing else changes the machine, except `lookAt`. An event that does not apply to the
+/// current `life` leaves the life unchanged. Five facts about APNs, iOS and the network explain the rules:
+///
+/// - APNs does not deduplicate starts, and a second start makes a second card. So a start is stored before it leaves,
+///   and no other follows while its fate is open.
+/// - APNs accepts a push without knowing whether the phone shows it. So `revisions` keeps what APNs accepted apart from
+///   what the phone reported.
+/// - iOS ignores a push whose timestamp is not greater than the card's. So a `timestamp` that may have been used is not
+///   used again.
+/// - iOS replaces a card's token. So an answer about one token says nothing about the next (`tokenGeneration`).
+/// - The network delays and reorders reports. So a report counts only if it is newer than what is known
+///   (`reportSequence`).
 package struct CardMachine: Sendable, Hashable {
     package let activity: ActivityNumber
     package let device: DeviceKey
-    /// The run of the activity this is about.
+    /// Run of the activity that this state is about.
     package let run: Int
     package let createdAt: UnixTime
     package private(set) var life: CardLife
     package private(set) var membership: Membership
-    /// A push may start the card here; on a person's other devices it is only kept up to date where it is shown.
+    /// `true` if a push may start the card here. On a person's other devices the card is only updated where it is
+    /// shown.
     package private(set) var mayStart: Bool
     package private(set) var alerts: AlertLedger
     package private(set) var revisions: CardRevisions
     package private(set) var attempts: Attempts
-    /// Of the end of the card that another took the place of.
+    /// Attempts to end the card that this one replaced.
     package private(set) var predecessor: Attempts
-    /// The timestamp of the newest push that may have arrived, or of the phone's own newest update.
+    /// Timestamp of the newest push that may have arrived, or of the phone's own newest update, in seconds.
     package private(set) var timestamp: Int64
     package private(set) var tokenGeneration: Int64
-    /// Until then the answer to the newest push is awaited, and the same is not sent again; `nil`: it has come.
+    /// End of the wait for the answer to the newest push; `nil` if the answer has come. Until then the push is not
+    /// repeated.
     package private(set) var awaitedUntil: UnixTime?
     package private(set) var last: LastDelivery?
     package private(set) var lastHighAt: UnixTime?
-    /// The card was ended to make room for another; it does not come back in this run.
+    /// `true` if the card was ended to make room for another. It does not come back in this run.
     package private(set) var isEvicted: Bool
-    /// When a claim is to look at this phone by itself; `nil`: with the next lap of its lane. The index that `Lanes`
-    /// keeps, and no part of the card's life.
+    /// Time at which a claim looks at this phone separately; `nil` if the next lap of its lane is soon enough.
+    ///
+    /// An index that `Lanes` maintains. It is not part of the card's life.
     package var lookAt: UnixTime?
 
     // MARK: - The activity and its audience
 
-    /// Another run of the activity begins here: nothing of the old life counts.
+    /// Begins another run of the activity. The old life is discarded.
     ///
-    /// A minute's one high push is counted for the activity and the phone, whatever card it is. Revisions go on from
-    /// run to run, and so does what was said before the person came. The old card's timestamp binds the new card's only
-    /// if it were the same card, but going on is never wrong.
+    /// Besides `membership` and `mayStart`, four values carry over:
+    ///
+    /// - `lastHighAt`: the limit of one high-priority push a minute applies to the activity on this phone, not to one
+    ///   card.
+    /// - The revision of the last alert given: revisions grow from run to run, and an old alert must not be given
+    ///   again.
+    /// - `tokenGeneration`, so that answers about the old token do not apply to the new card.
+    /// - `timestamp`: it binds the new card only if it is the same card, but a higher timestamp is never wrong.
     package mutating func beginRun(_ run: Int, at now: UnixTime) {
         var fresh = Self(
             activity: activity, device: device, run: run, at: now, membership: membership, mayStart: mayStart,
@@ -51,47 +69,49 @@ package struct CardMachine: Sendable, Hashable {
         self = fresh
     }
 
-    /// Its person belongs to the audience, and is signed in on the phone or not.
+    /// Makes the phone a member whose person is signed in, or one whose card is only ended.
     package mutating func admit(isSignedIn: Bool) { membership = isSignedIn ? .member : .left }
 
-    /// Its person is not in the audience.
+    /// Records that the person is not in the audience. The report waits until `time` for them to be named there.
     mutating func waitForAudience(until time: UnixTime) { membership = .waiting(until: time) }
 
-    /// Its person is named in the audience: what the phone had reported counts from now on.
+    /// Records that the person is now in the audience. Everything that the phone had reported counts from now on.
     ///
-    /// - Parameter alerted: What was said before is not for them.
+    /// - Parameter alerted: Alerts up to this revision are not for the person.
     mutating func beNamed(mayStart: Bool, alerted: Revision) {
         membership = .member
         self.mayStart = mayStart
         alerts = AlertLedger(pushed: alerted)
     }
 
-    /// Its person is back.
+    /// Records that the person is in the audience again.
+    ///
+    /// - Parameter alerted: Alerts up to this revision are not for the person.
     mutating func join(alerted: Revision) {
         membership = .member
         alerts.skip(to: alerted)
     }
 
-    /// The card that ended because its person left makes room for another in this run.
+    /// Prepares a new card in this run for a person who is back. Their card had been ended because they left.
     ///
-    /// Where a second card had been started before that one's time was over, it may be there yet: nothing was there to
-    /// end it with.
+    /// The second card of a renewal may still appear, because there was no token to end it with. Its start stays open,
+    /// so that no third card is started beside it.
     mutating func joinAfterEnd(in run: Int, at now: UnixTime) {
         guard self.run == run else { return beginRun(run, at: now) }
         let (successor, alerts) = (life.card?.successor, alerts)
         beginRun(run, at: now)
         if let successor { life = .unconfirmed(successor) }
-        // What was told in place of a card is not shown by one as well.
+        // A card must not show what a notification has already said in its place.
         if alerts.told != nil { self.alerts = alerts }
     }
 
-    /// Its person left: the card's end waits for nothing but the answer to what is on its way.
+    /// Records that the person left. The card's end waits only for the answer to the push that is on its way.
     mutating func leave(at now: UnixTime) {
         membership = .left
         hurry(at: now)
     }
 
-    /// The card makes room for another.
+    /// Marks the card to be ended, so that another fits on the phone.
     mutating func evict(at now: UnixTime) {
         isEvicted = true
         hurry(at: now)
@@ -101,25 +121,26 @@ package struct CardMachine: Sendable, Hashable {
         attempts.wait(until: awaitedUntil.flatMap { now < $0 ? $0 : nil })
     }
 
-    /// A notification says in the card's place what is to be said up to this revision.
+    /// Records that a notification replaces the card for every state up to this revision.
     mutating func fallBack(_ revision: Revision) {
         alerts.fallBack(revision)
         attempts.wait(until: nil)
     }
 
-    /// The notification in the card's place did not arrive.
+    /// Records that the notification did not arrive, so that a card may show the state.
     mutating func takeFallBackBack() { alerts.takeFallBackBack() }
 
     // MARK: - Claims
 
-    /// A push is to start a card: written down before it leaves, since its fate decides about every later start.
+    /// Records the claim of a start. It is stored before the push leaves, because its fate decides about every later
+    /// start.
     mutating func claimStart(_ plan: PushPlan, timestamp: Int64, reportSequence: Int64, at now: UnixTime) {
         life.start(at: now, expiresAt: plan.expiresAt, reportSequence: reportSequence)
         attempts.wait(until: nil)
         use(timestamp)
     }
 
-    /// A push is to start a second card before this one's time is over.
+    /// Records the claim of a renewal: a second card, started before iOS ends this one.
     mutating func claimRenewal(_ plan: PushPlan, timestamp: Int64, reportSequence: Int64, at now: UnixTime) {
         guard case .live = life else { return }
         life.update {
@@ -128,16 +149,17 @@ package struct CardMachine: Sendable, Hashable {
         use(timestamp)
     }
 
-    /// A push with this timestamp may arrive, or the phone applied it itself, in seconds. Where the clock was set back,
-    /// it may be less than that of a card that is there after all.
+    /// Records a timestamp, in seconds, that a push has used or that the phone applied itself.
+    ///
+    /// After the clock was set back, it may be less than the card's timestamp, which is then kept.
     mutating func use(_ timestamp: Int64) { self.timestamp = max(self.timestamp, timestamp) }
 
-    /// What a lost process had claimed may have arrived: its timestamp is used.
+    /// Records that a lost process's push may have arrived. Its timestamp counts as used.
     ///
-    /// Where the clock was set back, the card's timestamp is further ahead than the push's. It is kept, since the clock
-    /// may be set right again, and the next push does not share the second (`Reconciler.inItsOwnSecond`).
+    /// After the clock was set back, the card's timestamp may be ahead of the push's. It is kept, because the clock may
+    /// be corrected again. The next push does not share its second (`Reconciler.inItsOwnSecond`).
     ///
-    /// - Returns: The timestamp that the push had.
+    /// - Returns: The timestamp that the push had, in seconds.
     mutating func loseFlight(claimedAt: UnixTime) -> Int64 {
         if case .starting = life {
             life.startMayArrive()
@@ -154,125 +176,129 @@ package struct CardMachine: Sendable, Hashable {
         return lost
     }
 
-    /// The alert of a lost process's push may have arrived. The process may be late and not lost, and come to say that
-    /// APNs never took it.
+    /// Records that the alert of a lost process's push may have arrived. That process may only be slow, and report
+    /// later that APNs never accepted the push.
     mutating func loseAlert(_ alert: Revision, of timestamp: Int64) { alerts.await(alert, of: timestamp) }
 
     // MARK: - Answers
 
-    /// The answer to this push is awaited: nothing else of its kind is sent before that instant.
+    /// Records that the answer to this push is still awaited. No other push of its part is sent before `time`.
     mutating func awaitAnswer(to seat: Flight.Seat, until time: UnixTime) {
         awaitedUntil = time
         let plan = seat.plan
         if plan.part == .predecessor { return predecessor.wait(until: time) }
         attempts.wait(until: time)
-        // The app's own state had its time: what is newer is on its way, or the end is.
+        // The app's own state gives way: a newer state, or the end, is on its way.
         if plan.kind == .end || plan.kind == .update && revisions.held < plan.revision { life.update { $0.lead = nil } }
     }
 
-    /// The answer that was awaited has come.
+    /// Records that the awaited answer has come.
     mutating func stopAwaiting() { awaitedUntil = nil }
 
-    /// The phone has the push, or may have it.
+    /// Records that the push arrived, or may have.
     ///
-    /// - Parameter givesAlert: Its alert counts as given. Else it is given again.
+    /// - Parameter givesAlert: `true` if its alert counts as given. Otherwise the alert is sent again.
     mutating func mayHave(_ seat: Flight.Seat, givesAlert: Bool) {
         use(seat.timestamp)
         if seat.plan.carriesAlert, givesAlert { alerts.arrives(seat.plan.alertRevision) }
     }
 
-    /// The push's answer is awaited, and its alert counts as given until then.
+    /// Counts the push's alert as given until its answer comes.
     mutating func mayAlert(_ seat: Flight.Seat) {
         if seat.plan.carriesAlert { alerts.await(seat.plan.alertRevision, of: seat.timestamp) }
     }
 
-    /// APNs definitely has not taken the push: its alert is still to come.
+    /// Records that APNs definitely did not accept the push. Its alert is due again.
     mutating func giveAlertBack(_ seat: Flight.Seat) {
         alerts.giveBack(seat.plan.alertRevision, of: seat.timestamp, to: seat.phone.card.alerts.pushed)
     }
 
-    /// What the phone's newest push met.
+    /// Records the outcome of the phone's newest push.
     mutating func note(_ delivery: LastDelivery) {
         if let last, last.revision < delivery.revision { revisions.beginRevision() }
         last = delivery
     }
 
-    /// APNs took a push of this state since the card has this token.
+    /// Records that APNs accepted this revision for the card's current token.
     mutating func hold(_ revision: Revision) { revisions.accept(revision) }
 
-    /// APNs took a high push.
+    /// Records that APNs accepted a high-priority push.
     ///
-    /// A flight from before the clock was set forward may be settled after a later one.
+    /// A flight from before a clock correction may settle late, so `claimedAt` may be older than the stored time: the
+    /// newer one stays. A stored time in the future, left by a clock that was ahead, is first cut to `now`.
     mutating func takeHigh(claimedAt: UnixTime, at now: UnixTime) {
         lastHighAt = max(claimedAt, min(lastHighAt ?? claimedAt, now))
     }
 
-    /// APNs took the start.
+    /// Records that APNs accepted the start.
     mutating func acceptStart() {
         life.startMayArrive()
         attempts.succeed(nextAt: nil)
     }
 
-    /// APNs took the update: the next one waits until then.
+    /// Records that APNs accepted the update. The next one waits until `time`.
     mutating func acceptUpdate(nextAt time: UnixTime?) {
         life.update { $0.lead = nil }
         attempts.succeed(nextAt: time)
     }
 
-    /// APNs took the end. It is repeated until the phone confirms it.
+    /// Records that APNs accepted the end. The end is repeated until the phone confirms it.
     ///
     /// - Parameters:
-    ///   - ofToken: Another token has the card by now where this is `false`.
-    ///   - isNews: It brought a last state that was not sent before.
-    ///   - beginsRun: The card is of an earlier run, whose successor may begin.
+    ///   - ofToken: `false` if the card has another token by now, which the end did not reach.
+    ///   - isNews: The end carried a last state that had not been sent before.
+    ///   - beginsRun: The card is of an earlier run, and the next run may begin.
     mutating func acceptEnd(ofToken: Bool, isNews: Bool, beginsRun: Bool, at now: UnixTime) {
         life.update { $0.lead = nil }
         attempts.wait(until: nil)
         guard ofToken else { return }
         life.end(isRepeat: !isNews)
-        // From here on the ends count, and not the tries.
+        // An ending card counts accepted ends in place of failed tries.
         guard case .ending(_, let ends) = life else { return }
         let repeatAt = ends <= Reconciler.endRepeats.count ? now + Reconciler.endRepeats[ends - 1] : nil
         attempts.succeed(nextAt: beginsRun ? now : repeatAt)
     }
 
-    /// The push is tried again then.
+    /// Schedules another try of the push.
+    ///
+    /// - Parameter counts: `true` if the failure lengthens later waits.
     mutating func retry(at time: UnixTime, counts: Bool) {
-        // An ending card counts the ends that APNs took: what became of another does not change that.
+        // An ending card counts the ends that APNs accepted. A failure of another push does not change that count.
         if case .ending = life { attempts.wait(until: time) } else { attempts.fail(retryAt: time, counts: counts) }
     }
 
-    /// The start may have arrived, so that no other follows.
+    /// Records that the start may have arrived, so no other start follows.
     mutating func doubtStart() {
         life.startMayArrive()
         attempts.wait(until: nil)
     }
 
-    /// The start did not arrive, which frees the way for another.
+    /// Records that the start did not arrive, so another may follow.
     mutating func refuseStart() { life.refuseStart() }
 
-    /// No second card came of the renewal.
+    /// Records that the renewal produced no second card.
     mutating func refuseRenewal() { life.update { $0.successor = nil } }
 
-    /// APNs refused the revision for a fault of ours: it is not sent again.
+    /// Parks a revision that APNs refused through a fault of ours. It is not sent again.
     mutating func park(_ revision: Revision) {
         revisions.park(revision)
         attempts.wait(until: nil)
     }
 
-    /// The next push waits until then: for its lane alone where that is `nil`.
+    /// Delays the next push until `time`; `nil` if only its lane decides.
     mutating func wait(until time: UnixTime?) { attempts.wait(until: time) }
 
-    /// The token is dead. What follows in the same second has a timestamp of its own, by which the answers are told
-    /// apart.
+    /// Records that the token is dead. The timestamp counts as used, so that a push of the same second gets another one
+    /// and its answer can be told apart.
     mutating func loseToken(_ timestamp: Int64) {
         attempts.wait(until: nil)
         use(timestamp)
     }
 
-    /// APNs calls the card's token inactive: after our end that was to be expected; else nobody knows why.
+    /// Records APNs's answer that the card's token is inactive. After our end that is expected; otherwise nobody knows
+    /// why.
     ///
-    /// - Parameter beginsRun: The card is of an earlier run, whose successor may begin.
+    /// - Parameter beginsRun: The card is of an earlier run, and the next run may begin.
     mutating func loseCard(toEnd isEnd: Bool, beginsRun: Bool, at now: UnixTime) {
         life.loseToken(toEnd: isEnd)
         if beginsRun { attempts.wait(until: now) }
@@ -280,16 +306,16 @@ package struct CardMachine: Sendable, Hashable {
 
     // MARK: - The card that another took the place of
 
-    /// Its end is tried again then.
+    /// Schedules another try to end the replaced card.
     mutating func retryPredecessor(at time: UnixTime) { predecessor.fail(retryAt: time) }
 
-    /// It is over, or is not ended once more.
+    /// Records that the replaced card is over, or that its end is given up.
     mutating func forgetPredecessor() {
         predecessor.clear()
         life.update { $0.endsOther = false }
     }
 
-    /// A card that should be over, and that is to be ended before another is started.
+    /// Records a card that should be over. It is ended before another is started.
     mutating func findStray() {
         predecessor.clear()
         if case .live = life { lookAfterPredecessor() }
@@ -297,27 +323,27 @@ package struct CardMachine: Sendable, Hashable {
 
     // MARK: - Reports
 
-    /// The app is about to start a card: its word holds until then.
+    /// Records the app's request: it is about to start a card itself. The request is valid until `time`.
     mutating func request(until time: UnixTime) {
         if life.request(until: time) { attempts.wait(until: nil) }
     }
 
-    /// The app does not start the card after all.
+    /// Records that the app does not start the card after all.
     mutating func withdrawRequest() { life.withdrawRequest() }
 
-    /// The phone has reported a card that runs.
+    /// Records a report of a running card.
     mutating func show(_ sighting: CardSighting, isUnwelcome: Bool, at now: UnixTime) {
         if life.show(sighting, isUnwelcome: isUnwelcome, at: now) { attempts.clear() }
     }
 
-    /// Another card takes the place of this one. What is on its way to the old token says nothing about the new one.
+    /// Records that another card replaces this one. Pushes on their way to the old token say nothing about the new one.
     mutating func giveWay() {
         changeCard()
         predecessor.clear()
     }
 
-    /// The card was one too many and is away. Nothing is known of the one that stays: its report makes it this card,
-    /// however old it is.
+    /// Records that this card was one too many and is gone. Another card stays, of which nothing is known yet. Its next
+    /// report makes it this card, however old it is.
     mutating func collapse() {
         life.update {
             $0.localID = nil
@@ -333,10 +359,10 @@ package struct CardMachine: Sendable, Hashable {
         revisions.forget()
     }
 
-    /// The phone is looked at until the card that this one took the place of is ended.
+    /// Keeps looking at the phone until the replaced card is ended.
     mutating func lookAfterPredecessor() { life.update { $0.endsOther = true } }
 
-    /// The card has another token: what it was sent may be lost, its end as well.
+    /// Records a new token. Earlier pushes may be lost with the old one, the end included.
     mutating func takeToken() {
         tokenGeneration += 1
         revisions.changeToken()
@@ -344,24 +370,24 @@ package struct CardMachine: Sendable, Hashable {
         attempts.wait(until: nil)
     }
 
-    /// The phone shows this revision.
+    /// Records that the phone shows this revision.
     mutating func confirm(_ revision: Revision) {
         revisions.show(revision)
         life.update { $0.lead = nil }
     }
 
-    /// The phone shows something else than it was sent: that comes again.
+    /// Records that the phone shows something other than it was sent. The state is sent again.
     mutating func contradict() {
         revisions.contradict()
         revisions.forget()
     }
 
-    /// The app changed the card itself: what it was based on need not come again, and what is newer has to.
+    /// Records that the app changed the card itself. The state it was based on is not sent again; a newer one is.
     ///
     /// - Parameters:
-    ///   - lease: When the server's state may replace it; `nil`: only a newer one does.
-    ///   - isCertain: The app's update is newer than what was sent. Else nobody can tell whether it is the same one
-    ///     again, which counts like a contradiction.
+    ///   - lease: Time from which the server's state may replace it; `nil` if only a newer state may.
+    ///   - isCertain: `true` if the app's update is newer than every push. Otherwise it may be an old update reported
+    ///     again, so it counts as a contradiction.
     mutating func lead(from based: Revision, until lease: UnixTime?, isCertain: Bool) {
         if !isCertain { revisions.contradict() }
         revisions.base(on: based)
@@ -369,46 +395,46 @@ package struct CardMachine: Sendable, Hashable {
         attempts.clear()
     }
 
-    /// The person has opened the app by the card.
+    /// Records how often the person has opened the app from the card.
     ///
-    /// - Parameter opens: How often, so far.
-    /// - Returns: How often since the phone told of it last.
+    /// - Parameter opens: Total so far.
+    /// - Returns: The number of new openings since the phone's last report.
     mutating func open(_ opens: Int) -> Int {
         guard let known = life.card?.opens, opens > known else { return 0 }
         life.update { $0.opens = opens }
         return opens - known
     }
 
-    /// The phone has reported that its card is over.
+    /// Records the phone's report that its card is over.
     mutating func finish(_ localID: LocalID, _ how: CardLife.Outcome) {
         life.finish(localID, how)
         attempts.clear()
     }
 
-    /// The phone's inventory lacks the card.
+    /// Records that the phone's inventory lacks the card.
     mutating func lose() {
         life.lose()
         attempts.clear()
     }
 
-    /// The start has failed: an inventory that was sent after its expiration lacks the card.
+    /// Records that the start has failed: an inventory sent after its expiration lacks the card.
     mutating func missStart() {
         life.missStart()
         attempts.clear()
     }
 
-    /// The phone says itself what a dead token had made likely.
+    /// Records the phone's own word that the card is over, which an inactive token had made likely.
     ///
-    /// - Parameter how: How the card ended, if the phone says that.
+    /// - Parameter how: Outcome of the card, if the phone says it.
     mutating func confirmOver(_ how: CardLife.Outcome? = nil) { life.confirmOver(how) }
 
-    /// No end has come to the card: it got lost, or there was no token to send one to.
+    /// Records that no end reached the card: it was lost, or there was no token to send one to.
     mutating func outliveEnd() {
         life.outliveEnd()
         attempts.clear()
     }
 
-    /// The phone shows a card whose end APNs took a while ago: its next repeat is due.
+    /// Makes the next repeat of the end due, because the phone still shows the card long after APNs accepted its end.
     mutating func repeatEnd(at now: UnixTime) {
         life.countEnds(atMost: Reconciler.endRepeats.count)
         attempts.wait(until: now)
@@ -416,6 +442,8 @@ package struct CardMachine: Sendable, Hashable {
 }
 
 extension CardMachine {
+    /// Creates the state of a phone without a card.
+    ///
     /// - Parameter alerted: Alerts up to this revision are not for the phone.
     package init(
         activity: ActivityNumber, device: DeviceKey, run: Int, at now: UnixTime, membership: Membership = .member,

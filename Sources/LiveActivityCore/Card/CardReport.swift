@@ -1,16 +1,17 @@
 package import APNSModel
 package import JSONText
 
-/// What a phone says of one of its cards.
+/// A phone's report of one of its cards.
 package struct CardReport: Sendable, Equatable {
+    /// State of a card, as its phone reports it.
     package enum State: String, Sendable, CaseIterable {
         case requesting, pending, active, stale, ended, dismissed, gone
-        /// Ended by the app, because another card of the same activity stays.
+        /// The app ended the card because another card of the same activity stays.
         case duplicate
-        /// The card that the app had said it would start was not made.
+        /// The app does not start the card that it had requested.
         case notStarted
 
-        /// The card is there, and updates change it.
+        /// `true` if the card exists and updates change it.
         var isRunning: Bool { self == .pending || self == .active || self == .stale }
     }
 
@@ -20,17 +21,18 @@ package struct CardReport: Sendable, Equatable {
     package var attributes: JSONObject?
     package var state: State
     package var token: UpdateToken?
-    /// The broadcast channel whose pushes the card shows: it has no token then.
+    /// Broadcast channel that the card is subscribed to. Such a card has no token.
     package var channel: ChannelID?
     package var startedAt: UnixTime?
-    /// The newest timestamp the phone applied, its own updates included, in seconds.
+    /// Newest timestamp that the phone applied, its own updates included, in seconds.
     package var lastTimestamp: Int64?
     package var contentState: JSONObject?
-    /// The revision that a local update was based on.
+    /// Revision that the app's own update was based on.
     package var basedOn: Revision?
-    /// Grows with each report of the device, inventories included; `nil`: the app does not number its reports.
+    /// Number of the report. It grows with each report and inventory of the device; `nil` if the app does not number
+    /// them.
     package var sequence: Int64?
-    /// How often the person opened the app by it, so far.
+    /// Total number of times the person opened the app from the card.
     package var opens = 0
 
     package init(localID: LocalID, type: ActivityType, state: State) {
@@ -39,39 +41,49 @@ package struct CardReport: Sendable, Equatable {
         self.state = state
     }
 
-    /// The activity it names itself, in the report or in its attributes.
+    /// Activity that the card names itself, in the report or in its attributes.
     package var namedActivity: ActivityID? {
         activity ?? attributes.flatMap { ActivityTag.activity(in: $0, type: type) }
     }
 
-    /// Something can be sent to the card, or comes to it from its channel.
+    /// `true` if pushes can reach the card, through its token or its channel.
     var isServed: Bool { token != nil || channel != nil }
 }
 
-/// Works a report into the card it is about.
+/// Applies a phone's reports to the cards that they are about.
 struct CardIntake {
     let app: AppSettings
     let device: DeviceRecord
     let reporter: Reporter
     let now: UnixTime
-    /// The report is part of an inventory, and no newer one of the phone has been taken.
+    /// `true` if the report is part of an inventory. No newer inventory of the phone has been accepted then.
     var isInventory = false
-    /// The cards that the inventory lists as running.
+    /// Local ids of the cards that the inventory lists as running.
     var running: Set<LocalID> = []
 
-    /// How long a report waits for its person to be named in the audience.
+    /// Time for which a report waits for its person to be named in the audience: 24 hours.
     static let awaiting = Duration.seconds(86_400)
-    /// So many such reports are taken of a device in a day: a phone shows a handful of cards.
+    /// Maximum number of waiting reports per device and day. A phone shows a handful of cards.
     static let maximumAwaiting = 20
-    /// So many new cards are taken of a device in a day on its own word, those that wait among them.
+    /// Maximum number of new cards per device and day on the phone's own word, including waiting ones.
     static let maximumNew = 100
 
-    /// - Throws: `Refusal.activityNotNamed` when nothing says which activity a new card is.
+    /// Applies one report. The first rule that applies decides:
+    ///
+    /// 1. A newer report has overtaken it: nothing changes (`isOvertaken`).
+    /// 2. Its card counts as over: the card stays over, unless the report proves it alive (`isAliveAfterAll`). If the
+    ///    phone still shows it, it is ended (`endStray`).
+    /// 3. It reports a duplicate or withdraws a request: only that is recorded.
+    /// 4. Its card belongs to an earlier run: that card must end before a card of this run starts.
+    /// 5. Its card is not the row's: one of the two stays (`succession`).
+    /// 6. Otherwise the row takes the report.
+    ///
+    /// - Throws: `Refusal.activityNotNamed` if nothing tells which activity a new card belongs to.
     func take(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
         if isOvertaken(report, &draft) { return }
         let tombstone = draft.snapshot.tombstones[.init(device.key, report.localID)]
         if let tombstone, tombstone.isOver {
-            // A card that is over never comes back; a person's word outranks our guess about why.
+            // A card that is over never comes back. A reported dismissal is more certain than a guess.
             if report.state == .dismissed, tombstone.state == .gone {
                 bury(report.localID, tombstone.activity, .dismissed, &draft)
             }
@@ -92,7 +104,7 @@ struct CardIntake {
                 membership: device.signedOutAt == nil ? .member : .left, alerted: activity.revision)
         try admit(&card, to: activity, &draft)
         if let tombstone, !tombstone.isOver, passOver(report, tombstone, card, of: activity, &draft) { return }
-        // A card of an earlier run that is not over yet is still to be ended: its token matters.
+        // A card of an earlier run that is not over still needs its end, so its token is kept.
         let isOld = isOfOldRun(report, card, activity)
         if isOld, isEndLost(report, card) { card.outliveEnd() }
         let isStillThere = isOld && card.run < activity.run && card.awaitsItsEnd(report.localID)
@@ -118,13 +130,13 @@ struct CardIntake {
         case .gone: finish(report, .gone, &card, &draft)
         case .duplicate, .notStarted: return
         }
-        // How often one was opened is not kept when it is over: what the phone says of it then is no news.
+        // The count of openings is not kept once a card is over. The total of a revived card is therefore not new.
         if tombstone?.isOver == true { _ = card.open(report.opens) }
         repeatUnheededEnd(report, &card)
         store(card, of: activity, as: report, &draft)
     }
 
-    /// Stores what the report made of the row, with what follows from the change.
+    /// Stores the row after a report, with everything that follows from the change.
     private func store(
         _ card: CardMachine, of activity: ActivityRecord, as report: CardReport, _ draft: inout Draft
     ) {
@@ -150,7 +162,8 @@ struct CardIntake {
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 
-    /// One card too many is away: only that. The activity goes on with the card that stays, which the phone tells of.
+    /// Records that a duplicate is gone. The activity continues with the card that stays, which the phone reports
+    /// separately.
     private func collapse(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
         guard let activity = try knownActivity(of: report, &draft),
             draft.snapshot.cards[.init(activity.number, device.key)] != nil
@@ -171,8 +184,8 @@ struct CardIntake {
         Lanes.review(key, app.types[activity.type], now: now, &draft)
     }
 
-    /// The app does not start the card after all: nobody need wait for it. Not where the phone has spoken since: it
-    /// may be about to start another.
+    /// Records that the app does not start the card after all, so nothing waits for it. A report that is older than the
+    /// phone's newest one is ignored, because the app may be about to start another card.
     private func withdraw(_ report: CardReport, _ draft: inout Draft) throws(Refusal) {
         if let sequence = report.sequence, sequence < device.reportSequence { return }
         guard let activity = try knownActivity(of: report, &draft),
@@ -182,7 +195,7 @@ struct CardIntake {
         store(card, of: activity, as: report, &draft)
     }
 
-    /// A start came to a card: the token that it went to is the phone's.
+    /// Clears the missed starts of the start token: a start reached the phone, so the token is the phone's.
     private func trustStartToken(of activity: ActivityRecord, _ draft: inout Draft) {
         guard var token = draft.snapshot.deviceTokens[.init(device.key, .pushToStart, activity.type)],
             token.missedStarts > 0
@@ -193,7 +206,7 @@ struct CardIntake {
 
     // MARK: - What was waiting for it
 
-    /// Another start of the type was held because this one's card was not matched yet.
+    /// Looks again at other starts of the type, which were held until this start's card was matched.
     private func wakeHeldStarts(of activity: ActivityRecord, _ draft: inout Draft) {
         for key in draft.phones(on: device.key) where key.activity != activity.number {
             guard draft.snapshot.activities[key.activity]?.type == activity.type else { continue }
@@ -201,10 +214,10 @@ struct CardIntake {
         }
     }
 
-    /// The report is about a card that began before the run there is now.
+    /// Returns `true` if the report is about a card that began before the current run.
     private func isOfOldRun(_ report: CardReport, _ card: CardMachine, _ activity: ActivityRecord) -> Bool {
         if card.run < activity.run, card.localID == report.localID { return true }
-        // A card that began before this run did is of an earlier one.
+        // A card that began before this run belongs to an earlier one. A phone's dates are precise to a second.
         guard activity.run > 1, let startedAt = report.startedAt else { return false }
         return startedAt + .seconds(1) < activity.runStartedAt && card.localID != report.localID
     }
@@ -214,17 +227,17 @@ struct CardIntake {
     ) throws(Refusal) {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         var predecessor: TokenValue?
-        // The second card of a renewal that comes after the person swiped the first away: that was said of it as well.
+        // A renewal's second card may appear after the person dismissed the first. They dismissed both.
         let isUnwelcome = card.successor != nil && card.state == .dismissed && activity.restart != .always
         if let other = card.localID, let succession = succession(of: report, to: card, draft) {
             if succession == .undecided { return rememberSecond(report, card, &draft) }
             let known = draft.snapshot.updateTokens[key]
             if succession == .ended {
                 predecessor = known.flatMap { $0.deadAt == nil ? $0.value : nil }
-                // One card under two names is not to be ended.
+                // Both local ids name one card, which must not be ended.
                 if predecessor == report.token.map({ TokenValue($0) }) { predecessor = nil }
             }
-            // One on a channel stays beside one with a token, and may be the phone's only card again.
+            // A card on a channel stays beside one with a token, and may become the phone's only card again.
             let staysBeside = card.channel != nil && report.channel == nil
             if !staysBeside { bury(other, activity.number, predecessor == nil ? .gone : .ended, &draft) }
             draft.removeUpdateToken(key, at: now)
@@ -238,7 +251,7 @@ struct CardIntake {
             channel: channel(of: report, card))
         card.show(sighting, isUnwelcome: isUnwelcome, at: now)
         let isNewer = report.lastTimestamp.map { $0 > card.timestamp }
-        // What is further ahead no push reaches, and it binds none.
+        // No push can carry a timestamp further ahead, so such a report must not bind later ones.
         if let last = report.lastTimestamp, last < Flight.latestTimestamp(now) { card.use(last) }
         let isNewToken = try takeToken(report, activity, predecessor, &card, &draft)
         if draft.snapshot.updateTokens[key]?.predecessor != nil { card.lookAfterPredecessor() }
@@ -246,14 +259,16 @@ struct CardIntake {
         confirm(report, activity, &card, isNewToken: isNewToken, isNewer: isNewer, &draft)
     }
 
-    /// A report that says neither a token nor a channel leaves the card where it was known to be.
+    /// Returns the card's channel. A report with neither token nor channel does not change what is known of a known
+    /// card.
     private func channel(of report: CardReport, _ card: CardMachine) -> ChannelID? {
         guard report.channel == nil, report.token == nil, card.localID == report.localID else { return report.channel }
         return card.channel
     }
 
-    /// A card that the app started itself, or that shows something else than was computed: it is computed anew, and
-    /// what the card shows now is kept until then, so that nothing is sent where both come to the same.
+    /// Computes a provider-driven card again if the app started it or if it shows something else than was computed.
+    ///
+    /// The state that the card shows is kept until then. If the computation gives the same, nothing is sent.
     private func compare(_ report: CardReport, _ activity: ActivityRecord, _ draft: inout Draft) {
         guard var content = draft.snapshot.contents[activity.number], let shown = report.contentState else { return }
         let digest = ContentDigest.of(shown)
@@ -276,7 +291,7 @@ struct CardIntake {
         let key = Snapshot.PhoneKey(activity.number, device.key)
         let value = TokenValue(token)
         let known = draft.snapshot.owners[.init(device.app, value)]
-        // It stays dead; the report itself is good, and a new token will follow.
+        // The token stays dead. The rest of the report counts, and a new token will follow.
         if known?.deadAt != nil { return false }
         if let known, gaveWay(known, at: key, draft) { return false }
         if let same = draft.snapshot.updateTokens[key], same.value == value {
@@ -285,7 +300,7 @@ struct CardIntake {
         }
         if let known, (known.activity, known.device) != (activity.number, device.key) {
             let theirs = Snapshot.PhoneKey(known.activity, known.device)
-            // By now that card may have another token, which is its own.
+            // That card may have another token by now, which it keeps.
             if draft.snapshot.updateTokens[theirs]?.value == value {
                 draft.removeUpdateToken(theirs, of: device.app, at: now)
             }
@@ -301,8 +316,8 @@ struct CardIntake {
         owner.activity = activity.number
         owner.releasedAt = nil
         draft.put(owner)
-        // The token it replaces is not used again, even if a late report should name it once more. One that APNs called
-        // dead is known as dead already.
+        // The replaced token is marked dead, so that a late report naming it does not bring it back. A token that APNs
+        // called dead has its mark already.
         if let old = draft.snapshot.updateTokens[key], old.deadAt == nil {
             var replaced = TokenOwnerRecord(
                 app: device.app, value: old.value, kind: .update, device: device.key, activity: activity.number,
@@ -330,20 +345,20 @@ struct CardIntake {
     ) {
         let known = draft.snapshot.tombstones[.init(device.key, report.localID)]
         bury(report.localID, card.activity, how.state, &draft)
-        // News of another card does not end this one.
+        // A report about another card does not end this one.
         if let mine = card.localID, mine != report.localID { return }
         if let start = card.life.openStart, known.map({ isCard($0, of: start) }) != true {
-            // Said before the start, or of a card that is older: it is about a card that nobody had reported.
+            // A report from before the start, or about an older card, says nothing about the start's card.
             if isOlder(report, than: card) || began(report, before: card) { return }
-            // It may be an older card that nobody had reported: that does not tell what became of this start.
+            // An older card may exist that was never reported. Without a date, the report may be about that one.
             if report.startedAt == nil, mayHaveOlder(than: report, card, draft) { return }
         }
         card.finish(report.localID, how)
         draft.dropUpdateToken(of: card, at: now)
     }
 
-    /// A card may be there that is older than the start whose card is awaited, and of which nobody had told: one of an
-    /// earlier run, or the second one of a renewal, whose token never came.
+    /// Returns `true` if the phone may have an older card than the open start's that was never reported: one of an
+    /// earlier run, or a renewal's second card whose token never came.
     private func mayHaveOlder(than report: CardReport, _ card: CardMachine, _ draft: Draft) -> Bool {
         guard card.run == 1 else { return true }
         guard let activity = draft.snapshot.activities[card.activity], activity.restart != .never,
@@ -354,18 +369,19 @@ struct CardIntake {
         }
     }
 
+    /// Records that a card is over, under its local id.
     func bury(
         _ localID: LocalID, _ activity: ActivityNumber, _ state: CardState, _ draft: inout Draft
     ) {
-        // A guess does not replace what is known of how the card ended.
+        // A guess does not replace a known outcome.
         if state == .gone, draft.snapshot.tombstones[.init(device.key, localID)]?.isOver == true { return }
         draft.put(TombstoneRecord(device: device.key, localID: localID, activity: activity, state: state, at: now))
     }
 }
 
 extension CardMachine {
-    /// This is the row's card, or may be the one whose start nobody has reported yet (the app's own start is one), and
-    /// no end was accepted for it.
+    /// Returns `true` if this is the row's card, and APNs has accepted no end for it. An open start or a request of the
+    /// app has no local id yet, so any card may be its card.
     fileprivate func awaitsItsEnd(_ reported: LocalID) -> Bool {
         (state == .live || state == .starting || state == .unconfirmed || state == .requesting)
             && (localID == nil || localID == reported)

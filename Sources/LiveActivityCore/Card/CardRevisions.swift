@@ -1,12 +1,12 @@
-/// What a phone holds of an activity, by revision.
+/// Revisions of an activity that a phone holds.
 package struct CardRevisions: Sendable, Hashable {
-    /// The newest revision APNs accepted for the current token.
+    /// Newest revision that APNs accepted for the current token.
     package private(set) var sent: Revision
-    /// The newest revision the phone itself reported to hold.
+    /// Newest revision that the phone itself reported.
     package private(set) var shown: Revision
-    /// A revision APNs refused for a fault of ours: not sent again.
+    /// Revision that APNs refused through a fault of ours. It is not sent again.
     package private(set) var parked: Revision
-    /// Times that a contact showed an older state than the one sent, for this revision.
+    /// Number of reports that showed an older state than the one sent, for this revision.
     package private(set) var contradictions: Int
 
     init(sent: Revision = 0, shown: Revision = 0, parked: Revision = 0, contradictions: Int = 0) {
@@ -16,17 +16,17 @@ package struct CardRevisions: Sendable, Hashable {
         self.contradictions = contradictions
     }
 
-    /// The newest revision that the phone has, for all we know.
+    /// Newest revision that the phone holds, as far as is known.
     package var held: Revision { max(sent, shown) }
 
     mutating func accept(_ revision: Revision) { sent = max(sent, revision) }
 
     mutating func park(_ revision: Revision) { parked = revision }
 
-    /// A new token may be that of a card that was never sent anything.
+    /// Forgets what was sent, because a new token may belong to a card that was never sent anything.
     mutating func changeToken() { sent = 0 }
 
-    /// Nothing is known of what the phone holds.
+    /// Forgets what the phone holds.
     mutating func forget() {
         sent = 0
         shown = 0
@@ -37,8 +37,8 @@ package struct CardRevisions: Sendable, Hashable {
         contradictions = 0
     }
 
-    /// The app changed a state that it had: what is newer has yet to come, also where it was sent. What the app got by
-    /// itself was not.
+    /// Records that the app changed a state that it had. Newer revisions must be sent again, because they did not
+    /// arrive. A revision that the app got by itself does not count as sent.
     mutating func base(on revision: Revision) {
         sent = min(sent, revision)
         shown = revision
@@ -46,6 +46,6 @@ package struct CardRevisions: Sendable, Hashable {
 
     mutating func contradict() { contradictions += 1 }
 
-    /// What the phone contradicted is counted for each revision.
+    /// Resets the contradictions, which are counted per revision.
     mutating func beginRevision() { contradictions = 0 }
 }

@@ -1,4 +1,4 @@
-/// Where a phone stands with an activity's card: the name of a `CardLife`, as the API, the timeline and storage say it.
+/// State of a phone with regard to an activity's card: the name of a `CardLife` in the API, the timeline and storage.
 package enum CardState: Int, Sendable, CaseIterable {
     case absent = 0
     case requesting = 1
@@ -11,9 +11,9 @@ package enum CardState: Int, Sendable, CaseIterable {
     case gone = 8
 
     package var name: String { "\(self)" }
-    /// No card of this life is expected any more.
+    /// `true` if the card is over.
     package var isTombstone: Bool { self == .ended || self == .dismissed || self == .gone }
-    /// A card is there, or may be.
+    /// `true` if a card exists or may exist.
     package var mayHaveCard: Bool {
         switch self {
         case .starting, .unconfirmed, .live, .ending: true

@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// Ends a card on one device so that another may be started there. It does not come back in this run.
+/// Ends a card on one device so that another fits there. The card does not come back in this run.
 package struct EvictCard: Command {
     package let app: AppSettings
     package let activity: ActivityNumber
@@ -18,7 +18,9 @@ package struct EvictCard: Command {
     package var rank: CommandRank { .settle }
     package var keys: [SnapshotKey] { [.phones(activity, devices: [device])] }
 
-    /// - Returns: Whether there was a card to end that was not to be ended already.
+    /// Marks the card to be ended.
+    ///
+    /// - Returns: `true` if there was a live card that was not marked yet.
     package func decide(_ draft: inout Draft) throws(Refusal) -> Bool {
         let key = Snapshot.PhoneKey(activity, device)
         guard var card = draft.snapshot.cards[key], let record = draft.snapshot.activities[activity],
@@ -32,7 +34,7 @@ package struct EvictCard: Command {
 }
 
 extension ClaimWork.Room {
-    /// A start that this claim has found room for takes it from the next.
+    /// Adds the starts that this claim has already planned on the device, so that they count as its cards.
     func count(into phone: inout PhoneSituation) {
         guard let number = startsOn[phone.device.key] else { return }
         let cards = (0..<number).map { _ in

@@ -1,11 +1,11 @@
 package import APNSModel
 
-/// What the last push to a phone was and what came of it.
+/// The last push to a phone and its outcome.
 package struct LastDelivery: Sendable, Hashable {
     package var kind: PushKind
     package var at: UnixTime
     package var revision: Revision
-    /// APNs's status; 0 when there was no answer.
+    /// HTTP status of APNs's answer; 0 if there was none.
     package var status: Int
     package var reason: Reason
 
@@ -18,13 +18,13 @@ package struct LastDelivery: Sendable, Hashable {
     }
 }
 
-/// What a push does to a card.
+/// Effect of a push on a card.
 package enum PushKind: Int, Sendable, CaseIterable {
     case start = 1
     case update = 2
     case end = 3
 
-    /// Spelled out: it is asked for once for each push, and reflection is slow.
+    /// Name of the kind. It is spelled out because every push asks for it and reflection is slow.
     package var name: String {
         switch self {
         case .start: "start"
@@ -34,18 +34,19 @@ package enum PushKind: Int, Sendable, CaseIterable {
     }
 }
 
-/// A card that is over, remembered by its local id for at least 48 hours: news about it never touches a newer one.
+/// Record of a card that is over, under its local id. It is kept for at least 48 hours, so that late reports of the
+/// card do not touch a newer one.
 package struct TombstoneRecord: Sendable, Hashable {
     package static let lifetime = Duration.seconds(48 * 3600)
-    /// So many of a device outlive its next report: each of its calls looks at all of them, and a phone does not have
-    /// as many cards in that time.
+    /// Number of a device's tombstones that survive its next report. Each call of the device reads all of them, and a
+    /// phone does not have as many cards in 48 hours.
     package static let maximum = 200
 
     package var device: DeviceKey
     package var localID: LocalID
     package var activity: ActivityNumber
-    /// `live` of a second card that a renewal has not been able to go on with: it is there, and older than whatever is
-    /// started after it.
+    /// Outcome of the card, or `live` for a renewal's second card that the row has not switched to. That card exists,
+    /// and it is older than any card started later.
     package var state: CardState
     package var at: UnixTime
 

@@ -1,12 +1,12 @@
 package import APNSModel
 
-/// Whether a phone has a part in an activity.
+/// Part that a phone has in an activity.
 package enum Membership: Sendable, Hashable {
-    /// Its person is in the audience, and signed in there.
+    /// The person is in the audience and signed in on the phone.
     case member
-    /// Its person left, or nobody is signed in there: a card is only ended.
+    /// The person left, or nobody is signed in on the phone. A card there is only ended.
     case left
-    /// It reported a card on its own word, without belonging to the audience. Until then it waits for its person to be
-    /// named there, and nothing is told or sent to it.
+    /// The phone reported a card on its own word, but its person is not in the audience. The report waits until this
+    /// time for the person to be named there. Meanwhile nothing is sent to the phone, and no events mention it.
     case waiting(until: UnixTime)
 }

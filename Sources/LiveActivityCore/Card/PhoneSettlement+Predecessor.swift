@@ -1,12 +1,13 @@
 import APNSModel
 
-// A card that another has taken the place of, or that should have been over.
+// Ends of a card that another has replaced, or that should have been over.
 extension PhoneSettlement {
-    /// The card that was renewed is over, or will be by itself: this card's state is not touched by that. Once the row
-    /// knows nothing of it any more, neither is when anything is sent.
+    /// Applies the outcome of a replaced card's end. The state of the current card does not change.
     ///
-    /// - Parameter awaitsAnother: The answer to a later push is awaited: when the end is tried again is that one's
-    ///   matter.
+    /// Once the row no longer knows the replaced card, the outcome does not change when anything is sent either.
+    ///
+    /// - Parameter awaitsAnother: The answer to a later push is awaited. That answer then decides when the end is
+    ///   retried.
     mutating func settlePredecessor(
         _ consequence: Consequence, awaitsAnother: Bool, _ card: inout CardMachine, _ draft: inout Draft
     ) {
@@ -24,7 +25,7 @@ extension PhoneSettlement {
             result = .refused(isSlowDown: false)
             card.retryPredecessor(at: now)
             switchEnvironment(to: environment, &draft)
-            // The two environments follow one another without a pause, so the number of tries bounds them.
+            // Tries in the two environments follow each other without a pause, so their number is limited.
             guard card.predecessor.tries >= Self.predecessorTries else { return }
         case .accepted: result = .accepted
         case .tokenDead, .parked: result = .refused(isSlowDown: false)
@@ -33,14 +34,14 @@ extension PhoneSettlement {
         dropPredecessor(&draft)
     }
 
-    /// The next life began while the card of an earlier one was being ended. That card is over all the same, and is not
-    /// ended once more.
+    /// Records that an earlier run's card is over if the next run began while it was being ended. It is not ended
+    /// again.
     func forgetPredecessor(_ consequence: Consequence, _ card: inout CardMachine, _ draft: inout Draft) {
         guard plan.part == .predecessor, isLastWord(consequence), dropPredecessor(&draft) else { return }
         card.forgetPredecessor()
     }
 
-    /// The card is not ended once more.
+    /// Returns `true` if the card's end is not sent again.
     private func isLastWord(_ consequence: Consequence) -> Bool {
         switch consequence {
         case .accepted, .tokenDead, .parked: true
@@ -48,7 +49,7 @@ extension PhoneSettlement {
         }
     }
 
-    /// The row knows the card as one that is to be ended.
+    /// Returns `true` if the row still lists this card as one to be ended.
     private func isKnown(_ draft: Draft) -> Bool {
         guard let over = draft.snapshot.updateTokens[predecessorKey]?.predecessor else { return false }
         return over == seat.phone.token(of: plan)
@@ -56,14 +57,16 @@ extension PhoneSettlement {
 
     private var predecessorKey: Snapshot.PhoneKey { .init(activity.number, seat.phone.device.key) }
 
-    /// - Returns: The row knew the card as one that is to be ended, and does not any more.
+    /// Removes the replaced card from the row.
+    ///
+    /// - Returns: `true` if the row listed it.
     @discardableResult
     private func dropPredecessor(_ draft: inout Draft) -> Bool {
         let key = predecessorKey
         guard isKnown(draft), var token = draft.snapshot.updateTokens[key], let over = token.predecessor else {
             return false
         }
-        // Nothing but its predecessor was known by it.
+        // The record existed only for the replaced card.
         if token.isPlaceholder {
             draft.removeUpdateToken(key, at: now)
             return true
@@ -74,8 +77,10 @@ extension PhoneSettlement {
         return true
     }
 
-    /// A card may be started here once the person has swiped this one away, and the other may be there still: its end
-    /// is tried until iOS has ended that card itself.
+    /// Returns `true` if the end is no longer tried: after five tries, and when iOS has ended the card itself.
+    ///
+    /// Until then it is tried, because the person may dismiss the current card and another may be started beside the
+    /// old one.
     private func isGivenUp(_ card: CardMachine) -> Bool {
         let endsBy = card.beganAt + Reconciler.activityLifetime - Reconciler.renewalAge
         return card.predecessor.tries >= Self.predecessorTries && endsBy <= now

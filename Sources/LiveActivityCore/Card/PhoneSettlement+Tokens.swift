@@ -1,10 +1,10 @@
 import APNSModel
 
-// What an answer says of the token that a push went to.
+// Effects of an answer on the token that a push went to.
 extension PhoneSettlement {
-    /// An answer about one value of a token never touches the next one.
+    /// Marks the token dead if the answer says so. Only this value is affected, never the one that replaced it.
     ///
-    /// - Returns: Whether the value was also that of a card which is to be ended. It cannot be any more.
+    /// - Returns: `true` if the value also belonged to a replaced card. That card can no longer be ended.
     func markDeadToken(_ consequence: Consequence, _ draft: inout Draft) -> Bool {
         guard case .tokenDead(let reason) = consequence else { return false }
         var hasDroppedPredecessor = false
@@ -12,7 +12,7 @@ extension PhoneSettlement {
         let value: TokenValue?
         if isStart {
             value = seat.phone.pushToStartToken?.value
-            // One value may serve several types; it is dead for all of them.
+            // One value may serve several types. It is dead for all of them.
             for key in draft.tokens(of: device) where key.kind == .pushToStart {
                 guard let token = draft.snapshot.deviceTokens[key], token.value == value else { continue }
                 var dead = token
@@ -52,6 +52,7 @@ extension PhoneSettlement {
         return hasDroppedPredecessor
     }
 
+    /// Moves the push's token to the other environment, unless a new value has replaced it.
     func switchEnvironment(to environment: APNSEnvironment, _ draft: inout Draft) {
         let device = seat.phone.device.key
         if isStart {

@@ -1,31 +1,34 @@
 import APNSModel
 
-/// Works the outcome of one push into its phone's row.
+/// Applies the outcome of one push to its phone's row.
 struct PhoneSettlement {
+    /// Effect of an outcome, for the flight's lane.
     enum Result {
         case accepted
         case refused(isSlowDown: Bool)
         case fault(Consequence.Fault)
         case awaited
-        /// A newer push, life or token made the outcome old news.
+        /// A newer push, run or token has overtaken the outcome.
         case overtaken
     }
 
-    /// What a flight's outcomes have in common. By reference: an activity and an app are large, a flight's phones many.
+    /// Facts shared by a flight's outcomes. A class, because an activity and an app are large and a flight has many
+    /// phones.
     final class Context: Sendable {
         let activity: ActivityRecord
         let flight: FlightRecord
         let app: AppSettings
         let laneTries: Int
-        /// A fault that is not the phone's is written down for the lane, not for the phone.
+        /// `true` if a fault that does not concern the phone is recorded for the lane.
         let faultsAreTheLanes: Bool
-        /// The lane goes around once more anyway.
+        /// `true` if the lane has another lap to do anyway.
         let isBehind: Bool
-        /// The type's cards are started anew before their time is over.
+        /// `true` if the type's cards are renewed before iOS ends them.
         let renews: Bool
         let now: UnixTime
 
-        /// - Parameter isOpen: The lane still waits for the flight: what comes late cannot hold up one that went on.
+        /// - Parameter isOpen: `true` if the lane still waits for the flight. A late outcome must not delay a lane that
+        ///   went on.
         init(of settling: SettleFlight, _ activity: ActivityRecord, _ lane: LaneRecord?, isOpen: Bool) {
             self.activity = activity
             flight = settling.flight
@@ -54,19 +57,21 @@ struct PhoneSettlement {
     var plan: PushPlan { entry.seat.plan }
     var isStart: Bool { entry.seat.plan.kind == .start }
 
-    /// - Returns: When the phone is to be looked at by itself.
+    /// Applies the outcome.
+    ///
+    /// - Returns: The time at which the phone is to be looked at separately; `nil` if the next lap is soon enough.
     mutating func apply(to old: CardMachine, _ draft: inout Draft) -> UnixTime? {
         var card = old
         let consequence = work(into: &card, old, &draft)
         if case .fault = result {
-            // A fault of the lane's leaves the phone as it was found: the lane comes back to it. Where it was picked by
-            // its own time, news of it may have put that off while the push was on its way.
+            // A fault of the lane leaves the phone unchanged, because the lane comes back to it. If the phone was
+            // picked by its own time, a report may have moved that time while the push was on its way. Restore it.
             if context.flight.devices != nil, card.lookAt.map({ $0 > now }) ?? true { card.lookAt = now }
             draft.put(card)
             return card.lookAt
         }
-        // Where nothing but the phone's own row is loaded, the claim decides: whether others of the group loaded more
-        // must make no difference.
+        // If only the phone's own row is loaded, the claim decides. The result must not depend on what other commands
+        // of the group have loaded.
         let type = entry.isSimple ? nil : context.app.types[context.activity.type]
         card.lookAt =
             context.isBehind
@@ -79,7 +84,9 @@ struct PhoneSettlement {
         return card.lookAt
     }
 
-    /// - Returns: What the answer means; `nil` while it is awaited.
+    /// Applies the outcome to the row, as far as nothing newer has overtaken it.
+    ///
+    /// - Returns: The consequence of the answer; `nil` while the answer is awaited.
     private mutating func work(into card: inout CardMachine, _ old: CardMachine, _ draft: inout Draft) -> Consequence? {
         if case .awaited(let until) = entry.outcome {
             hold(&card, until)
@@ -88,7 +95,7 @@ struct PhoneSettlement {
         let consequence = consequence(old, draft)
         record(consequence)
         let hasDroppedPredecessor = markDeadToken(consequence, &draft)
-        // Compare and set: the push this outcome is about is the phone's newest, and of the same life.
+        // Compare and set: the outcome counts only for the same run, and if this push is the phone's newest.
         guard old.run == seat.phone.card.run else {
             forgetPredecessor(consequence, &card, &draft)
             return consequence
@@ -101,7 +108,7 @@ struct PhoneSettlement {
             return consequence
         }
         guard !isOvertaken(old), isNews(consequence, old) else {
-            // Or the card is over by now. What it used up is used up all the same.
+            // A newer push exists, or the card is over. The timestamp and the alert of this push are used all the same.
             overtake(consequence, &card)
             return consequence
         }
@@ -114,16 +121,16 @@ struct PhoneSettlement {
         LastDelivery(kind: plan.kind, at: now, revision: plan.revision, status: status, reason: reason)
     }
 
-    /// A newer push is on its way since, or the phone's own update is newer.
+    /// Returns `true` if a newer push is on its way, or if the phone's own update is newer.
     ///
-    /// What stood in the row when this one was claimed is not, however far ahead: where the clock was set back, no push
-    /// reaches it (`Flight.timestamp`), and what becomes of one that counted for nothing would be asked again at once.
-    /// There it is the wait for an answer that tells: another push's answer is awaited by now.
+    /// The timestamp that the row had at the claim does not count as newer, however far ahead it is. After the clock
+    /// was set back, no push reaches that timestamp (`Flight.timestamp`). Ignoring every outcome there would repeat
+    /// each push at once. In that case the wait for an answer tells: by now, another push's answer is awaited.
     private func isOvertaken(_ old: CardMachine) -> Bool {
         awaitsAnother(old) || old.timestamp > timestampSinceClaim
     }
 
-    /// The row's timestamp with this push, if nothing newer came since the claim.
+    /// Timestamp that the row has if nothing newer came since the claim, in seconds.
     private var timestampSinceClaim: Int64 { max(seat.timestamp, seat.phone.card.timestamp) }
 
     private func awaitsAnother(_ old: CardMachine) -> Bool {
@@ -131,18 +138,20 @@ struct PhoneSettlement {
         return until != mine
     }
 
-    /// A settlement whose commit was unknown comes twice, and what it did the first time may be followed by a start by
-    /// then: it says nothing of that one.
+    /// Returns `true` if the outcome still applies to the row.
+    ///
+    /// A settlement whose commit was unknown comes twice. A start may have followed the first one, and the second says
+    /// nothing about that start.
     private func isNews(_ consequence: Consequence, _ old: CardMachine) -> Bool {
         guard isStart else { return !old.state.isTombstone && !old.hasOpenStart }
         return !isTold(consequence, old) && (isOpenStart(of: old) || !old.hasOpenStart)
     }
 
-    /// The start whose card is awaited is this one. Its timestamp does not tell that where the clock was set back.
+    /// Returns `true` if the open start is this push. The timestamp does not tell, if the clock was set back.
     private func isOpenStart(of card: CardMachine) -> Bool { card.life.openStart?.at == context.flight.claimedAt }
 
-    /// The phone has spoken of the start's card, or of another one, before APNs's answer to the start was known. A
-    /// refusal or a doubt that comes then says nothing about that card.
+    /// Returns `true` if the phone reported the start's card, or another one, before APNs's answer was known. A refusal
+    /// or an unknown fate then says nothing about that card.
     private func isTold(_ consequence: Consequence, _ old: CardMachine) -> Bool {
         plan.part == .card && consequence != .accepted && !old.hasOpenStart && old.state != .absent
     }
@@ -154,9 +163,9 @@ struct PhoneSettlement {
         case .notBuilt(let error): return .parked(Reason(.payloadRefused, error.description))
         case .awaited: return .accepted
         case .answered(let result):
-            // As of the claim: whether the device is loaded depends on what else shares the transaction.
+            // The device as it was at the claim: whether it is loaded now depends on the other commands of the group.
             let device = seat.phone.device
-            // A token that came since is tried in both as well.
+            // A token that came in the meantime is tried in both environments too.
             let wasTried = old.last?.reason == Reason(.otherEnvironment, environment.rawValue)
             let consequence = Consequence(
                 result,
@@ -171,8 +180,10 @@ struct PhoneSettlement {
         }
     }
 
-    /// A phone counts its tries, but for an ending one, which counts the ends that APNs took: what became of another
-    /// does not change that, and the wait is that of so many tries in a row. A last state is worth a shorter one, once.
+    /// Returns the number of tries that decides the next wait.
+    ///
+    /// An ending card has no such count, because it counts the ends that APNs accepted. It waits as after 8 tries, or
+    /// as after 3 for the first failure of a last state.
     private func tries(of old: CardMachine) -> Int {
         if plan.part == .predecessor { return old.predecessor.tries }
         guard old.state == .ending else { return old.attempts.tries }
@@ -181,10 +192,10 @@ struct PhoneSettlement {
         return isLastState && isFirst ? 3 : 8
     }
 
-    /// When the value that the push went to was first seen.
+    /// Time at which the push's token was first seen.
     ///
-    /// `nil` for a predecessor: nothing but its end is sent to it, and a 410 of whatever time says that nothing is
-    /// there to end. If the card is still there with another token, the next inventory names that one.
+    /// It is `nil` for a replaced card. Only its end is sent to it, and a 410 of any time says that nothing is there to
+    /// end. If the card still exists with another token, the next inventory names that token.
     private var firstSeenAt: UnixTime? {
         if isStart { return seat.phone.pushToStartToken?.firstSeenAt }
         return plan.part == .predecessor ? nil : seat.phone.updateToken?.firstSeenAt
@@ -250,7 +261,7 @@ struct PhoneSettlement {
         let isSameToken = card.tokenGeneration == seat.phone.card.tokenGeneration
         let isNewRevision = card.sentRevision < plan.revision
         if isSameToken { card.hold(plan.revision) }
-        // A start has a budget of its own on the device: it does not use up the minute's one high update.
+        // A start has its own budget on the device. It does not use up the one high-priority update a minute.
         if plan.priority == .high, !isStart { card.takeHigh(claimedAt: context.flight.claimedAt, at: now) }
         switch plan.kind {
         case .start: card.acceptStart()
@@ -262,7 +273,7 @@ struct PhoneSettlement {
         }
     }
 
-    /// The phone was told by itself, outside of any lap: the next state waits for its window, as after a lap.
+    /// End of the coalescing window of a phone that was updated outside a lap. Its next state waits until then.
     private var windowEnd: UnixTime? {
         guard context.flight.devices != nil, plan.kind == .update else { return nil }
         let end =
@@ -270,27 +281,31 @@ struct PhoneSettlement {
         return now < end ? end : nil
     }
 
-    /// The phone may have it, and shows something newer: an alert is not given again, nor the state sent again.
+    /// Applies the outcome of a push that a newer one has overtaken.
+    ///
+    /// The push may have arrived, and the phone already shows a newer state. Send neither the alert nor the state
+    /// again.
     private func overtake(_ consequence: Consequence, _ card: inout CardMachine) {
         switch consequence {
         case .accepted:
             card.mayHave(seat, givesAlert: true)
-            // What the app based on an older state lies over this one, which is to come again.
+            // A state that the app based on an older one covers this one, so this one must be sent again.
             if isAboutToken(of: card), card.lead == nil { card.hold(plan.revision) }
         case .unknownFate: card.mayHave(seat, givesAlert: !keepsAlert)
         case .tokenDead, .retry, .laneFault, .parked, .otherEnvironment: break
         }
     }
 
-    /// Where nobody knows whether the alert arrived, its writer wants it again.
+    /// `true` if an alert of unknown fate is to be sent again, as its writer asked.
     private var keepsAlert: Bool { context.activity.alert?.onUnknown == .repeat }
 
-    /// News of a replaced update token does not hold up the one that replaced it.
+    /// Returns `true` if the outcome is about the card's current token. An outcome of a replaced update token must not
+    /// delay the new one.
     private func isAboutToken(of card: CardMachine) -> Bool {
         isStart || card.tokenGeneration == seat.phone.card.tokenGeneration
     }
 
-    /// A definite refusal of a start frees the way for another, even if a rescuer had to give the start up meanwhile.
+    /// Records a definite refusal of a start, so that another may follow, even if a rescue had made its fate unknown.
     private func refuseStart(_ card: inout CardMachine) {
         if plan.part == .successor { return card.refuseRenewal() }
         if isStart, isOpenStart(of: card) { card.refuseStart() }
@@ -308,9 +323,9 @@ struct PhoneSettlement {
         guard card.run == seat.phone.card.run else { return }
         let isOvertaken = isOvertaken(card)
         card.mayHave(seat, givesAlert: false)
-        // Who came back since the claim is not to get it, whatever becomes of this push.
+        // A person who came back after the claim does not get this alert, whatever happens to the push.
         if !keepsAlert { card.mayAlert(seat) }
-        // A newer push or an update of the app's own has overtaken it: its alert may have come all the same.
+        // A newer push or an update of the app has overtaken this one. Its alert may have arrived all the same.
         guard !isOvertaken else { return }
         card.awaitAnswer(to: seat, until: until)
         if let last = card.last, isOldNews(last) {
@@ -318,8 +333,10 @@ struct PhoneSettlement {
         }
     }
 
-    /// What the push before met says which waits a newer state may cut short. This one's answer is none of those.
-    /// Anything else is remembered while an answer is awaited: where a token was tried, or why it is dead.
+    /// Returns `true` if the entry may be replaced while an answer is awaited.
+    ///
+    /// The last outcome decides which waits a newer state may shorten, and an awaited answer allows no shortening. Any
+    /// other outcome is kept: the environment in which a token was tried, or why it is dead.
     private func isOldNews(_ last: LastDelivery) -> Bool {
         let code = last.reason.code
         return code == .accepted || code == .awaited || code == .serviceTrouble && last.revision < plan.revision

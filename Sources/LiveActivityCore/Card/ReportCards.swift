@@ -29,16 +29,17 @@ package struct ReportCard: Command {
     }
 }
 
-/// Takes a phone's report of all its cards: what it does not list is not there.
+/// Takes a phone's inventory: a report of all its cards. A card that it does not list is no longer there.
 package struct ReportInventory: Command {
+    /// Result of an inventory.
     package struct Reply: Sendable, Equatable, IdempotentReply {
         package var device: DeviceKey
-        /// The greatest number taken of the device. Set if this inventory's number is not greater than the last
-        /// inventory's: then nothing was changed.
+        /// Greatest report number known of the device, if this inventory's number is not greater than the last
+        /// inventory's. Nothing was changed then. `nil` if the inventory was accepted.
         package var supersededBy: Int64?
     }
 
-    /// How late the network may bring an inventory at most. One that is older lacks cards which appeared since.
+    /// Longest time an inventory is assumed to take to arrive. A later one may lack cards that have appeared since.
     package static let travel = Duration.seconds(180)
 
     package let app: AppSettings
@@ -73,14 +74,14 @@ package struct ReportInventory: Command {
         let intake = CardIntake(
             app: app, device: record, reporter: reporter, now: now, isInventory: true,
             running: Set(reports.filter(\.state.isRunning).map(\.localID)))
-        // Cards that count as over come last: by then it is known which cards there are besides.
+        // Cards with a tombstone come last, when all other cards of the phone are known.
         let known = draft.snapshot.tombstones
         let ordered =
             reports.filter { known[.init(record.key, $0.localID)] == nil }
             + reports.filter { known[.init(record.key, $0.localID)] != nil }
         for var report in ordered {
             report.sequence = sequence
-            // A card nobody can place must not keep the others from being taken, and leaves nothing itself.
+            // A refused report leaves no trace and does not affect the other reports.
             _ = draft.step { (draft) throws(Refusal) in try intake.takeCounting(report, &draft) }
         }
         for key in draft.phones(on: record.key) {
@@ -90,22 +91,23 @@ package struct ReportInventory: Command {
         return Reply(device: record.key)
     }
 
-    /// The phone made this inventory after the newest report that showed the card.
+    /// Returns `true` if the phone made this inventory after the newest report that showed the card.
     ///
-    /// Where reports have no numbers, time has to tell, if another card would be started in this one's place. Else the
-    /// next inventory that shows the card takes it back.
+    /// Without report numbers, only time can tell. It has to, if another card would be started in this one's place.
+    /// Otherwise the inventory is believed, and the next one that shows the card takes it back.
     private func isNewer(than card: CardLife.Card, of activity: ActivityRecord) -> Bool {
         if card.reportSequence > 0 { return sequence > card.reportSequence }
         guard activity.restart != .never, let reportedAt = card.reportedAt else { return true }
         return reportedAt + Self.travel <= now
     }
 
-    /// The inventory lacks a card that has a name, and is news of it.
+    /// Returns `true` if the inventory is newer than the card's reports and does not list the card's local id.
     private func lacks(_ card: CardLife.Card, _ listed: Set<LocalID>, _ activity: ActivityRecord) -> Bool {
         guard let localID = card.localID, !listed.contains(localID) else { return false }
         return isNewer(than: card, of: activity)
     }
 
+    /// Applies the inventory to a row whose card it may lack.
     private func settleAbsence(_ key: Snapshot.PhoneKey, _ listed: Set<LocalID>, _ draft: inout Draft) {
         guard let old = draft.snapshot.cards[key], let activity = draft.snapshot.activities[key.activity]
         else { return }
@@ -113,15 +115,15 @@ package struct ReportInventory: Command {
         switch card.state {
         case .live, .ending:
             card.lose()
-            // Without a local id it is the card that stayed in place of a duplicate, and that nobody has told of.
+            // A card without a local id stayed in place of a duplicate and has not been reported since.
             if let known = old.life.card, known.localID != nil {
                 guard lacks(known, listed, activity) else { return }
             }
             draft.bury(card, as: card.state, at: now)
             draft.dropUpdateToken(of: card, at: now)
         case .starting, .unconfirmed:
-            // Only an inventory sent after the start's expiration tells that the start has failed; what is known here
-            // is when it arrived.
+            // Only an inventory made after the start's expiration proves that the start failed. The server knows only
+            // when the inventory arrived, so it allows for the way.
             guard let start = card.life.openStart, start.expiresAt + Self.travel < now else { return }
             card.missStart()
             draft.count(.startAbsent(activity.app, type: activity.type))
@@ -134,13 +136,13 @@ package struct ReportInventory: Command {
                 }
             }
         case .gone, .requesting:
-            // What APNs's word about a token had made likely is so. The app's own word that it is about to start a card
-            // holds for its lease, whether the inventory lists that one yet or not.
+            // The inventory confirms what an inactive token had made likely. A request of the app stays valid for its
+            // lease, whether or not the inventory lists the requested card.
             guard let gone = card.goneByTokenAlone, lacks(gone, listed, activity) else { return }
             card.confirmOver()
         case .absent, .dismissed: return
         case .ended:
-            // The same of a card that was being ended: no later report of it brings it back.
+            // The same applies to a card that was being ended: no later report brings it back.
             guard card.last?.reason.code == .tokenInactive, let known = card.life.card,
                 lacks(known, listed, activity)
             else { return }
@@ -159,12 +161,13 @@ package struct ReportInventory: Command {
     }
 }
 
+/// The rows that reports of cards need.
 enum CardKeys {
     static func of(
         _ reports: [CardReport], app: BundleID, device: DeviceID, _ reporter: Reporter
     ) -> [SnapshotKey] {
         let named = Set(reports.compactMap(\.namedActivity)).sorted()
-        // On a person's own word it counts whether they belong to the audience.
+        // If a person reports, the decision depends on whether they belong to the audience.
         let audiences = reporter.user.map { user in named.map { SnapshotKey.audience(app, $0, [user]) } } ?? []
         let rows = DeviceRows(cards: reports.map(\.localID), activities: named, withRunning: false)
         return [.device(app, device, rows)] + named.map { .activity(app, $0) } + audiences
@@ -172,7 +175,7 @@ enum CardKeys {
             + provided(reports, app: app, device: device)
     }
 
-    /// A card that names no activity may be the one that a provider-driven type has on this device.
+    /// Returns the keys of provider-driven activities on this device. A card that names no activity may belong to one.
     private static func provided(_ reports: [CardReport], app: BundleID, device: DeviceID) -> [SnapshotKey] {
         let types = Set(reports.map(\.type).filter(\.isProvided).map(\.name)).sorted()
         return types.isEmpty ? [] : [.provided(app, device, owners: [], types: types)]

@@ -1,8 +1,9 @@
 import APNSModel
 import JSONText
 
-/// Compares what a phone reports with what it was sent: by the contract of its own build, which passes over members
-/// that it does not know yet.
+/// Comparison of what a phone reports with what it was sent.
+///
+/// It uses the contract of the phone's own build, which ignores members that the build does not know yet.
 struct ReportComparison {
     private let newest: Contract?
     private let older: Contract?
@@ -12,17 +13,21 @@ struct ReportComparison {
         older = type?.olderContract(of: build)
     }
 
+    /// Returns the digest of a reported content state.
     func digest(ofState reported: JSONObject) -> UInt64 { ContentDigest.of(state: reported, older ?? newest) }
 
+    /// Returns the digest of reported attributes.
     func digest(ofAttributes reported: JSONObject) -> UInt64 {
         ContentDigest.of(attributes: reported, older ?? newest)
     }
 
+    /// Returns the digest that a phone with the desired state would report.
     func stateDigest(_ desired: ContentRecord) -> UInt64 {
         guard let older, let state = Self.object(desired.state) else { return desired.digest }
         return ContentDigest.of(state: state, older)
     }
 
+    /// Returns the digest that a phone with the desired attributes would report.
     func attributesDigest(_ desired: ContentRecord) -> UInt64 {
         guard let older, let attributes = Self.object(desired.attributes) else { return desired.attributesDigest }
         return ContentDigest.of(attributes: attributes, older)

@@ -14,22 +14,22 @@ package struct DeviceRecord: Sendable, Hashable {
     package var appVersion: String?
     package var build: String?
     package var model: String?
-    /// The environment the phone named; `nil` when it never did.
+    /// APNs environment that the phone named; `nil` if it never named one.
     package var environment: APNSEnvironment?
     package var activitiesEnabled: Bool?
     package var frequentPushesEnabled: Bool?
     package var notificationAuthorization: String?
-    /// The sequence of the last inventory that was taken; an older one changes nothing.
+    /// Number of the last inventory that was accepted. One that is not greater changes nothing.
     package var inventorySequence: Int64 = 0
-    /// The number of the newest report that was taken, of one card or of all; 0: its reports have none.
+    /// Number of the newest report or inventory that was accepted; 0 if the app does not number its reports.
     package var reportSequence: Int64 = 0
     package var createdAt: UnixTime
-    /// When the phone itself was last heard of.
+    /// Time of the last call of the phone itself.
     package var contactAt: UnixTime
     package var signedOutAt: UnixTime?
-    /// What the phone itself may call with, in the order in which they were handed out.
+    /// Credentials for the phone's own calls, in the order in which they were handed out.
     package var credentials: [PhoneCredentialRecord] = []
-    /// What it has made of late, for the limits of a day.
+    /// Rows that the device has made recently, for the limits per day.
     package var made = DayCounts()
 
     package init(
@@ -45,7 +45,7 @@ package struct DeviceRecord: Sendable, Hashable {
     }
 }
 
-/// What is decided on of a device: what a claim reads of each of a great many.
+/// Facts about a device that a decision needs. A claim reads them for each of many devices.
 package struct DeviceFacts: Sendable, Equatable {
     package var key: DeviceKey
     package var id: DeviceID
@@ -59,7 +59,7 @@ package struct DeviceFacts: Sendable, Equatable {
     package var notificationAuthorization: String?
     package var contactAt: UnixTime
     package var signedOutAt: UnixTime?
-    /// The number of its newest report; 0: its reports have none.
+    /// Number of the device's newest report; 0 if the app does not number its reports.
     package var reportSequence: Int64 = 0
 
     package init(key: DeviceKey, id: DeviceID, userID: UserID, contactAt: UnixTime) {
@@ -71,12 +71,12 @@ package struct DeviceFacts: Sendable, Equatable {
 }
 
 extension DeviceRecord {
-    /// The phone has another owner.
+    /// Gives the phone to another person.
     mutating func pass(to user: UserNumber, _ id: UserID) {
         self.user = user
         userID = id
         credentials = []
-        // How far the one before had counted must not keep this one's inventories from being taken.
+        // Numbers of the former person's app must not keep the next one's inventories from being accepted.
         inventorySequence = 0
         reportSequence = 0
     }
@@ -96,15 +96,17 @@ extension DeviceRecord {
     }
 }
 
-/// A system version such as 17.2 or 17.2.1, compared by its numbers.
+/// A system version such as 17.2 or 17.2.1. Versions are compared by their numbers.
 package struct OSVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
     private var first: UInt16 = 0
     private var second: UInt16 = 0
     private var third: UInt16 = 0
-    /// How many of them were written.
+    /// Number of components that were written.
     private var count: UInt8 = 1
 
-    /// `nil` unless the text is one to three numbers with dots between, as `UIDevice.systemVersion` gives them.
+    /// Creates a version from text in the form of `UIDevice.systemVersion`.
+    ///
+    /// Returns `nil` unless the text is one to three numbers, of 4 digits at most, with dots between them.
     package init?(_ text: String) {
         var digits = 0
         var number: UInt16 = 0
@@ -138,9 +140,9 @@ package struct OSVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
         count = 2
     }
 
-    /// The first system that takes push-to-start (ActivityKit, `pushToStartTokenUpdates`).
+    /// First system that supports push-to-start (ActivityKit, `pushToStartTokenUpdates`).
     package static let pushToStart = Self(17, 2)
-    /// The first that reads `input-push-token`.
+    /// First system that reads `input-push-token`.
     package static let inputPush = Self(18, 0)
 
     package static func < (left: Self, right: Self) -> Bool {
@@ -162,24 +164,24 @@ package struct OSVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 }
 
-/// A device's push-to-start token for one activity type, or its device token (`type` empty).
+/// A device's push-to-start token for one activity type, or its device token (with an empty `type`).
 package struct DeviceTokenRecord: Sendable, Hashable {
     package enum Kind: Int, Sendable { case device = 1, pushToStart = 2 }
 
     package var device: DeviceKey
     package var kind: Kind
     package var type: String
-    /// Grows with each new value; an answer about another generation says nothing about this one.
+    /// Number of the value. It grows with each new value; an answer about one generation says nothing about the next.
     package var generation: Int64
     package var environment: APNSEnvironment
-    /// The token's hexadecimal text: never printed.
+    /// Hexadecimal text of the token. It is never printed in full.
     package var value: TokenValue
     package var firstSeenAt: UnixTime
     package var deadAt: UnixTime?
-    /// Starts through this value in a row that later inventories did not list.
+    /// Number of starts in a row through this value that later inventories did not list.
     package var missedStarts: Int = 0
 
-    /// So many of them say that the phone has another token by now: the app is to read it anew.
+    /// Number of missed starts from which the phone probably has another token. The app is then asked to read it again.
     package static let suspectAfter = 2
     package var isSuspect: Bool { deadAt == nil && missedStarts >= Self.suspectAfter }
 
@@ -197,7 +199,7 @@ package struct DeviceTokenRecord: Sendable, Hashable {
     }
 }
 
-/// The update token of one card.
+/// Update token of one card.
 package struct UpdateTokenRecord: Sendable, Hashable {
     package var activity: ActivityNumber
     package var device: DeviceKey
@@ -206,9 +208,9 @@ package struct UpdateTokenRecord: Sendable, Hashable {
     package var value: TokenValue
     package var firstSeenAt: UnixTime
     package var deadAt: UnixTime?
-    /// The token of the card that this one's took the place of, until that card was ended.
+    /// Token of the card that this one replaced, until that card is ended.
     package var predecessor: TokenValue?
-    /// The row's card has no token: the record is there for its predecessor alone.
+    /// `true` if the row's card has no token, and the record exists only for its predecessor.
     package var isPlaceholder: Bool { deadAt != nil && predecessor == value }
 
     package init(
@@ -225,7 +227,7 @@ package struct UpdateTokenRecord: Sendable, Hashable {
 }
 
 extension UpdateTokenRecord {
-    /// For a card that is to be ended beside one that has no token, or beside none.
+    /// Returns a record for a card that must be ended while the row's own card has no token, or while there is none.
     static func placeholder(
         for value: TokenValue, of card: CardMachine, _ environment: APNSEnvironment, at now: UnixTime
     ) -> Self {
@@ -238,7 +240,7 @@ extension UpdateTokenRecord {
     }
 }
 
-/// A token's text on its way between store and push; prints 8 characters at most.
+/// Text of a token on its way between store and push. It prints 8 characters at most.
 package struct TokenValue: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     package let hex: String
 
@@ -246,7 +248,7 @@ package struct TokenValue: Sendable, Hashable, CustomStringConvertible, CustomRe
         hex = token.hex
     }
 
-    /// For a text that was checked when it was stored.
+    /// Creates a value from text that was checked when it was stored.
     package init(stored hex: String) {
         self.hex = hex
     }
@@ -255,10 +257,10 @@ package struct TokenValue: Sendable, Hashable, CustomStringConvertible, CustomRe
     package var customMirror: Mirror { Mirror(self, children: ["masked": description]) }
 }
 
-/// Who a token value belongs to; in an app a value has one owner, and a dead value stays dead.
+/// Owner of a token value. Within an app, a value has one owner, and a dead value stays dead.
 ///
-/// APNs gives every app tokens of its own. So what one app says of a value is nothing to another, whose server happens
-/// to be the same one.
+/// APNs gives each app its own tokens. So one app's word about a value means nothing for another app on the same
+/// server.
 package struct TokenOwnerRecord: Sendable, Hashable {
     package enum Kind: Int, Sendable { case device = 1, pushToStart = 2, update = 3 }
 
@@ -266,14 +268,15 @@ package struct TokenOwnerRecord: Sendable, Hashable {
     package var value: TokenValue
     package var kind: Kind
     package var device: DeviceKey
-    /// The activity of an update token, else 0.
+    /// Activity of an update token; 0 for other tokens.
     package var activity: ActivityNumber
     package var firstSeenAt: UnixTime
     package var deadAt: UnixTime?
-    /// From then on no card and no device has it any more: what is known of it is erased `keptFor` later. `nil`: one
-    /// has it, or APNs has called it dead.
+    /// Time from which no card and no device has the value. The record is erased `keptFor` later. `nil` if one has it,
+    /// or if APNs has called it dead.
     package var releasedAt: UnixTime?
-    /// A late report is known by its token for as long as by its card: see `TombstoneRecord`.
+    /// Time for which a released value is remembered. A late report is recognized by its token for as long as by its
+    /// card: see `TombstoneRecord`.
     package static let keptFor = TombstoneRecord.lifetime
 
     package init(

@@ -1,21 +1,21 @@
 package import APNSModel
 
-/// Cuts the link of a device's former person page by page, where it has more activities than one commit takes, and
-/// gives the device to the next person with the last page. `RegisterDevice` signs that person in afterwards.
+/// Removes a device's former person from it page by page, if that person has more activities than one commit takes. The
+/// last page gives the device to the next person, whom `RegisterDevice` then signs in.
 ///
-/// Nothing is kept of how far it came: from the first page on the device is signed out, so that the former person's
-/// activities show nothing more there, and whoever begins anew begins with the newest activity.
+/// No progress is stored. The first page signs the device out, so it shows the former person's activities no longer. A
+/// call that begins again begins with the newest activity.
 package struct HandOverDevice: Command {
-    /// How far it came.
+    /// Progress of a hand-over.
     package struct Progress: Sendable, Equatable {
         package var below: ActivityNumber
-        /// When the device was signed out: a sign-in since takes activities in again, and it begins anew.
+        /// Time at which the device was signed out. If a sign-in has happened since, the hand-over begins again.
         package var since: UnixTime?
 
         package static let begin = Self(below: .max, since: nil)
     }
 
-    /// Pages that one call goes through: beyond them it is to be repeated.
+    /// Maximum number of pages in one call. Beyond it, the call must be repeated.
     package static let maximumPages = 1_000
 
     package let registration: RegisterDevice
@@ -26,14 +26,16 @@ package struct HandOverDevice: Command {
         self.progress = progress
     }
 
-    /// Behind what others wait for: a person with many activities costs nobody else.
+    /// The lowest rank, so that a person with many activities delays nobody else.
     package var rank: CommandRank { .prune }
     package var weight: Int { DevicePage.limit }
     package var keys: [SnapshotKey] {
         registration.keys + [.devicePage(registration.app.bundleID, registration.id, below: progress.below)]
     }
 
-    /// - Returns: How far it is now; `nil`: the device is the next person's.
+    /// Handles one page of activities.
+    ///
+    /// - Returns: The progress after this page; `nil` if the device belongs to the next person.
     package func decide(_ draft: inout Draft) throws(Refusal) -> Progress? {
         let (found, user) = try registration.admitted(&draft)
         guard var device = found, device.user != user else { return nil }

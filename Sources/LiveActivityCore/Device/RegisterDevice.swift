@@ -1,7 +1,8 @@
 package import APNSModel
 
-/// Takes what a phone says of itself; what it leaves out stays as it is. The person's activities get a row here.
+/// Registers or updates a device and creates rows for its person's activities. Fields that are `nil` stay unchanged.
 package struct RegisterDevice: Command {
+    /// Fields of a device; `nil` keeps a field.
     package struct Body: Sendable, Equatable {
         package var user: UserID
         package var platform: String?
@@ -24,15 +25,14 @@ package struct RegisterDevice: Command {
     package let id: DeviceID
     package let body: Body
     package let now: UnixTime
-    /// The key of a device that was not known: random 63 bits.
+    /// Key for a device that is not known yet: 63 random bits.
     package let freshKey: DeviceKey
     package var reporter = Reporter.backend
-    /// So many devices a person has on their own word, of those that were heard of in this time: what a backend says of
-    /// the person is worked into each of them.
+    /// Maximum number of devices that a person may register without the backend, counting those heard of within
+    /// `counted`. Each change for the person costs work for each of them.
     static let maximumDevices = 50
     static let counted = Duration.seconds(30 * 86_400)
-    /// The hash of a credential of the phone, where a person shows one beside their own token: it proves that they hold
-    /// the phone.
+    /// Hash of a credential of the phone that a person shows with their own token. It proves that they hold the phone.
     package var possession: [UInt8]?
 
     package init(app: AppSettings, id: DeviceID, body: Body, now: UnixTime, freshKey: DeviceKey) {
@@ -58,7 +58,7 @@ package struct RegisterDevice: Command {
             reusableTypes: app.types.values.filter(\.policy.isReusable).map(\.name).sorted())
     }
 
-    /// A card that is reported in the same group may be one of the new owner's.
+    /// A card reported in the same group may belong to the new owner.
     private var providedKeys: [SnapshotKey] {
         let types = app.providedTypes
         return types.isEmpty ? [] : [.provided(app.bundleID, id, owners: [body.user], types: types)]
@@ -73,7 +73,7 @@ package struct RegisterDevice: Command {
             old
             ?? DeviceRecord(key: freshKey, app: app.bundleID, id: id, user: user, userID: body.user, at: now)
         if device.user != user {
-            // The phone has another owner now: the one before must not go on being shown to them.
+            // The phone has another owner, who must not see the former one's activities.
             DeviceOwnership.cut(device, now: now, &draft)
             device.pass(to: user, body.user)
         }
@@ -91,7 +91,7 @@ package struct RegisterDevice: Command {
             guard let activity = draft.snapshot.activities[number], mayStillShow(activity) else { continue }
             Audience(activity: activity, now: now).joinLate(device, &draft)
         }
-        // Whatever changed (a switch, a system update) may open a way that was closed.
+        // A changed setting or a system update may make a start possible.
         for key in draft.phones(on: device.key) {
             let type = draft.snapshot.activities[key.activity].flatMap { app.types[$0.type] }
             Lanes.review(key, type, now: now, &draft)
@@ -100,7 +100,9 @@ package struct RegisterDevice: Command {
         return device.key
     }
 
-    /// The device and the person, if they may have it.
+    /// Returns the device and the person, if that person may have it.
+    ///
+    /// - Throws: `Refusal.deviceTaken`, `Refusal.unknownDevice` or `Refusal.tooManyDevices`.
     func admitted(_ draft: inout Draft) throws(Refusal) -> (device: DeviceRecord?, user: UserNumber) {
         let old = try standing(draft)
         let user = draft.user(app.bundleID, body.user)
@@ -108,7 +110,7 @@ package struct RegisterDevice: Command {
         return (old, user)
     }
 
-    /// The device as it stands; `nil` for a new one.
+    /// Returns the known device; `nil` if it is new.
     private func standing(_ draft: Draft) throws(Refusal) -> DeviceRecord? {
         if case .phone = reporter { return try reporter.device(app.bundleID, id, now: now, in: draft) }
         guard let device = draft.device(app.bundleID, id) else { return nil }
@@ -118,21 +120,22 @@ package struct RegisterDevice: Command {
         return device
     }
 
-    /// Those that were heard of last are enough to count: see `RecentDevices`.
+    /// Checks the limit of devices. Only the person's most recent devices are loaded, which is enough: see
+    /// `RecentDevices`.
     private func checkRoom(for user: UserNumber, _ draft: inout Draft) throws(Refusal) {
         guard reporter != .backend else { return }
         let own = draft.devices(of: user).count { now < $0.contactAt + Self.counted }
         guard own < Self.maximumDevices else { throw .tooManyDevices(limit: Self.maximumDevices) }
     }
 
-    /// What a provider would say may be another now.
+    /// Returns `true` if a provider may now compute something else.
     private func changesWhatIsDue(_ old: DeviceRecord?, _ new: DeviceRecord) -> Bool {
         guard let old else { return true }
         return old.user != new.user || old.timeZone != new.timeZone || old.signedOutAt != nil
             || (old.activitiesEnabled == false && new.activitiesEnabled == true)
     }
 
-    /// It runs, or may be opened anew.
+    /// Returns `true` if the activity is active, or may be reopened.
     private func mayStillShow(_ activity: ActivityRecord) -> Bool {
         switch activity.phase {
         case .active: true
@@ -159,13 +162,14 @@ package struct RegisterDevice: Command {
 }
 
 extension AppSettings {
-    /// Where a token goes whose phone never named an environment.
+    /// Environment for tokens of a phone that never named one.
     package var defaultEnvironment: APNSEnvironment {
         environments.contains(.production) || environments.isEmpty ? .production : .sandbox
     }
 }
 
-/// Registers a device's push-to-start token for a type. It makes no start due of its own where one was sent.
+/// Registers a device's push-to-start token for a type. Where a start was already sent, the token makes no other start
+/// due.
 package struct RegisterPushToStartToken: Command {
     package let app: AppSettings
     package let id: DeviceID
@@ -197,14 +201,14 @@ package struct RegisterPushToStartToken: Command {
             environment: device.environment ?? app.defaultEnvironment, device: device, now: now, &draft)
         for key in draft.phones(on: device.key) {
             guard draft.snapshot.activities[key.activity]?.type == type else { continue }
-            // Only a phone without a card is waiting for it; the fate of an open start is not touched.
+            // Only a phone without a card waits for the token. The fate of an open start does not change.
             Lanes.review(key, app.types[type], now: now, &draft)
         }
         return device.key
     }
 }
 
-/// The person signed out: the link is cut at once, update tokens serve only to end the cards.
+/// Signs a person out of a device. From then on, update tokens serve only to end the cards there.
 package struct SignOutDevice: Command {
     package let app: BundleID
     package let id: DeviceID
@@ -231,9 +235,11 @@ package struct SignOutDevice: Command {
     }
 }
 
+/// Rules for a device that leaves its person.
 package enum DeviceOwnership {
-    /// A start or device token is one phone's. Where another person reports it under another device id, the phone has
-    /// changed hands: what the one before saw there ends at once, as after signing out.
+    /// Signs out a device whose start or device token another person has reported under another device id.
+    ///
+    /// Such a token belongs to one phone, so the phone has changed hands. The former person's cards end at once.
     static func close(_ key: DeviceKey, for new: DeviceRecord, now: UnixTime, _ draft: inout Draft) {
         guard var old = draft.snapshot.devices[key], old.user != new.user, old.signedOutAt == nil else { return }
         cut(old, now: now, &draft)
@@ -242,12 +248,12 @@ package enum DeviceOwnership {
         draft.put(old)
     }
 
-    /// Ends what runs on a device and forgets its start and device tokens.
+    /// Ends all cards on a device and gives up its start and device tokens.
     static func cut(_ device: DeviceRecord, now: UnixTime, _ draft: inout Draft) {
         for key in draft.phones(on: device.key) {
             guard let activity = draft.snapshot.activities[key.activity] else { continue }
             Audience(activity: activity, now: now).leave(device, &draft)
-            // What this person's phone reported of others' activities is nothing to whom it belongs next.
+            // Reports about other people's activities mean nothing to the phone's next owner.
             guard var card = draft.snapshot.cards[key], card.awaitsUntil != nil else { continue }
             card.waitForAudience(until: UnixTime(milliseconds: 0))
             draft.removeUpdateToken(key, at: now)
@@ -262,8 +268,9 @@ package enum DeviceOwnership {
     }
 }
 
+/// Rules for a device's tokens.
 package enum DeviceTokens {
-    /// The phone named its environment: what was registered before it did belongs there too.
+    /// Moves all tokens of a device to the environment that the phone has named.
     static func move(_ device: DeviceRecord, to environment: APNSEnvironment, _ draft: inout Draft) {
         for key in draft.tokens(of: device.key) {
             guard let token = draft.snapshot.deviceTokens[key], token.environment != environment else { continue }
@@ -279,7 +286,11 @@ package enum DeviceTokens {
         }
     }
 
-    /// Takes a device's token: a new value is a new generation, the same value changes nothing, a dead one stays dead.
+    /// Registers a token value of a device.
+    ///
+    /// A new value begins a new generation. A repeated value keeps its generation.
+    ///
+    /// - Throws: `Refusal.deadToken` for a value that is dead, `Refusal.tooManyTokens` beyond the day's limit.
     static func register(
         _ value: TokenValue, _ kind: DeviceTokenRecord.Kind, type: String, environment: APNSEnvironment,
         device: DeviceRecord, now: UnixTime, _ draft: inout Draft
@@ -288,18 +299,19 @@ package enum DeviceTokens {
         let known = draft.snapshot.owners[.init(device.app, value)]
         if let known, known.deadAt != nil { throw .deadToken }
         let old = draft.snapshot.deviceTokens[.init(device.key, kind, type)]
-        // Of a phone that never named its environment APNs may have told it: the same token again does not undo that.
+        // If the phone never named its environment, APNs's answers may have shown it. A repeated token does not undo
+        // that.
         let told = device.environment == nil && old?.value == value && old?.deadAt == nil ? old?.environment : nil
         let environment = told ?? environment
         if var same = old, same.value == value, same.deadAt == nil, same.environment == environment {
-            // The app has read it anew, and iOS says the same: one more start tells. A card of it, or another value,
-            // makes it good.
+            // The app has read the token again and iOS names the same one, so one more missed start makes it suspect
+            // again. A start that leads to a card, or another value, clears the count.
             same.missedStarts = min(same.missedStarts, DeviceTokenRecord.suspectAfter - 1)
             return draft.put(same)
         }
         if let known, known.device != device.key {
             DeviceOwnership.close(known.device, for: device, now: now, &draft)
-            // Another installation had it: what goes to this value must go there once.
+            // Another installation had the value. A push to it must be sent once, so that record is closed.
             for key in draft.tokens(of: known.device) {
                 guard let token = draft.snapshot.deviceTokens[key], token.value == value else { continue }
                 var closed = token

@@ -1,15 +1,15 @@
 package import APNSModel
 
-/// On whose word a phone's call is taken, and so what it may touch.
+/// Origin of a phone's call. It determines which devices the call may touch.
 package enum Reporter: Sendable, Equatable {
-    /// The app's backend, which answers for what it says.
+    /// The app's backend, which is responsible for what it reports.
     case backend
-    /// A person, by a token of theirs: the devices of this person.
+    /// A person with their own token. The call may touch this person's devices.
     case person(UserID)
-    /// A phone, by a credential that it was handed for this person; with the SHA-256 of its secret half.
+    /// A phone with a credential that was issued for this person, and the SHA-256 of the credential's secret half.
     case phone(DeviceKey, UserID, secretHash: [UInt8])
 
-    /// Whose word it is; `nil`: the backend's.
+    /// Person who calls; `nil` for the backend.
     package var user: UserID? {
         switch self {
         case .backend: nil
@@ -17,10 +17,12 @@ package enum Reporter: Sendable, Equatable {
         }
     }
 
-    /// The device that a call is about. One that is not theirs looks like one that is not there.
+    /// Returns the device that a call is about.
     ///
-    /// What was proven when the call came in is looked at again here, so that between a revocation, a sign-out or a
-    /// change of owner and the next call's commit there is no moment in which the old word still counts.
+    /// The caller's right is checked here again, in the same transaction as the change. So a revocation, a sign-out or
+    /// a new owner applies at once.
+    ///
+    /// - Throws: `Refusal.unknownDevice` if there is no such device, or if the caller has no right to it.
     func device(_ app: BundleID, _ id: DeviceID, now: UnixTime, in draft: Draft) throws(Refusal) -> DeviceRecord {
         guard var device = draft.device(app, id) else { throw .unknownDevice(id) }
         switch self {
@@ -33,26 +35,27 @@ package enum Reporter: Sendable, Equatable {
         return device
     }
 
-    /// Whether a device may be registered for this person, where another one is signed in on it.
+    /// Returns `true` if the device may be registered for this person, although another may be signed in on it.
     ///
-    /// - Parameter possession: The hash of a credential of that phone, shown beside the person's own token.
+    /// - Parameter possession: Hash of a credential of that phone, shown with the person's own token.
     func mayTakeOver(_ device: DeviceRecord, for user: UserID, possession: [UInt8]?) -> Bool {
         guard self != .backend, device.userID != user, device.signedOutAt == nil else { return true }
         return device.credentials.contains { $0.secretHash == possession }
     }
 }
 
-/// A credential of a phone as it is kept: never the credential itself.
+/// Stored form of a phone's credential. It never contains the credential itself.
 package struct PhoneCredentialRecord: Sendable, Hashable {
-    /// So many are kept of a device: the one in use, and those whose answers may be lost or on their way.
+    /// Maximum number of credentials kept per device: the one in use, and those whose answers may be lost or on their
+    /// way.
     package static let maximum = 3
-    /// The last use is kept this coarsely, so that it costs no writes of its own.
+    /// Precision of `usedAt`. It is coarse so that a use rarely costs a write.
     static let useInterval = Duration.seconds(86_400)
 
-    /// SHA-256 of the secret half, which has 256 random bits.
+    /// SHA-256 of the credential's secret half, which has 256 random bits.
     package var secretHash: [UInt8]
     package var createdAt: UnixTime
-    /// When it was last used, up to a day before; `nil`: never.
+    /// Time of the last use, up to a day early; `nil` if it was never used.
     package var usedAt: UnixTime?
 
     package init(secretHash: [UInt8], createdAt: UnixTime, usedAt: UnixTime? = nil) {
@@ -61,20 +64,22 @@ package struct PhoneCredentialRecord: Sendable, Hashable {
         self.usedAt = usedAt
     }
 
-    /// Nobody used it for so long that it is not taken any more.
+    /// Returns `true` if the credential has not been used for `limit`, so it is no longer accepted.
     package func isIdle(at now: UnixTime, after limit: Duration) -> Bool { (usedAt ?? createdAt) + limit <= now }
 }
 
 extension DeviceRecord {
-    /// Takes a new credential. Those before it hold until it is used for the first time: its answer may be lost.
+    /// Adds a credential. Earlier ones stay valid until its first use, because the answer that carries it may be lost.
     mutating func take(_ credential: PhoneCredentialRecord) {
         credentials.append(credential)
         guard credentials.count > PhoneCredentialRecord.maximum else { return }
-        // The one that is known to be on the phone stays.
+        // A used credential is known to be on the phone, so an unused one is removed first.
         credentials.remove(at: credentials.firstIndex { $0.usedAt == nil } ?? 0)
     }
 
-    /// A credential was used: what was handed out before it is over. `false` for one that is not there.
+    /// Records the use of a credential. Credentials that were handed out before it become invalid.
+    ///
+    /// - Returns: `false` if the device has no such credential.
     mutating func noteUse(of hash: [UInt8], at now: UnixTime) -> Bool {
         guard let index = credentials.firstIndex(where: { $0.secretHash == hash }) else { return false }
         credentials.removeFirst(index)
@@ -85,7 +90,7 @@ extension DeviceRecord {
     }
 }
 
-/// Keeps a new credential of a phone; the phone is told its text by the answer.
+/// Stores a new credential of a phone. The answer to the call carries its text.
 package struct HandOutCredential: Command {
     package let app: BundleID
     package let id: DeviceID
@@ -106,7 +111,7 @@ package struct HandOutCredential: Command {
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> DeviceKey {
         var device = try reporter.device(app, id, now: now, in: draft)
-        // Who signs out between the two commits of a call gets none.
+        // A person who signs out between the two commits of a call gets no credential.
         guard device.signedOutAt == nil else { throw .unknownDevice(id) }
         device.take(PhoneCredentialRecord(secretHash: secretHash, createdAt: now))
         draft.put(device)
@@ -114,7 +119,7 @@ package struct HandOutCredential: Command {
     }
 }
 
-/// Makes every credential of a device invalid; the person stays signed in.
+/// Makes every credential of a device invalid. The person stays signed in.
 package struct RevokeCredentials: Command {
     package struct Reply: Sendable, Equatable, IdempotentReply {
         package var revoked: Int

@@ -1,9 +1,9 @@
 package import APNSModel
 
 extension AlertTemplate {
-    /// The template that an alert's texts are, as a call wrote them.
+    /// Creates a template from the texts of an alert in a call.
     ///
-    /// - Throws: `AlertTemplateError` for a text that is no template, or a title that may turn out empty.
+    /// - Throws: `AlertTemplateError` if a text is not a template, or if the title may turn out empty.
     package init(parsing alert: PushAlert) throws(AlertTemplateError) {
         func text(_ text: PushAlert.Text) throws(AlertTemplateError) -> Text {
             switch text {

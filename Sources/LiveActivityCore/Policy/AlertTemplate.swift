@@ -1,12 +1,13 @@
 package import APNSModel
 package import JSONText
 
-/// The words of an alert with places that are filled when its push is built: `New message from {/sender|somebody}`.
+/// An alert with placeholders that are filled when its push is built: `New message from {/sender|somebody}`.
 ///
-/// A place names a value of the content state, else of the attributes. A title always has words of its own or a place
-/// with something to say instead, so that it is never empty, whatever the state lacks: iOS drops a start without one.
+/// A placeholder names a value of the content state, or else of the attributes. A title always has text of its own or a
+/// placeholder with a default. So it is never empty, whatever the state lacks, because iOS drops a start without a
+/// title.
 package struct AlertTemplate: Sendable, Equatable {
-    /// Title and body, as the app's texts or as keys of its own strings with arguments.
+    /// Title or body: text, or a key of the app's localized strings with arguments.
     package enum Text: Sendable, Equatable {
         case text(Phrase)
         case localized(key: String, arguments: [Phrase])
@@ -14,7 +15,7 @@ package struct AlertTemplate: Sendable, Equatable {
 
     package let title: Text
     package let body: Text?
-    /// A file of the app's bundle, or `default`.
+    /// A file in the app's bundle, or `default`.
     package let sound: String?
 
     /// - Throws: `AlertTemplateError.titleMayBeEmpty`.
@@ -30,19 +31,19 @@ package struct AlertTemplate: Sendable, Equatable {
         self.sound = sound
     }
 
-    /// What a template says of one state.
+    /// A template filled with one state.
     package struct Filled: Sendable, Equatable {
         package var alert: PushAlert
-        /// The places whose value was not there, or could not be said in words; they say what they have instead.
+        /// Placeholders without a usable value. The alert contains their defaults.
         package var missing: [JSONPointer]
     }
 
-    /// Nothing depends on the state: there is no need to read it.
+    /// `true` if nothing depends on the state, so that it need not be read.
     package var isFixed: Bool {
         Self.phrases(of: title).allSatisfy(\.isFixed) && (body.map(Self.phrases) ?? []).allSatisfy(\.isFixed)
     }
 
-    /// The alert that this state makes of it.
+    /// Returns the alert for this state.
     package func filled(state: JSONObject, attributes: JSONObject) -> Filled {
         var missing: [JSONPointer] = []
         let (state, attributes) = (JSONValue.object(state), JSONValue.object(attributes))
@@ -57,7 +58,7 @@ package struct AlertTemplate: Sendable, Equatable {
         return Filled(alert: alert, missing: missing)
     }
 
-    /// The same with the content as it is sent, which is read only where a place asks for it.
+    /// Returns the alert for this content. The content is parsed only if a placeholder needs it.
     package func filled(with content: ContentRecord) -> Filled {
         guard !isFixed else { return filled(state: [:], attributes: [:]) }
         return filled(state: Self.object(content.state), attributes: Self.object(content.attributes))
@@ -75,13 +76,13 @@ package struct AlertTemplate: Sendable, Equatable {
     }
 }
 
-/// A text with places `{/pointer}` or `{/pointer|otherwise}`; `{{` and `}}` stand for the braces themselves.
+/// A text with placeholders `{/pointer}` or `{/pointer|default}`. Write `{{` and `}}` for the braces themselves.
 package struct Phrase: Sendable, Equatable, CustomStringConvertible {
-    /// A value is cut to so many characters, never inside one, and ends with `…` then.
+    /// Maximum number of characters of a value. A longer one is cut between two characters and ends with `…`.
     package static let maximumValue = 100
-    /// The whole is cut to so many.
+    /// Maximum number of characters of the whole text.
     package static let maximumLength = 500
-    /// For each of them, on average: most scripts need three at most.
+    /// Maximum number of bytes per character, on average. Most scripts need three.
     private static let maximumBytes = 4
 
     private enum Part: Sendable, Equatable {
@@ -91,12 +92,14 @@ package struct Phrase: Sendable, Equatable, CustomStringConvertible {
 
     private let parts: [Part]
 
-    /// A text as it is, whatever stands in it.
+    /// Creates a text without placeholders, whatever it contains.
     package init(verbatim text: String) {
         parts = text.isEmpty ? [] : [.words(text)]
     }
 
-    /// - Throws: `AlertTemplateError` for a brace that is not closed or not opened, or a place that is no JSON Pointer.
+    /// Parses a text.
+    ///
+    /// - Throws: `AlertTemplateError` for a brace without its counterpart, or a placeholder that is not a JSON Pointer.
     package init(_ text: String) throws(AlertTemplateError) {
         var parts: [Part] = []
         var words = ""
@@ -128,7 +131,7 @@ package struct Phrase: Sendable, Equatable, CustomStringConvertible {
         return .place(pointer, otherwise: halves.count > 1 ? String(halves[1]) : "")
     }
 
-    /// As it is written.
+    /// The text as it was written.
     package var description: String {
         parts.map { part in
             switch part {
@@ -144,7 +147,7 @@ package struct Phrase: Sendable, Equatable, CustomStringConvertible {
         parts.allSatisfy { if case .words = $0 { true } else { false } }
     }
 
-    /// There is a state of which it has nothing to say.
+    /// `true` if there is a state for which the text is empty.
     var mayBeEmpty: Bool {
         parts.allSatisfy { part in
             switch part {
@@ -171,7 +174,8 @@ package struct Phrase: Sendable, Equatable, CustomStringConvertible {
         return Self.cut(text, to: Self.maximumLength)
     }
 
-    /// A string, a number as it was written, `true` or `false`; `nil` for anything else, and for a blank string.
+    /// Returns a string, a number in its canonical form, `true` or `false`; `nil` for anything else and for a blank
+    /// string.
     private static func words(_ value: JSONValue?) -> String? {
         switch value {
         case .string(let text): isBlank(text) ? nil : cut(text, to: maximumValue)
@@ -183,10 +187,10 @@ package struct Phrase: Sendable, Equatable, CustomStringConvertible {
 
     static func isBlank(_ text: String) -> Bool { text.allSatisfy(\.isWhitespace) }
 
-    /// By characters, and by bytes: a character may carry any number of accents.
+    /// Cuts a text by characters and by bytes, because a character may carry any number of accents.
     static func cut(_ text: String, to length: Int) -> String {
         guard text.utf8.count > length else { return text }
-        // The length up to which the sign that something is missing still finds room.
+        // Length up to which the `…` still fits.
         var fitting = text.startIndex
         var (characters, bytes) = (0, 0)
         for index in text.indices {
@@ -199,7 +203,7 @@ package struct Phrase: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Why a text is no template.
+/// Reason why a text is not a template.
 package enum AlertTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
     case braceNotClosed
     case braceNotOpened
@@ -220,7 +224,7 @@ package enum AlertTemplateError: Error, Sendable, Hashable, CustomStringConverti
 }
 
 extension AlertTemplate {
-    /// A fixed alert: nothing in it is a place. `nil` when its title is empty.
+    /// Creates a template without placeholders; `nil` if the title is empty.
     package init?(_ alert: PushAlert) {
         func fixed(_ text: PushAlert.Text) -> Text {
             switch text {

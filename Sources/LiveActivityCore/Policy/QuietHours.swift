@@ -1,16 +1,17 @@
 package import APNSModel
 
-/// A time of day, by the clock of each phone's own zone, in which no card is started by push: a start lights the
-/// screen. Cards that are there are updated and ended as ever.
+/// Hours of the day, by each phone's own time zone, in which no card is started by push, because a start lights the
+/// screen. Existing cards are updated and ended as usual.
 package struct QuietHours: Sendable, Equatable {
     package var from: TimeOfDay
-    /// The first minute that is not quiet any more; before `from` it is on the next day.
+    /// First minute that is no longer quiet. If it is before `from`, it is on the next day.
     package var to: TimeOfDay
-    /// For phones that named no zone, or one that nobody knows; without it these have no quiet hours.
+    /// Zone of phones that named none, or an unknown one; `nil` if these have no quiet hours.
     package var zone: String?
-    /// Starts that carry an alert of the backend's wait too. Else they go out: who alerts means now.
+    /// `true` if starts with an alert of the backend wait too. Otherwise they are sent, because an alert is meant for
+    /// now.
     package var holdsAlerts: Bool
-    /// Where zones are looked up: a name's rules are always the same, so they are no part of what is equal.
+    /// Source of the zones' rules. It does not count for equality, because a name's rules are always the same.
     package var zones: any ZoneSource
 
     package init(
@@ -23,14 +24,15 @@ package struct QuietHours: Sendable, Equatable {
         self.zones = zones
     }
 
-    /// The first instant at which it is not quiet any more on a phone of this zone; `nil`: it is not quiet now.
+    /// Returns the first instant that is no longer quiet on a phone of this zone; `nil` if it is not quiet now.
     package func end(at now: UnixTime, zone name: String?) -> UnixTime? {
         guard let rules = name.flatMap(zones.rules) ?? zone.flatMap(zones.rules) else { return nil }
         var time = now
         while isQuiet(rules.local(time).second) {
             let left = (Int64(to.minute) * 60 - Int64(rules.local(time).second)) % LocalTime.secondsOfDay
             let end = UnixTime(seconds: time.seconds + (left > 0 ? left : left + LocalTime.secondsOfDay))
-            // Where the clock changes before, it is looked at anew: it may jump out of the quiet, or back.
+            // If the zone's offset changes before that, check again: the clock may jump out of the quiet hours, or
+            // back.
             guard let change = rules.stretch(at: time).end, change <= end else { return end }
             time = change
         }

@@ -1,50 +1,52 @@
 package import APNSModel
 package import JSONText
 
-/// What a type of activity wants, with every default.
+/// Rules of an activity type, with all their defaults.
 package struct TypePolicy: Sendable, Equatable {
-    /// Changes within this time of a push go out together when it is over.
+    /// Time after a push within which further changes are collected. They go out together when it is over.
     package var coalescingWindow = Duration.seconds(1)
-    /// How long a start waits for a phone that was in touch within the last minute: backend and app act in one second.
+    /// Time for which a start waits for a phone that was in touch within the last minute. App and backend often act on
+    /// the same event.
     package var startGrace = Duration.seconds(15)
-    /// How long a start is stored for a phone that is off; also its stale date's distance is `startStaleAfter`.
+    /// Time for which APNs stores a start for a phone that is off.
     package var startWindow = Duration.seconds(300)
-    /// The stale date of a start, so that a card that cannot be updated says so.
+    /// Time after which a started card becomes stale, so that a card that cannot be updated says so.
     package var startStaleAfter = Duration.seconds(900)
-    /// How long a state counts as fresh after it was last set; `nil`: no stale date.
+    /// Time after which a state becomes stale, from the last time it was set; `nil` for no stale date.
     package var staleAfter: Duration?
-    /// When an ended card leaves the lock screen where the end does not say; `nil`: when the system wants.
+    /// Time after which an ended card leaves the lock screen, if the end does not say; `nil` leaves it to the system.
     package var dismissAfter: Duration?
-    /// One push of priority 10 per activity and phone in this time; a second goes out at once at priority 5.
+    /// Time in which one push of priority 10 is allowed per activity and phone. Another goes out at once at priority 5.
     package var highPriorityInterval = Duration.seconds(60)
-    /// Our estimates of what a device's system lets through.
+    /// Estimates of the pushes that a device's system delivers.
     package var budgets = BudgetPolicy()
-    /// States that need the person at once: a pointer into the content state and the values that count.
+    /// States that need a high priority: a pointer into the content state, and the values that count.
     package var highWhen: HighWhen?
-    /// What a start says when the state brings no alert.
+    /// Alert of a start whose state brings none.
     package var startAlert: AlertTemplate?
-    /// What an ordinary notification says where a card cannot be shown; `nil`: none goes out.
+    /// Notification in place of a card that cannot be shown; `nil` if none is sent.
     package var fallback: AlertTemplate?
-    /// An ended activity may be set again without asking for `reopen`.
+    /// `true` if an ended activity may be set again without `reopen`.
     package var isReusable = false
-    /// An activity that nobody has set for so long is ended: by then iOS has taken its cards away. `nil`: never.
+    /// Time after which an activity that nobody has set is ended; `nil` for never. After 12 hours iOS has removed its
+    /// cards.
     package var endAfter: Duration? = .seconds(12 * 3600)
     package var restart: ActivityRecord.Restart = .never
-    /// Starts wait in these hours of each phone's clock.
+    /// Hours of each phone's day in which starts wait.
     package var quietHours: QuietHours?
-    /// A card is started anew before iOS's 8 hours are over, once.
+    /// `true` if a card is started once more before iOS ends it at 8 hours.
     package var renewal = false
-    /// Whose state a card shows that the app has changed itself.
+    /// Side whose state a card shows after the app has changed it.
     package var authority: Authority = .server
-    /// What happens to a start on a phone that shows as many cards of the app as `ceiling` says.
+    /// Treatment of a start on a phone that already shows `ceiling` cards of the app.
     package var atCeiling: AtCeiling = .ignore
-    /// How many cards of one app a system shows. Apple tells no number; about five are reported.
+    /// Number of cards of one app that a system shows. Apple names no number; about five are reported.
     package var ceiling = 5
     package var start: ActivityRecord.StartMode = .ifPossible
-    /// Whom a phone's own word lets in on an activity.
+    /// People whom a phone's own word lets in on an activity.
     package var join: Join = .audience
 
-    /// Who takes part in an activity by reporting a card of it, where no backend speaks for the phone.
+    /// People who take part in an activity by reporting a card of it, without the backend.
     package enum Join: String, Sendable, CaseIterable {
         /// The people of its audience.
         case audience
@@ -52,25 +54,27 @@ package struct TypePolicy: Sendable, Equatable {
         case open
     }
 
-    /// Whose state a card shows after the app changed it on the phone.
+    /// Side whose state a card shows after the app has changed it on the phone.
     package enum Authority: String, Sendable, CaseIterable {
-        /// The server's, again after a minute in which it set no newer one.
+        /// The server's, once it has set no newer one for a minute.
         case server
         /// The app's, until the server sets a newer one.
         case app
     }
 
+    /// Treatment of a start on a phone that shows as many cards as it may.
     package enum AtCeiling: String, Sendable, CaseIterable {
-        /// Cards are not counted, and the phone decides.
+        /// Cards are not counted. The phone decides.
         case ignore
-        /// It waits until a card is over.
+        /// The start waits until a card is over.
         case wait
         /// The card that was started first is ended for it.
         case endOldest
-        /// The card of the least relevance is ended for it, among equals the oldest.
+        /// The least relevant card is ended for it, and among equals the oldest.
         case endLeastRelevant
     }
 
+    /// Values of the content state that need a high priority.
     package struct HighWhen: Sendable, Equatable {
         package var pointer: JSONPointer
         package var values: [JSONValue]
@@ -89,22 +93,22 @@ package struct TypePolicy: Sendable, Equatable {
     package init() {}
 }
 
-/// A kind of activity, as configured.
+/// A configured activity type.
 package struct ActivityType: Sendable, Equatable {
-    /// The name the API knows it by.
+    /// Name in the HTTP API.
     package var name: String
-    /// The Swift name of the app's `ActivityAttributes` type.
+    /// Swift name of the app's `ActivityAttributes` type.
     package var attributesType: String
-    /// Where the attributes name the activity, if they do: filled by the server.
+    /// Attribute that names the activity, if there is one. The server fills it.
     package var activityIDAttribute: JSONPointer?
     package var policy: TypePolicy
-    /// What attributes and content state look like, when it is known; without it any object is taken.
+    /// Contract of attributes and content state; `nil` if unknown, and then any object is accepted.
     package var contract: Contract?
-    /// What builds of the app before the newest decode, the oldest first.
+    /// Contracts of builds before the newest, the oldest first.
     package var olderContracts: [OlderContract] = []
-    /// A provider computes what it shows: each device of a person has an activity of its own.
+    /// `true` if a provider computes what it shows. Each device of a person then has an activity of its own.
     package var isProvided = false
-    /// How the console draws it; `nil`: its fields one below the other.
+    /// Fields with which the console draws it; `nil` to list all fields.
     package var view: CardView?
 
     package init(
@@ -119,11 +123,11 @@ package struct ActivityType: Sendable, Equatable {
     }
 }
 
-/// An app, as configured: what a decision may look up about it.
+/// Configuration of an app, as far as decisions need it.
 package struct AppSettings: Sendable, Equatable {
     package var bundleID: BundleID
     package var types: [String: ActivityType]
-    /// The environments a key is configured for.
+    /// Environments for which a key is configured.
     package var environments: Set<APNSEnvironment>
 
     package init(bundleID: BundleID, types: [ActivityType], environments: Set<APNSEnvironment>) {

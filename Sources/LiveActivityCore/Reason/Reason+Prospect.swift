@@ -1,15 +1,15 @@
 extension Reason.Code {
-    /// How a phone of which a code is said comes to what it lacks.
+    /// Next step for a phone that has a reason code.
     package enum Prospect: Sendable {
-        /// It lacks nothing.
+        /// Nothing: the phone has all it needs.
         case settled
-        /// A date, an answer, an end of something else brings it: nobody has to do anything.
+        /// A date, an answer or the end of something else resolves it. Nobody has to act.
         case passing
-        /// The app brings it, with a token, a card or a start, or whoever runs the server, with a key that works.
+        /// The app must provide a token, a card or a start, or the operator a working key.
         case awaitsOthers
-        /// The backend's next state: none was set yet, or the app's own stays until then.
+        /// The backend must set the next state: it has set none yet, or the app's own state stays until then.
         case awaitsState
-        /// Nothing follows by itself: somebody has to decide otherwise.
+        /// Nothing follows unless somebody decides otherwise.
         case closed
     }
 
@@ -34,19 +34,20 @@ extension Reason.Code {
         }
     }
 
-    /// An obstacle to a start that no waiting overcomes: the phone, its settings, its token, or our own mistake.
+    /// `true` for an obstacle to a start that no waiting removes: the phone, its settings, its token, or a mistake of
+    /// ours.
     var makesDisplayImpossible: Bool { Self.displayIsImpossible.contains(self) }
     private static let displayIsImpossible: Set<Self> = [
         .activitiesDisabled, .belowPushToStart, .noPushToStartToken, .pushToStartTokenDead, .noStartAlert, .parked,
         .payloadRefused, .incompatibleBuild,
     ]
 
-    /// The phone has no device token, or APNs refused it: nothing was shown.
+    /// `true` if the phone has no device token or APNs refused it, so no notification was shown.
     var isOfDeviceToken: Bool { Self.ofDeviceToken.contains(self) }
     private static let ofDeviceToken: Set<Self> = [
         .noDeviceToken, .deviceTokenDead, .tokenInactive, .tokenBad, .tokenWrongTopic,
     ]
 
-    /// It went out because of a change, and not because a phone or a date came up.
+    /// `true` if a push was sent because of a change, and not because of a phone's report or a date.
     var tellsOfChange: Bool { self == .firstState || self == .newState || self == .activityEnded }
 }

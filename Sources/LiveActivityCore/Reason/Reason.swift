@@ -1,4 +1,4 @@
-/// Why something was done, or was not: a code with arguments, put into words only where a person reads it.
+/// Reason for an action, or for none: a code with arguments. It becomes text only where a person reads it.
 package struct Reason: Sendable, Hashable {
     package let code: Code
     package let arguments: [String]
@@ -8,7 +8,7 @@ package struct Reason: Sendable, Hashable {
         self.arguments = arguments
     }
 
-    /// The form it is stored in.
+    /// Creates a reason from its stored form; `nil` if the code is unknown.
     package init?(stored text: String) {
         let parts = text.split(separator: "\u{1F}", omittingEmptySubsequences: false).map(String.init)
         guard let first = parts.first, let code = Code(rawValue: first) else { return nil }
@@ -18,9 +18,9 @@ package struct Reason: Sendable, Hashable {
 
     package var stored: String { ([code.rawValue] + arguments).joined(separator: "\u{1F}") }
 
-    /// Stable names: part of the API.
+    /// Codes with stable names, which are part of the API.
     package enum Code: String, Sendable, CaseIterable {
-        // Sent, or about to be
+        // A push was sent, or is about to be.
         case firstState = "first-state"
         case newState = "new-state"
         case freshToken = "fresh-token"
@@ -35,7 +35,7 @@ package struct Reason: Sendable, Hashable {
         case renewed = "renewed"
         case evicted = "evicted"
         case nobodyEnded = "nobody-ended"
-        // Waits
+        // The phone waits.
         case quietHours = "quiet-hours"
         case localAhead = "local-state-ahead"
         case startTokenSuspect = "push-to-start-token-suspect"
@@ -47,7 +47,7 @@ package struct Reason: Sendable, Hashable {
         case starting = "start-in-flight"
         case retryLater = "retry-later"
         case coalescing = "coalescing"
-        // Nothing to send
+        // There is nothing to send.
         case upToDate = "up-to-date"
         case startUnconfirmed = "start-unconfirmed"
         case startFateUnknown = "start-fate-unknown"
@@ -74,13 +74,13 @@ package struct Reason: Sendable, Hashable {
         case otherDeviceActive = "other-device-active"
         case parked = "parked"
         case payloadRefused = "payload-refused"
-        // An ordinary notification, in place of a card or by itself
+        // An ordinary notification, in place of a card or by itself.
         case fellBack = "fell-back"
         case noDeviceToken = "no-device-token"
         case deviceTokenDead = "device-token-dead"
         case notificationsDenied = "notifications-denied"
         case expired = "expired"
-        // What came of a push
+        // Outcomes of a push.
         case accepted = "accepted"
         case awaited = "answer-awaited"
         case tokenInactive = "token-inactive"
@@ -97,12 +97,12 @@ package struct Reason: Sendable, Hashable {
         case notSent = "not-sent"
         case notConfigured = "not-configured"
         case rescued = "rescued"
-        // What a phone said
+        // Reports of a phone.
         case reported = "reported"
         case notListed = "not-listed"
     }
 
-    /// APNs's own word for a refusal; `nil` where it gave none, or it was no refusal.
+    /// APNs's own reason of a refusal; `nil` if it gave none, or if this is no refusal.
     package var apnsReason: String? {
         if let word = Self.impliedReasons[code] { return word }
         guard let place = Self.placesOfReason[code], place < arguments.count else { return nil }
@@ -115,7 +115,7 @@ package struct Reason: Sendable, Hashable {
         .tokenInactive: 0, .providerToken: 0, .connection: 0, .serviceTrouble: 1, .halted: 1, .parked: 1,
     ]
 
-    /// In words, for a person.
+    /// Text for a person.
     package var text: String {
         func argument(_ index: Int) -> String { index < arguments.count ? arguments[index] : "?" }
         return switch code {

@@ -1,14 +1,14 @@
 package import APNSModel
 
-/// What to do about one phone, and why.
+/// Action for one phone, with its reason.
 package enum Decision: Sendable, Equatable {
-    /// A push closes the difference.
+    /// Send this push. It closes the difference between the desired state and the card.
     case send(PushPlan)
-    /// The card cannot be shown here: an ordinary notification takes its place, once.
+    /// Send an ordinary notification once, because the card cannot be shown on this phone.
     case fallBack(Reason)
-    /// Something will be due then.
+    /// Decide again at this time.
     case wait(until: UnixTime, Reason)
-    /// Nothing until something changes.
+    /// Do nothing until something changes.
     case nothing(Reason)
 
     package var reason: Reason {
@@ -19,22 +19,22 @@ package enum Decision: Sendable, Equatable {
     }
 }
 
-/// A push that was decided, before its bytes are made.
+/// A push that was decided. Its bytes are made later, when it is sent.
 package struct PushPlan: Sendable, Hashable {
-    /// Which of the cards of a renewal it is about.
+    /// Card of a renewal that a push is about.
     package enum Part: Sendable, Hashable {
-        /// The card that the phone's row is about: the only one nearly always.
+        /// The card of the phone's row. Without a renewal it is the only one.
         case card
-        /// A second one, started before the first one's time is over.
+        /// The second card, started before iOS ends the first.
         case successor
-        /// The one that another has taken the place of.
+        /// The card that another has replaced.
         case predecessor
     }
 
     package var kind: PushKind
     package var revision: Revision
     package var priority: PushPriority
-    /// The revision of the alert it carries; 0 for none.
+    /// Revision of the alert that the push carries; 0 if it carries none.
     package var alertRevision: Revision
     package var expiresAt: UnixTime
     package var reason: Reason
@@ -55,23 +55,23 @@ package struct PushPlan: Sendable, Hashable {
     }
 }
 
-/// Everything known about one phone of an activity.
+/// Facts about one phone that a decision needs.
 package struct PhoneSituation: Sendable, Equatable {
     package var card: CardMachine
     package var device: DeviceFacts
     package var updateToken: UpdateTokenRecord?
     package var pushToStartToken: DeviceTokenRecord?
-    /// For ordinary notifications; not looked up where a card is shown.
+    /// Token for ordinary notifications. It is not loaded for a phone that shows a card.
     package var deviceToken: DeviceTokenRecord?
-    /// Another activity of this type has a start on this device whose card is not matched yet.
+    /// `true` if another activity of this type has a start on this device whose card is not matched yet.
     package var hasOtherOpenStart: Bool
-    /// What the device was sent of what the system counts; `nil`: nothing yet.
+    /// High-priority pushes and starts that the device was sent; `nil` if none yet.
     package var highBudget: BudgetRecord?
     package var startBudget: BudgetRecord?
-    /// The cards of the app on the device, where they are counted; `nil`: they are not.
+    /// The app's cards on the device; `nil` if the policy does not count them.
     package var deviceCards: [DeviceCard]?
 
-    /// The device belongs to the audience, and its person is signed in on it.
+    /// `true` if the device belongs to the audience and its person is signed in on it.
     package var isWanted: Bool { card.isWanted && device.signedOutAt == nil }
 
     package init(
@@ -96,7 +96,7 @@ package struct DeviceCard: Sendable, Equatable {
     package var activity: ActivityNumber
     package var relevance: Double
     package var startedAt: UnixTime
-    /// There is a token to end it with.
+    /// `true` if there is a token to end it with.
     package var canBeEnded: Bool
 
     package init(activity: ActivityNumber, relevance: Double, startedAt: UnixTime, canBeEnded: Bool) {
@@ -107,13 +107,13 @@ package struct DeviceCard: Sendable, Equatable {
     }
 }
 
-/// What should be shown, as the reconciler needs it.
+/// Facts about the desired state that a decision needs.
 package struct DesiredSituation: Sendable, Equatable {
     package var activity: ActivityRecord
     package var type: ActivityType
-    /// The content state is one that the policy's `highWhen` names.
+    /// `true` if the policy's `highWhen` names the content state.
     package var isHighState: Bool
-    /// The builds of the app that could not decode what is to be shown.
+    /// Builds of the app that cannot decode the desired state.
     package var unfit = UnfitBuilds()
 
     package init(activity: ActivityRecord, type: ActivityType, isHighState: Bool) {

@@ -1,8 +1,11 @@
 package import APNSModel
 
-/// Makes the bytes of a decided push, at the moment of sending: what waits is never bytes.
+/// Makes the bytes of a decided push when it is sent. What waits is never bytes.
 package enum PushBuilder {
-    /// - Throws: `PayloadError` when the payload cannot be built, which parks the phone for this revision.
+    /// Returns the request of a push.
+    ///
+    /// - Returns: `nil` if its token is missing.
+    /// - Throws: `PayloadError` if the payload cannot be built. The phone is then parked for this revision.
     package static func request(
         _ plan: PushPlan, desired: DesiredSituation, content: ContentRecord, phone: PhoneSituation,
         timestamp: Int64, id: PushID
@@ -11,7 +14,7 @@ package enum PushBuilder {
         let time = UnixTime(seconds: timestamp)
         let relevance: RelevanceScore? = if let value = activity.relevance { try RelevanceScore(value) } else { nil }
         let alert = plan.carriesAlert ? activity.alert?.alert : nil
-        // A stale date that is past by the time it arrives would keep the card from ever being presented.
+        // iOS does not present a card whose stale date has already passed when it arrives.
         let stale = activity.staleDate(policy: desired.type.policy).flatMap { $0.seconds > timestamp ? $0 : nil }
         switch plan.kind {
         case .start:
@@ -39,12 +42,12 @@ package enum PushBuilder {
             guard let token = phone.updateToken, let hex = phone.token(of: plan)?.hex,
                 let value = try? UpdateToken(hex: hex)
             else { return nil }
-            // Who left the audience is not told the newest state, and a card of an earlier run, one that was renewed or
-            // one that makes room has nothing to do with it: the card goes as it stands.
+            // The newest state is not for a person who left the audience. Nor does it concern a card of an earlier run,
+            // a replaced card, or one that makes room. Such a card ends as it stands.
             let isWanted =
                 phone.isWanted && phone.card.run == activity.run && plan.part == .card
                 && !phone.card.isEvicted
-            // A last state that its app cannot decode would keep the card from ending.
+            // A last state that the app cannot decode would keep the card from ending.
             let isFit = !desired.unfit.hasState(phone.device.build)
             let payload = try EndPayload(
                 timestamp: time, contentState: isWanted && isFit ? content.state : nil,
@@ -63,14 +66,15 @@ package enum PushBuilder {
             expiration: .at(plan.expiresAt), collapseID: collapseID(of: activity.id), id: id)
     }
 
-    /// The activity's id where a header can carry it, else a digest of it: racing starts of one activity coalesce.
+    /// Returns the activity's id if a header can carry it, or else a digest of it. APNs then coalesces concurrent
+    /// starts of one activity.
     package static func collapseID(of id: ActivityID) -> CollapseID? {
         if let direct = CollapseID(id.text) { return direct }
         return CollapseID("islet-" + String(Digest.fnv1a(id.text.utf8), radix: 16))
     }
 }
 
-/// A 64-bit digest for telling contents apart. Not for anything that an adversary gains by a collision.
+/// A 64-bit digest that tells contents apart. Do not use it where an adversary gains by a collision.
 package enum Digest {
     package static func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -1,17 +1,18 @@
 package import APNSModel
 
-// What a phone with a card gets.
+// Decisions for a phone with a card.
 extension Reconciler {
-    /// Why a card is to be sent something.
+    /// Reason to send a card something.
     private enum Lag {
         case state
-        /// The app's own state had its time.
+        /// The time of the app's own state is over.
         case localState
-        /// The state was sent without its alert: APNs refused the alert's push when that was known late.
+        /// The state was sent without its alert, because APNs's refusal of the alert's push became known late.
         case alert
         case staleDate
     }
 
+    /// Returns the decision for a live card of a person who is to see it.
     static func update(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
         let (activity, card) = (desired.activity, phone.card)
         if let until = localLease(desired, card, now) {
@@ -25,21 +26,22 @@ extension Reconciler {
         }
         if let obstacle = obstacleToken(desired, phone) { return .nothing(obstacle) }
         if let due = retryDue(card, activity, now) {
-            // After an accepted push it is the end of the phone's coalescing window, which an alert does not wait for.
+            // After an accepted push, `due` is the end of the phone's coalescing window. An alert does not wait for it.
             let window = desired.type.policy.coalescingWindow
             let isWindow = card.last.map { $0.reason.code == .accepted && due <= $0.at + window } ?? false
             if !isWindow { return .wait(until: due, Reason(.retryLater, due.description)) }
             if dueAlert(desired, phone, now) == 0 { return .wait(until: due, Reason(.coalescing, due.description)) }
         }
-        // The phone showed less than it was sent of this revision: the same again, which is never worth a high push. An
-        // alert that APNs has not taken yet follows by itself.
+        // The phone showed an older state than this revision, which it had been sent. A repeat is never worth a high
+        // priority. An alert that APNs has not accepted yet follows separately.
         let isRepeat =
             lag == .state && card.revisions.contradictions > 0
             && (card.last?.revision ?? 0) >= activity.revision
-        // One that the app's own state held up comes with the state that follows it.
+        // An alert that the app's own state has delayed comes with the state that follows.
         let alert = isRepeat || lag == .staleDate ? 0 : dueAlert(desired, phone, now)
         let bringsNews = lag == .state && !isRepeat || alert > 0
-        // Behind through no will of the writer: its first push is worth a high one, unless it repeats a state.
+        // The phone fell behind through no decision of the writer, so its first push gets a high priority. A repeat
+        // does not.
         let hasFallenBehind = card.attempts.tries > 0 || card.sentRevision == 0
         let wantsHigh =
             switch activity.priority {
@@ -63,7 +65,7 @@ extension Reconciler {
         if card.heldRevision < desired.activity.revision { return .state }
         if card.lead != nil { return .localState }
         if owesAlert(desired.activity, to: card, now) { return .alert }
-        // One that is past by now would only make it stale.
+        // A stale date in the past would only make the card stale.
         guard desired.activity.isToRefresh(card),
             let date = desired.activity.staleDate(policy: desired.type.policy), date > now
         else { return nil }
@@ -79,7 +81,9 @@ extension Reconciler {
         }
     }
 
-    /// Until when the app's own state stays, `.some(nil)` without an end; `nil`: there is none, or it had its time.
+    /// Returns the time until which the app's own state stays, or `.some(nil)` if it stays without limit.
+    ///
+    /// - Returns: `nil` if there is no such state, or if its time is over.
     private static func localLease(
         _ desired: DesiredSituation, _ card: CardMachine, _ now: UnixTime
     ) -> UnixTime?? {
@@ -89,9 +93,10 @@ extension Reconciler {
         return .some(until)
     }
 
+    /// Returns the decision for a card that is to end, or whose end the phone has not confirmed.
     static func end(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
         let (activity, card) = (desired.activity, phone.card)
-        // Who left an activity that goes on is not concerned by its later states.
+        // Later states of a continuing activity do not concern a person who left it.
         let isCurrent = activity.phase != .ended || card.sentRevision >= activity.revision
         let ends = if case .ending(_, let ends) = card.life { ends } else { 0 }
         let wasSent = isCurrent && ends > 0
@@ -105,7 +110,7 @@ extension Reconciler {
             return .wait(until: due, Reason(wasSent ? .endSent : .retryLater, due.description))
         }
         let wantsHigh = !wasSent && activity.priority != .low
-        // What a card says that is ended alone, while the activity goes on, is not for its person.
+        // A card that is ended alone, while the activity continues, brings its person no alert.
         let alert =
             wasSent || activity.phase != .ended || !phone.isWanted || card.isEvicted
             ? 0 : dueAlert(desired, phone, now)
@@ -122,8 +127,8 @@ extension Reconciler {
                 expiresAt: max(dismissal, now + .seconds(60)), reason: wasSent ? Reason(.endRepeated) : why))
     }
 
-    /// The date is that of an accepted end's repeat, or the end of a window: another last state does not wait for it.
-    /// That of a push whose answer is awaited is neither.
+    /// Returns `true` if the wait is for the repeat of an accepted end, or for the end of a coalescing window. A new
+    /// last state does not wait for either, but it waits for the answer to a push.
     private static func isAfterAccepted(
         _ due: UnixTime, _ desired: DesiredSituation, _ card: CardMachine
     ) -> Bool {
@@ -134,12 +139,12 @@ extension Reconciler {
 
     // MARK: - Renewal
 
-    /// The second card of a phone whose first one's time is nearly over; at most one is tried.
+    /// Returns the start of a second card, shortly before iOS ends the first. At most one is tried.
     private static func renewal(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision? {
         guard desired.type.policy.renewal, let due = phone.card.renewalDue(at: now) else { return nil }
-        // The first card can only be ended with a token.
+        // The first card can only be ended through its token.
         guard obstacleToStart(desired, phone) == nil, obstacleToken(desired, phone) == nil else { return nil }
         if due > now { return .wait(until: due, Reason(.upToDate)) }
         let end = (phone.card.startedAt ?? now) + renewalEnd
@@ -162,7 +167,7 @@ extension Reconciler {
         return .send(plan)
     }
 
-    /// The end of the card that a renewal took the place of.
+    /// Returns the end of the card that a renewal has replaced.
     static func endOfPredecessor(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision? {
@@ -180,7 +185,7 @@ extension Reconciler {
 }
 
 extension CardMachine {
-    /// When this card is to be started anew, or since when it is due; `nil`: not any more, or not at all.
+    /// Returns the time from which this card is to be renewed, which may be past; `nil` if it is too late or never.
     package func renewalDue(at now: UnixTime) -> UnixTime? {
         guard state == .live, channel == nil, !isRenewing, let startedAt, now < startedAt + Reconciler.renewalEnd else {
             return nil

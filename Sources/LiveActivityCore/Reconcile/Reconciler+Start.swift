@@ -1,7 +1,11 @@
 import APNSModel
 
-// What a phone without a card gets.
+// Decisions for a phone without a card.
 extension Reconciler {
+    /// Returns the decision for a phone on which a card may be started, or replaced by a notification.
+    ///
+    /// An obstacle that only others can remove comes first, because waiting does not help. Then come waits for another
+    /// open start, for the person and for the budget, and room on the phone comes last.
     static func start(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Decision {
         let activity = desired.activity
         guard activity.phase == .active else { return .nothing(Reason(.endedUnseen)) }
@@ -14,7 +18,7 @@ extension Reconciler {
             }
             return waitForPerson(desired, phone, alert, now) ?? .fallBack(obstacle)
         }
-        // Cards that name their activity by an attribute can be told apart, however many starts are open.
+        // Cards whose attributes name their activity can be told apart, however many starts are open.
         if phone.hasOtherOpenStart, desired.type.activityIDAttribute == nil {
             return Fallback.held(desired, phone, now, until: now + otherStartRecheck, Reason(.otherStartOpen))
         }
@@ -25,6 +29,7 @@ extension Reconciler {
                 expiresAt: now + desired.type.policy.startWindow, reason: Reason(.firstState)))
     }
 
+    /// Returns the reason why no card can be started; `nil` if one can.
     static func obstacleToStart(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason? {
         switch desired.activity.start {
         case .never: return Reason(.startNever)
@@ -36,7 +41,7 @@ extension Reconciler {
             return Reason(.belowPushToStart, version.description)
         }
         if desired.unfit.hasStart(phone.device.build) { return Reason(.incompatibleBuild, phone.device.build ?? "") }
-        // A card that is there is on the right device.
+        // A card that already exists is on the right device.
         if !phone.card.mayStart, phone.card.state != .live { return Reason(.otherDeviceActive) }
         guard let token = phone.pushToStartToken else { return Reason(.noPushToStartToken) }
         if token.deadAt != nil { return Reason(.pushToStartTokenDead) }
@@ -68,12 +73,12 @@ extension Reconciler {
         return Fallback.held(desired, phone, now, until: opens, Reason(.startBudget, opens.description))
     }
 
-    /// What holds back a notification in place of a card as well as the card.
+    /// Returns the waits that hold back a card as well as a notification in its place.
     private static func waitForPerson(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ alert: Revision, _ now: UnixTime
     ) -> Decision? {
-        // The grace counts from the moment both sides could know, and only where the phone has just been heard of. What
-        // a clock that was ahead says of that moment is not waited for.
+        // The grace begins when both app and backend could know of the activity. It applies only if the phone was heard
+        // of a moment ago. A beginning in the future comes from a clock that was ahead, so it is ignored.
         let since = max(desired.activity.runStartedAt, phone.card.createdAt)
         let until = since + desired.type.policy.startGrace
         if phone.device.contactAt + recentContact > now, since <= now, now < until {
@@ -85,7 +90,7 @@ extension Reconciler {
         return nil
     }
 
-    /// When the quiet hours that hold this start are over; `nil`: none do.
+    /// Returns the end of the quiet hours that hold this start; `nil` if none do.
     static func quietHoursEnd(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ alert: Revision, _ now: UnixTime
     ) -> UnixTime? {
@@ -105,7 +110,9 @@ extension Reconciler {
         return Fallback.held(desired, phone, now, until: until, Reason(.atCeiling, count))
     }
 
-    /// The card that makes room for this start, of those that can be ended; one of more relevance never does.
+    /// Returns the card to end in favor of this start, among those that have a token.
+    ///
+    /// With `endLeastRelevant`, a card more relevant than this start is never ended.
     package static func cardToEvict(_ desired: DesiredSituation, _ phone: PhoneSituation) -> DeviceCard? {
         let cards = (phone.deviceCards ?? []).filter(\.canBeEnded)
         switch desired.type.policy.atCeiling {
@@ -119,6 +126,7 @@ extension Reconciler {
         }
     }
 
+    /// Returns the decision for a start that was accepted, or whose fate is unknown, and whose card is not reported.
     static func unconfirmed(
         _ last: CardLife.Start, _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision {
@@ -130,7 +138,7 @@ extension Reconciler {
             ?? start(desired, phone, now)
     }
 
-    /// A start may be a card yet, so that another start would be a second one.
+    /// Returns a wait while a start may still become a card, because another start would make a second one.
     static func waitForCard(
         of start: CardLife.Start?, _ now: UnixTime, _ reason: Reason.Code = .startUnconfirmed
     ) -> Decision? {
@@ -138,21 +146,23 @@ extension Reconciler {
         return .wait(until: until, Reason(reason))
     }
 
+    /// Returns the decision for a card that is over: another start, if the activity's `restart` asks for one.
     static func over(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime, _ reason: Reason
     ) -> Decision {
         guard desired.activity.phase == .active else { return .nothing(reason) }
         if phone.card.isEvicted { return .nothing(Reason(.evicted)) }
-        // A dead token alone starts no card anew: the phone may have the one with another token, and come to say so.
+        // A dead token alone is no reason for another card. The phone may have the card with another token, and report
+        // it.
         if phone.card.goneByTokenAlone != nil {
-            // iOS counts from the moment when the card appeared, which was before its start expired.
+            // iOS counts its 8 hours from the card's appearance, which was before its start expired.
             let began = phone.card.beganAt
             let until = max(began, phone.card.startExpiresAt ?? began) + activityLifetime
             if now < until {
                 return desired.activity.restart == .never ? .nothing(reason) : .wait(until: until, reason)
             }
         }
-        // The second start of a renewal may be a card yet.
+        // The second start of a renewal may still become a card.
         if let wait = waitForCard(of: phone.card.successor, now) { return wait }
         switch desired.activity.restart {
         case .never: return .nothing(reason)

@@ -1,47 +1,50 @@
 package import APNSModel
 
-/// Decides, per phone, the one push that closes the difference between what should be shown and what is.
+/// Decides, for each phone, the one push that closes the difference between the desired state and its card.
 ///
-/// What a phone without a card gets stands in `Reconciler+Start.swift`, what one with a card gets in `+Card`.
+/// `Reconciler+Start.swift` decides for phones without a card, `Reconciler+Card.swift` for phones with one.
 ///
-/// Total and deterministic: the same situation at the same time gives the same decision, so that a rescuer can tell
-/// afterwards what a lost process was about to send.
+/// Decisions are total and deterministic: the same situation at the same time gives the same decision. So a rescuer can
+/// tell afterwards what a lost process was about to send.
 package enum Reconciler {
-    /// A start that is accepted, or whose fate is unknown, forbids another for this long after its expiration.
+    /// Time after a start's expiration during which no other start follows, if the start was accepted or its fate is
+    /// unknown.
     package static let startFateHorizon = Duration.seconds(12 * 3600)
-    /// A phone heard of within this time may be acting on the same event as the backend.
+    /// Age of a phone's last contact up to which its app may be acting on the same event as the backend.
     package static let recentContact = Duration.seconds(60)
-    /// The end is repeated after these waits until the phone confirms it.
+    /// Waits before each repeat of an end that the phone has not confirmed.
     package static let endRepeats: [Duration] = [.seconds(15 * 60), .seconds(2 * 3600)]
-    /// iOS ends an activity itself after this time.
+    /// Time after which iOS ends a Live Activity itself.
     package static let activityLifetime = Duration.seconds(8 * 3600)
-    /// A state that a phone shows behind what it was sent is sent again this often at most.
+    /// Maximum number of times a state is sent again to a phone that shows an older one.
     package static let maximumContradictions = 3
-    /// How long a state that the app set itself stays without a newer one of the server's.
+    /// Time for which a state that the app set itself stays, if the server has no newer one.
     package static let localAheadLease = Duration.seconds(60)
-    /// A card is started anew at this age, and not any more at that one: iOS ends it at eight hours.
+    /// Ages of a card between which it is renewed. iOS ends it at 8 hours.
     package static let renewalAge = Duration.seconds(7 * 3600 + 15 * 60)
     package static let renewalEnd = Duration.seconds(7 * 3600 + 50 * 60)
-    /// Starts through a suspect token are tried this long after one another.
+    /// Pause between the expiration of a start through a suspect token and the next try.
     package static let suspectPause = Duration.seconds(3600)
-    /// A start on a phone at its ceiling is looked at again after this time.
+    /// Time after which a start on a phone at its ceiling is decided again.
     package static let ceilingRecheck = Duration.seconds(15)
-    /// A start held behind another of its type is looked at again after this time, if nothing wakes it before.
+    /// Time after which a start held behind another of its type is decided again, if nothing wakes it before.
     package static let otherStartRecheck = Duration.seconds(300)
 
+    /// Returns the decision about one phone at this time.
     package static func decide(_ desired: DesiredSituation, _ phone: PhoneSituation, now: UnixTime) -> Decision {
         guard desired.activity.phase != .announced else { return .nothing(Reason(.notAnnounced)) }
-        // Neither told anything nor ended: to its phone the activity looks like one that nobody spoke of.
+        // Neither updated nor ended: to this phone the activity must look as if it did not exist.
         guard phone.card.awaitsUntil == nil else { return .nothing(Reason(.awaitingAudience)) }
-        // A card that is too many comes first; while its end waits, it holds up starts, and fallbacks in their place.
+        // A card too many is ended first. While that end waits, it holds back starts and fallbacks in their place.
         if let end = endOfPredecessor(desired, phone, now) {
             return meanwhile(end, decideCard(desired, phone, now), phone.card, now)
         }
         return decideCard(desired, phone, now)
     }
 
-    /// Until the end of another card is tried again, a card that is there gets what it needs. What a start waits for
-    /// is nobody's business yet: none is made before that end.
+    /// Returns the decision while the end of another card waits. An existing card still gets its pushes.
+    ///
+    /// A start is not decided meanwhile, because none is made before that end.
     private static func meanwhile(
         _ end: Decision, _ own: Decision, _ card: CardMachine, _ now: UnixTime
     ) -> Decision {
@@ -66,10 +69,10 @@ package enum Reconciler {
             if request.holds(at: now) {
                 return .wait(until: request.until, Reason(.requesting, request.until.description))
             }
-            // The app did not start the card that it had announced: the phone stands where it stood before.
+            // The app did not start the requested card. The state from before the request applies.
             return withoutCard(desired, phone, after: request.before.outcome, now)
         case .starting(let start):
-            // Its answer is awaited; one that never came leaves the start's fate unknown.
+            // An answer that never comes leaves the start's fate unknown.
             guard let due = phone.card.attempts.dueAt else { return .nothing(Reason(.starting)) }
             return now < due ? .wait(until: due, Reason(.starting)) : unconfirmed(start, desired, phone, now)
         case .unconfirmed(let start): return unconfirmed(start, desired, phone, now)
@@ -91,14 +94,15 @@ package enum Reconciler {
         }
     }
 
-    /// A phone whose last life was in an earlier run: its card is over before this run's begins, or there would be two.
+    /// Returns the decision for a phone whose row is of an earlier run. Its card must be over before this run begins,
+    /// or there would be two.
     private static func afterEarlierRun(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime
     ) -> Decision {
         let card = phone.card
         switch card.life {
         case .live:
-            // iOS ends a card after 8 hours and takes it away after 12: then it is over without us.
+            // iOS ends a card after 8 hours and removes it after 12. From then on it is over without an end from Islet.
             let goneAt = card.beganAt + startFateHorizon
             if goneAt <= now { return start(desired, phone, now) }
             if let obstacle = obstacleToken(desired, phone) { return .wait(until: goneAt, obstacle) }
@@ -112,7 +116,7 @@ package enum Reconciler {
         case .starting(let last), .unconfirmed(let last):
             return waitForCard(of: last, now) ?? start(desired, phone, now)
         case .requesting(let request):
-            // The card that its app is about to start would be a second one beside ours, whatever run the app means.
+            // The card that the app is about to start would be a second one beside ours, whichever run the app means.
             if desired.activity.phase == .active, request.holds(at: now) {
                 return .wait(until: request.until, Reason(.requesting, request.until.description))
             }
@@ -123,12 +127,15 @@ package enum Reconciler {
 
     // MARK: - Shared
 
-    /// Two pushes of one second would carry the same timestamp where the clock was set back by more than seven hours:
-    /// none is greater than the card's then. iOS would ignore the second push, so it waits for the next second.
+    /// Delays a push to the next second if it would repeat the card's timestamp, because iOS would ignore it.
+    ///
+    /// That happens where the clock was set back by more than seven hours. No allowed timestamp is then greater than
+    /// the card's.
     private static func inItsOwnSecond(_ decision: Decision, _ card: CardMachine, _ now: UnixTime) -> Decision {
         guard case .send = decision else { return decision }
         let latest = Flight.latestTimestamp(now)
-        // A card at that timestamp may have got it in this second, by a process that could not say so any more.
+        // At exactly that timestamp, a process that could no longer report it may have used it in this second. Past it,
+        // the time of the last push tells.
         let isUsed =
             card.timestamp > latest ? card.last?.at.seconds == now.seconds : card.timestamp == latest
         guard isUsed else { return decision }
@@ -136,10 +143,10 @@ package enum Reconciler {
         return .wait(until: next, Reason(.retryLater, next.description))
     }
 
-    /// Until when a phone's next push waits; `nil`: it does not.
+    /// Returns the time until which a phone's next push waits; `nil` if it does not.
     ///
-    /// Apple's 15 minutes after a 5xx are for what is sent again. A state that is newer than what met the 5xx is no
-    /// repetition: it waits a minute at most, as what is held back by a lane or a circuit does.
+    /// Apple's 15 minutes after a 5xx apply to a repeated push. A state newer than the failed one is no repetition. It
+    /// waits a minute at most, like a state that a lane or a circuit holds back.
     static func retryDue(_ card: CardMachine, _ activity: ActivityRecord, _ now: UnixTime) -> UnixTime? {
         guard let due = card.waitsUntil(at: now) else { return nil }
         guard let last = card.last, last.reason.code == .serviceTrouble, last.revision < activity.revision else {
@@ -149,20 +156,21 @@ package enum Reconciler {
         return now < sooner ? sooner : nil
     }
 
-    /// The revision of the alert to carry, or 0: it reaches a phone at most once, never after it expired, and not one
-    /// who joined after it was given.
+    /// Returns the revision of the alert to carry, or 0. An alert reaches a phone at most once and never after its
+    /// expiration. A person who joined after it was given does not get it.
     static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
         guard let alert = desired.activity.alert, now < alert.expiresAt else { return 0 }
         return alert.revision > phone.card.alerts.given ? alert.revision : 0
     }
 
-    /// APNs took the state for this phone without its alert: the push that carried both was refused, and that was known
-    /// late.
+    /// Returns `true` if APNs accepted the state for this phone, but not its alert. The push that carried both was
+    /// refused, and the refusal became known late.
     static func owesAlert(_ activity: ActivityRecord, to card: CardMachine, _ now: UnixTime) -> Bool {
         guard let alert = activity.alert, now < alert.expiresAt, card.run == activity.run else { return false }
         return card.sentRevision >= alert.revision && alert.revision > card.alerts.given
     }
 
+    /// Returns the reason why no push can be sent to the card; `nil` if one can.
     static func obstacleToken(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason? {
         guard let token = phone.updateToken else {
             return phone.card.channel.map { Reason(.onChannel, $0.text) } ?? Reason(.waitingForUpdateToken)
@@ -171,10 +179,11 @@ package enum Reconciler {
         return isParked(desired, phone) ? parkedReason(phone) : nil
     }
 
-    /// No more high pushes than our estimate of what the device lets through, and of states one a minute for each card.
+    /// Returns `true` if a high-priority push is allowed: within the device's estimated budget, and for a state at most
+    /// once per `highPriorityInterval` for each activity and phone.
     ///
-    /// An alert does not wait for that minute, or it would come late and without its sound: what it may cost is the
-    /// budget's matter, which keeps a reserve for it.
+    /// An alert does not wait for that interval, or it would come late and without its sound. The budget limits alerts,
+    /// and keeps a reserve for them.
     static func highIsOpen(
         _ desired: DesiredSituation, _ phone: PhoneSituation, _ use: BudgetLimit.Use, alert: Revision = 0,
         _ now: UnixTime
@@ -184,6 +193,7 @@ package enum Reconciler {
         return policy.budgets.high(phone.device).opens(phone.highBudget, for: use, now: now) <= now
     }
 
+    /// Returns `true` if APNs refused this revision through a fault of ours, so that it is not sent again.
     static func isParked(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Bool {
         phone.card.revisions.parked >= desired.activity.revision
     }

@@ -1,24 +1,24 @@
 package import APNSModel
 
-/// What time it is, for a machine whose clock may be wrong or be set while the server runs: APNs says so in each answer
-/// (`date`, RFC 9110 section 6.6.1), and between its answers a clock goes on that nobody sets. It has to count the time
-/// that the machine sleeps, or everything after that were of the past.
+/// The current time on a machine whose clock may be wrong, or may be set while the server runs.
 ///
-/// The machine's own clock is taken as long as it agrees with that within `tolerance`. Before the first answer there is
-/// nothing else.
+/// APNs states the time in each answer (`date`, RFC 9110 section 6.6.1). Between answers, a monotonic clock continues
+/// it. That clock must count the time for which the machine sleeps; otherwise every later time would lie in the past.
 ///
-/// No clock of a machine that is paused as a whole counts that. Nor can it be told from one whose clock was set: then
-/// APNs has to be asked (`doubts`).
+/// The machine's clock is used while it agrees with that time within `tolerance`, and before the first answer.
 ///
-/// A date is whole seconds and as old as the answer took, so never ahead of APNs's clock but for a second's fraction:
-/// the latest that was heard of counts, of the last two spans of `memory`. A clock of APNs that steps back is followed
-/// after that time.
+/// A monotonic clock does not count a pause of the whole machine. From inside, such a pause looks like a clock that was
+/// set. Then APNs must be asked (`doubts`).
+///
+/// An APNs date is in whole seconds, and as old as the answer took to arrive. So it is never ahead of APNs's clock by
+/// more than a fraction of a second. The latest time of the last two spans of `memory` counts. If APNs's own clock
+/// steps back, it is followed after those spans.
 package struct ClockCorrection: Sendable {
-    /// A difference up to this is left alone: it is less than what answers may take, and what anything here depends on.
+    /// Difference that is ignored. It is less than an answer may take, and too small to matter here.
     package static let tolerance = Duration.seconds(10)
     static let memory = Duration.seconds(60)
 
-    /// A moment on both clocks.
+    /// One moment on both clocks.
     private struct Anchor {
         let time: UnixTime
         let at: MonotonicTime
@@ -26,20 +26,20 @@ package struct ClockCorrection: Sendable {
         func time(at now: MonotonicTime) -> UnixTime { time + (now - at) }
     }
 
-    /// The best of the present span and of the one before it.
+    /// Latest time heard in the current span. `previous` holds that of the span before.
     private var best: Anchor?
     private var previous: Anchor?
     private var spanBegan: MonotonicTime?
-    /// The machine's clock was right at the last answer.
+    /// `true` if the machine's clock was right at the last answer.
     private var agreed = false
     private var doubtedAt: MonotonicTime?
 
     package init() {}
 
-    /// APNs has said what time it is.
+    /// `true` once APNs has stated the time.
     package var hasHeard: Bool { best != nil }
 
-    /// An answer of APNs had this date, when the machine's own clock said `local`.
+    /// Records the date of an answer of APNs, and the time of the machine's own clock at that moment.
     package mutating func learn(_ date: UnixTime, local: UnixTime, at now: MonotonicTime) {
         let heard = Anchor(time: date, at: now)
         if let spanBegan, now - spanBegan < Self.memory, let best {
@@ -53,14 +53,18 @@ package struct ClockCorrection: Sendable {
         doubtedAt = nil
     }
 
-    /// The time, when the machine's own clock says `local`.
+    /// Returns the current time.
+    ///
+    /// - Parameter local: Time of the machine's own clock.
     package func time(local: UnixTime, at now: MonotonicTime) -> UnixTime {
         guard let expected = expected(at: now) else { return local }
         return (local - expected).magnitude <= Self.tolerance ? local : expected
     }
 
-    /// Whether APNs is to be asked what time it is: the machine's clock was right at its last answer, and is far from
-    /// it by now, so that one of the two has jumped. At most once in `memory`, as long as there is no answer.
+    /// Returns `true` if APNs should be asked for the time, because one of the two clocks has jumped: the machine's
+    /// clock was right at the last answer and is far off now.
+    ///
+    /// Without an answer, it returns `true` at most once in `memory`.
     package mutating func doubts(local: UnixTime, at now: MonotonicTime) -> Bool {
         guard agreed, let expected = expected(at: now), (local - expected).magnitude > Self.tolerance,
             doubtedAt.map({ now - $0 >= Self.memory }) ?? true

@@ -1,8 +1,8 @@
 package import APNSModel
 
-/// What the clocks of a time zone show, as data: the offsets from UTC and the instants at which they change.
+/// Rules of a time zone as data: offsets from UTC, and the instants at which they change.
 package struct ZoneRules: Sendable, Equatable {
-    /// From this instant on, clocks are so many seconds ahead of UTC; behind when negative.
+    /// Change of the offset. From `at` on, clocks are `offset` seconds ahead of UTC, or behind if it is negative.
     package struct Transition: Sendable, Equatable {
         package var at: UnixTime
         package var offset: Int
@@ -13,12 +13,12 @@ package struct ZoneRules: Sendable, Equatable {
         }
     }
 
-    /// The offset before the first transition.
+    /// Offset before the first transition, in seconds.
     package let offset: Int
-    /// In order. After the last one its offset holds on.
+    /// Transitions in order. The offset of the last one has no end.
     package let transitions: [Transition]
 
-    /// Transitions that do not come after the one before are left out.
+    /// Creates rules. A transition that is not later than the one before is left out.
     package init(offset: Int, transitions: [Transition] = []) {
         self.offset = offset
         var ordered: [Transition] = []
@@ -30,15 +30,16 @@ package struct ZoneRules: Sendable, Equatable {
 
     package static let utc = Self(offset: 0)
 
-    /// Seconds ahead of UTC.
+    /// Returns the offset in seconds ahead of UTC.
     package func offset(at time: UnixTime) -> Int { stretch(at: time).offset }
 
-    /// What a clock shows.
+    /// Returns the time that a clock in the zone shows.
     package func local(_ time: UnixTime) -> LocalTime {
         LocalTime(shown: time.seconds + Int64(offset(at: time)))
     }
 
-    /// The first instant after `time` at which the clock shows a later day: midnight, or the end of a gap around it.
+    /// Returns the first instant after `time` at which the clock shows a later day: midnight, or the end of a gap
+    /// around it.
     package func nextDay(after time: UnixTime) -> UnixTime {
         let midnight = (local(time).day + 1) * LocalTime.secondsOfDay
         var stretch = stretch(at: time)
@@ -51,7 +52,7 @@ package struct ZoneRules: Sendable, Equatable {
         return max(turns, stretch.start ?? turns)
     }
 
-    /// A time with one offset; `nil` ends are open.
+    /// Span of time with one offset; `nil` for an open end.
     struct Stretch {
         var start: UnixTime?
         var end: UnixTime?
@@ -71,16 +72,16 @@ package struct ZoneRules: Sendable, Equatable {
     }
 }
 
-/// What a clock on a wall shows: a day and a second of it.
+/// Time on a clock in a zone: a day, and a second of that day.
 package struct LocalTime: Sendable, Hashable {
     package static let secondsOfDay: Int64 = 86_400
 
-    /// Days since 1970-01-01 in the calendar of the place.
+    /// Days since 1970-01-01 in the zone's calendar.
     package let day: Int64
-    /// From 0 to 86,399.
+    /// Second of the day, from 0 to 86,399.
     package let second: Int
 
-    /// - Parameter shown: Seconds since 1970-01-01T00:00:00 as that clock shows them.
+    /// - Parameter shown: Seconds since 1970-01-01T00:00:00, as a clock in the zone shows them.
     init(shown: Int64) {
         let days = shown >= 0 ? shown / Self.secondsOfDay : -((Self.secondsOfDay - 1 - shown) / Self.secondsOfDay)
         day = days
@@ -89,20 +90,20 @@ package struct LocalTime: Sendable, Hashable {
 
     package var timeOfDay: TimeOfDay { TimeOfDay(minute: second / 60) }
 
-    /// The date as `2026-11-21`.
+    /// Date in the form `2026-11-21`.
     package var date: String { String(UnixTime(seconds: day * Self.secondsOfDay).description.prefix(10)) }
 }
 
-/// An hour and a minute on a clock's face.
+/// Hour and minute of a day.
 package struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// Since midnight, from 0 to 1,439.
+    /// Minutes since midnight, from 0 to 1,439.
     package let minute: Int
 
     package init(minute: Int) {
         self.minute = min(max(minute, 0), 1439)
     }
 
-    /// `nil` unless the text is `HH:MM` from 00:00 to 23:59.
+    /// Creates a time from text; `nil` unless it has the form `HH:MM`, from 00:00 to 23:59.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
@@ -124,14 +125,13 @@ package struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 }
 
-/// Where the rules of a zone are looked up by its IANA name. The answer for a name is always the same, so that what is
-/// decided with it can be decided again.
+/// Source of a zone's rules, by its IANA name. A name's rules never change, so that decisions can be repeated.
 package protocol ZoneSource: Sendable {
-    /// `nil` for a name that nobody knows.
+    /// Returns the rules; `nil` for an unknown name.
     func rules(of zone: String) -> ZoneRules?
 }
 
-/// Zones by name.
+/// Zones by their names.
 package struct ZoneTable: ZoneSource {
     package var zones: [String: ZoneRules]
 

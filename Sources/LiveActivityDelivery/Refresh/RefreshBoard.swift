@@ -3,7 +3,7 @@ import LiveActivityCore
 import LiveActivityStorage
 import Synchronization
 
-/// What goes on for each provider, with its lock: how many runs, how well it is, and how fast the unhurried go.
+/// Thread-safe state of each provider: open runs, health, and the pace of refreshes that nobody waits for.
 final class RefreshBoard: Sendable {
     struct Key: Hashable, Comparable {
         let app: BundleID
@@ -43,7 +43,7 @@ final class RefreshBoard: Sendable {
 
     var longestDeadline: Duration { providers.values.map(\.deadline).max() ?? .seconds(10) }
 
-    /// What there is room for now.
+    /// Returns the number of refreshes that each provider has room for now.
     func wants(at now: UnixTime) -> [DueRefreshes.Want] {
         lines.withLock { lines in
             keys.compactMap { key in
@@ -56,7 +56,8 @@ final class RefreshBoard: Sendable {
         }
     }
 
-    /// When a provider can be asked for what is due; `nil`: not before a run of it ends, or something is due.
+    /// Returns the time at which a provider can be asked for a due refresh; `nil` if none is due, or if a run must end
+    /// first.
     func opens(_ key: Key, _ times: RefreshTimes, at now: UnixTime) -> UnixTime? {
         lines.withLock { lines in
             guard var line = lines[key] else { return nil }

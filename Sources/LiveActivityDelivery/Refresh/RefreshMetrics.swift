@@ -3,7 +3,7 @@ package import CoreMetrics
 import LiveActivityCore
 import Synchronization
 
-/// What refreshes count: what came of them, and how long providers take.
+/// Metrics of refreshes: outcomes, and the time that providers take to answer.
 package final class RefreshMetrics: Sendable {
     private struct Key: Hashable {
         let app: BundleID
@@ -12,11 +12,11 @@ package final class RefreshMetrics: Sendable {
     }
 
     private let factory: any MetricsFactory
-    // Bounded: apps and types are those of the configuration, and outcomes of a closed list.
+    // Bounded: apps and types come from the configuration, and outcomes from a closed list.
     private let counters = Mutex<[Key: Counter]>([:])
     private let timers = Mutex<[Key: CoreMetrics.Timer]>([:])
 
-    /// - Parameter factory: Where the metrics are kept; that of the process unless one is given.
+    /// - Parameter factory: Factory that stores the metrics. The default is that of the process.
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
     }

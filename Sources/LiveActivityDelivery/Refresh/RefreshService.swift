@@ -5,18 +5,18 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Asks providers what people should see, and writes down what they say: the loop behind every refresh.
+/// The refresh loop: asks providers what people should see, and stores the answers.
 ///
-/// It claims when a commit made a computation due, or when the time of one comes: a person's local midnight, or what
-/// their provider asked for. What it claims is leased: a process that dies loses no ask.
+/// It claims when a commit makes a computation due, or when the time of one comes: a person's local midnight, or a time
+/// that the provider asked for. A claim has a lease, so a process that dies loses no request.
 package struct RefreshService: Service {
-    /// Who computes a type's states.
+    /// Provider of a type's states.
     package struct Provider: Sendable {
         package typealias Ask = @Sendable (RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer?
 
         package var app: BundleID
         package var type: ActivityType
-        /// How long one answer may take. What goes on longer is cancelled, and counts as failed.
+        /// Time that one answer may take. A longer call is canceled and counts as failed.
         package var deadline: Duration
         package var ask: Ask
 
@@ -29,19 +29,20 @@ package struct RefreshService: Service {
     }
 
     package struct Limits: Sendable {
-        /// People of a type that are computed at the same time.
+        /// Maximum number of people of a type that are computed at the same time.
         package var open = 32
-        /// People of a type that are computed in a second, of those whom nobody waits for: midnights and populations.
+        /// Maximum number of people of a type that are computed per second without being waited for: at midnights, and
+        /// for populations.
         package var perSecond = 100
-        /// What a lease has besides the answers' deadlines: for the commit.
+        /// Time that a lease has for the commit, besides the answers' deadlines.
         package var leaseMargin = Duration.seconds(10)
-        /// How long to wait when the store fails.
+        /// Pause after a failure of the store.
         package var storagePause = Duration.seconds(1)
-        /// How long to wait after a claim that moved nothing of what is due: a row that cannot be read stays due.
+        /// Pause after a claim that changed nothing of what is due. A row that cannot be read stays due.
         package var fruitlessPause = Duration.seconds(1)
-        /// The longest sleep: another process's commit may make a computation due without waking this one.
+        /// Longest sleep. Another process's commit may make a computation due without waking this one.
         package var look = Duration.seconds(60)
-        /// Attempts to write down one answer, before its lease ends and it is computed anew.
+        /// Attempts to store one answer. After the last one its lease ends, and it is computed again.
         package var finishAttempts = 3
 
         package init() {}
@@ -60,8 +61,8 @@ package struct RefreshService: Service {
     let signal = Signal()
 
     /// - Parameters:
-    ///   - node: A number of this process alone: what another one has claimed is abandoned.
-    ///   - dice: Random words for jitter.
+    ///   - node: Number of this process. Claims of other numbers are abandoned.
+    ///   - dice: Source of random numbers for jitter.
     package init(
         store: any RefreshStore, providers: [Provider], zones: any ZoneSource, time: TimeSource,
         clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
@@ -79,7 +80,7 @@ package struct RefreshService: Service {
         board = RefreshBoard(providers, limits, at: time.wall())
     }
 
-    /// Runs until it is stopped; what is being computed then is left to the next process.
+    /// Runs until the service stops. The next process computes what is unfinished.
     package func run() async throws {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -95,7 +96,7 @@ package struct RefreshService: Service {
     }
 
     private func claimUntilStopped(_ group: inout DiscardingTaskGroup) async {
-        // What a process that is gone had begun is looked for first, due or not.
+        // The first claim looks for runs of an ended process, whether or not any are due.
         var isFirst = true
         var unreadable: [String] = []
         while !signal.isStopped && !Task.isCancelled {
@@ -112,7 +113,7 @@ package struct RefreshService: Service {
                     unreadable = reply.unreadable
                     note(unreadable)
                 }
-                // What stays due, whatever is claimed, would have this loop turn without a rest.
+                // A row that stays due after each claim would keep this loop turning without a pause.
                 if wasDue, !reply.hasMovedOn { await signal.wait(for: limits.fruitlessPause, on: clock) }
             } catch {
                 if Task.isCancelled { return }
@@ -122,14 +123,14 @@ package struct RefreshService: Service {
         }
     }
 
-    /// Once for the same rows, however often they are met.
+    /// Logs unreadable rows, once for the same rows in a row.
     private func note(_ unreadable: [String]) {
         for row in unreadable {
             logger.error("a refresh could not be read, and the others go on", metadata: ["row": "\(row)"])
         }
     }
 
-    /// Whether the time of a computation has come for which there is room; if not, it waits until that may be so.
+    /// Returns `true` if a computation is due for which there is room. Otherwise it first waits until that may be so.
     private func isDue() async throws(StorageError) -> Bool {
         let now = time.wall()
         var next: UnixTime?
@@ -171,7 +172,7 @@ package struct RefreshService: Service {
             if outcome == nil {
                 outcome = await ask(provider, run.question(of: zone, day: day, now: now))
             }
-            // Stopped: the lease is given up, and the next process computes it.
+            // On a stop, the lease is given up and the next process computes the person.
             guard let outcome, !Task.isCancelled else { return }
             if case .failed(let its) = outcome, its.isOfAll { failure = its }
             zones.append(
@@ -199,7 +200,7 @@ package struct RefreshService: Service {
         return outcome
     }
 
-    /// What the answers say of the provider itself.
+    /// Records what the answers say about the provider itself.
     private func note(_ zones: [FinishRefresh.Zone], of run: RefreshRun, _ key: RefreshBoard.Key) {
         let failures = zones.compactMap { zone -> RefreshFailure? in
             if case .failed(let failure) = zone.outcome { failure } else { nil }

@@ -5,7 +5,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Tells one endpoint: a queue with its lock, the store it reads and writes, and the calls.
+/// Sends events to one endpoint: a queue with its lock, the store it reads and writes, and the calls.
 final class WebhookCourier: Sendable {
     private let endpoint: WebhookService.Endpoint
     private let service: WebhookService
@@ -13,12 +13,12 @@ final class WebhookCourier: Sendable {
     private let queue: Mutex<WebhookQueue?> = Mutex(nil)
     private let written = Mutex(WrittenVersion())
 
-    /// Which version of the endpoint's row the queue was made of, and when the row was last looked at.
+    /// Version of the endpoint's row that the queue was made from, and the time of the last look at the row.
     private struct WrittenVersion {
         var version: Int64 = -1
         var lookedAt: MonotonicTime?
     }
-    /// Calls whose end is awaited.
+    /// Number of calls that have not ended.
     private let open = Mutex(0)
 
     init(_ endpoint: WebhookService.Endpoint, _ service: WebhookService) {
@@ -45,7 +45,7 @@ final class WebhookCourier: Sendable {
                         }
                     }
                 }
-                // What was on its way is done by now, and written down once more.
+                // All calls have ended by now. Store their results once more.
                 try? await save()
                 group.cancelAll()
             }
@@ -59,12 +59,12 @@ final class WebhookCourier: Sendable {
         service.logger.error(
             "a webhook's place could not be read or written",
             metadata: metadata.merging(["error": "\(error)"]) { $1 })
-        // What was not written is not known to be; it is read anew.
+        // The queue may contain results that were not stored, so it is read again.
         queue.withLock { $0 = nil }
         await signal.wait(for: service.limits.storagePause, on: service.clock)
     }
 
-    /// Reads, sends and writes what there is now, then waits until that may be more.
+    /// Reads, sends and stores what is due now, then waits until there may be more.
     private func step(_ calls: inout DiscardingTaskGroup) async throws(StorageError) {
         guard try await load() else { return }
         try await read()
@@ -79,7 +79,7 @@ final class WebhookCourier: Sendable {
             }
             for number in Set(numbers).subtracting(events.map(\.number)).sorted() {
                 finish(number, .erased)
-                // What waited behind it need not wait for a call to end.
+                // Events behind it must not wait until a call ends.
                 signal.raise()
             }
         }
@@ -91,9 +91,9 @@ final class WebhookCourier: Sendable {
 
     // MARK: - The store
 
-    /// Makes the queue of what stands in the database: at first, and when somebody else has changed that.
+    /// Makes the queue from the database, at first and when somebody else has changed the endpoint's row.
     ///
-    /// - Returns: `false`: not yet, since a call is on its way, which nothing is to overtake.
+    /// - Returns: `false` if a call is still on its way. Nothing may overtake that call.
     private func load() async throws(StorageError) -> Bool {
         let now = service.time.monotonic()
         let isThere = queue.withLock { $0 != nil }
@@ -131,11 +131,11 @@ final class WebhookCourier: Sendable {
         }
     }
 
-    /// Fetches the next events of activities whose others are told, or given up.
+    /// Reads the next events of activities whose events so far were sent, or given up.
     private func refill() async throws(StorageError) {
         let refills = queue.withLock { $0?.refills ?? [] }
         guard !refills.isEmpty else { return }
-        // What was parked since is to be found.
+        // Store first, so that the query finds events that were parked since.
         try await save()
         for refill in refills {
             let rows = try await store.waiting(
@@ -153,7 +153,7 @@ final class WebhookCourier: Sendable {
             queue.withLock { $0 = nil }
             throw error
         }
-        // Somebody has it told again, or turned it on: that counts, and is read anew.
+        // Somebody has asked for a replay or turned the endpoint on. That takes precedence, so the row is read again.
         if !isWritten { queue.withLock { $0 = nil } }
     }
 
@@ -170,7 +170,7 @@ final class WebhookCourier: Sendable {
             open.withLock { $0 -= 1 }
             signal.raise()
         }
-        // Cancelled: what became of it is not known, and the next process tells it again.
+        // After a cancellation the outcome is unknown, and the next process sends the event again.
         guard !Task.isCancelled else { return }
         finish(event.number, outcome)
     }

@@ -3,7 +3,7 @@ package import CoreMetrics
 import LiveActivityCore
 import Synchronization
 
-/// What webhooks count: calls, by what came of them. How far each endpoint is says the store.
+/// Metrics of webhooks: calls by outcome. The store has the position of each endpoint.
 package final class WebhookMetrics: Sendable {
     private struct Key: Hashable {
         let webhook: WebhookKey
@@ -11,10 +11,10 @@ package final class WebhookMetrics: Sendable {
     }
 
     private let factory: any MetricsFactory
-    // Bounded: endpoints are those of the configuration, and outcomes of a closed list.
+    // Bounded: endpoints come from the configuration, and outcomes from a closed list.
     private let counters = Mutex<[Key: Counter]>([:])
 
-    /// - Parameter factory: Where the metrics are kept; that of the process unless one is given.
+    /// - Parameter factory: Factory that stores the metrics. The default is that of the process.
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
     }

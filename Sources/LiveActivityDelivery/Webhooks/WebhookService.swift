@@ -4,19 +4,19 @@ package import LiveActivityStorage
 package import Logging
 import ServiceLifecycle
 
-/// Tells endpoints what happened: each by itself, so that one that does not answer holds up no other.
+/// Sends events to the configured endpoints. Each endpoint is independent, so a slow one delays no other.
 ///
-/// What an endpoint was told is written down after it took it. So whatever happens to the process in between, an event
-/// is told at least once, and may be told twice.
+/// An event's result is stored after the endpoint has accepted the event. If the process ends in between, the event is
+/// sent again. So an event is sent at least once, and may be sent twice.
 package struct WebhookService: Service {
-    /// Who is told, and how.
+    /// An endpoint, and the way to call it.
     package struct Endpoint: Sendable {
         package typealias Send = @Sendable (WebhookMessage) async -> WebhookQueue.Outcome
 
         package var key: WebhookKey
-        /// `nil`: all.
+        /// Kinds of events that the endpoint gets; `nil` for all.
         package var kinds: Set<EventRecord.Kind>?
-        /// How long one call may take; what goes on longer is cancelled, and counts as failed.
+        /// Time that one call may take. A longer call is canceled and counts as failed.
         package var deadline: Duration
         package var send: Send
 
@@ -33,11 +33,12 @@ package struct WebhookService: Service {
 
     package struct Limits: Sendable {
         package var queue = WebhookQueue.Limits()
-        /// How often the database is asked whether somebody has turned an endpoint on, or has it told again.
+        /// Time between two looks at the database, for endpoints that somebody turned on or events that are to be
+        /// replayed.
         package var look = Duration.seconds(10)
-        /// How long to wait when the store fails.
+        /// Pause after a failure of the store.
         package var storagePause = Duration.seconds(1)
-        /// Events of one read.
+        /// Number of events in one read.
         package var page = 500
 
         package init() {}
@@ -67,13 +68,13 @@ package struct WebhookService: Service {
         self.logger = logger
     }
 
-    /// Makes endpoints known that are new: they are told what happens from now on, though `run()` may come later.
+    /// Registers new endpoints. They get all events from now on, even if `run()` comes later.
     package func makeKnown() async {
-        // What fails here is made good by `run()`, which says so.
+        // A failure here is repeated, and reported, by `run()`.
         for endpoint in endpoints { _ = try? await store.webhook(endpoint.key) }
     }
 
-    /// Until it is stopped; calls that are on their way then are finished and written down.
+    /// Runs until the service stops. Calls that are on their way are finished, and their results stored.
     package func run() async throws {
         await withDiscardingTaskGroup { group in
             for endpoint in endpoints {
