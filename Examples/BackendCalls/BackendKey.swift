@@ -1,8 +1,8 @@
 import Foundation
 
-/// The API key of a backend that is run at a terminal.
+/// The API key of a backend that runs in a terminal.
 public enum BackendKey {
-    /// The environment variable that holds it, so that it stands in no list of processes and no shell history.
+    /// The environment variable with the key. A key there appears in no process list and no shell history.
     public static let variable = "ISLET_KEY"
 
     /// The key, if the environment has one.

@@ -11,7 +11,7 @@ public struct IsletAPI: Sendable {
     private static let maximumAnswerBytes = 1 << 20
 
     /// - Parameters:
-    ///   - islet: Where the server is: `http://127.0.0.1:8080`.
+    ///   - islet: The server's address, such as `http://127.0.0.1:8080`.
     ///   - key: An API key with the scope `backend`.
     public init(islet: String, key: String) {
         self.islet = islet
@@ -23,29 +23,29 @@ public struct IsletAPI: Sendable {
         case GET, PUT, PATCH, POST, DELETE
     }
 
-    /// What the server answered.
+    /// The server's answer.
     public struct Answer: Sendable {
-        /// The HTTP status: 200 when the server took the call.
+        /// The HTTP status. It is 200 if the server accepted the call.
         public let status: Int
-        /// The server's account of the activity, or a problem document (RFC 9457) when it refused.
+        /// The server's view of the activity, or a problem document (RFC 9457) if it refused the call.
         public let body: JSONValue
 
-        /// Whether the server took the call.
+        /// `true` if the server accepted the call.
         public var isTaken: Bool { (200..<300).contains(status) }
 
-        /// The code of a refusal: stable, and what to decide by; `nil` when the call was taken.
+        /// The stable code of a refusal, or `nil` if the call was accepted. Decide by this.
         public var problem: String? { isTaken ? nil : body.object?["code"]?.string }
 
-        /// What a refusal says, for people; `nil` when the call was taken.
+        /// The explanation of a refusal for people, or `nil` if the call was accepted.
         public var detail: String? { isTaken ? nil : body.object?["detail"]?.string }
 
-        /// An answer as it came, or as a test makes it.
+        /// Creates an answer.
         public init(status: Int, body: JSONValue) {
             self.status = status
             self.body = body
         }
 
-        /// What came of it, in a line.
+        /// One line about the result.
         public var summary: String {
             let members = body.object ?? [:]
             guard isTaken else {
@@ -58,11 +58,11 @@ public struct IsletAPI: Sendable {
     /// Makes one call.
     ///
     /// - Parameters:
-    ///   - path: From the slash, with its query; ids in it go through `segment` first.
-    ///   - body: `nil` for none.
+    ///   - path: The path from the slash, with its query. Encode ids in it with `segment`.
+    ///   - body: The JSON body, or `nil` for none.
     /// - Returns: The answer, whatever its status.
-    /// - Throws: When no answer came within 10 s, or one that is not JSON or is over 1 MiB. Then the change may stand
-    ///   or not, and the call may be repeated.
+    /// - Throws: An error if no answer came within 10 s, or if the answer is not JSON or exceeds 1 MiB. The change may
+    ///   have happened or not, and the call may be repeated.
     public func call(_ method: Method, _ path: String, _ body: JSONValue? = nil) async throws -> Answer {
         var request = HTTPClientRequest(url: islet + path)
         request.method = .init(rawValue: method.rawValue)
@@ -77,7 +77,7 @@ public struct IsletAPI: Sendable {
         return Answer(status: Int(response.status.code), body: answer)
     }
 
-    /// An id as a segment of a path, percent-encoded (RFC 3986 section 2.1).
+    /// Returns an id as a segment of a path, percent-encoded (RFC 3986 section 2.1).
     public static func segment(_ id: String) -> String {
         var encoded = ""
         for byte in id.utf8 {

@@ -5,10 +5,10 @@
 #endif
 
 #if (os(iOS) && !targetEnvironment(macCatalyst)) || canImport(ActivityKitStandIn)
-    /// Attributes and a state of any form, for an app that is written in JavaScript or Dart and gives both as JSON.
+    /// Attributes and a content state of any form, for an app in JavaScript or Dart that has both as JSON.
     ///
-    /// Attributes of one's own are better where there is Swift: what they cannot decode is noticed before it is sent.
-    /// In the server's configuration the type has `attributesType: JSONAttributes`.
+    /// Prefer attributes of your own where the app has Swift, because they notice what they cannot decode before it is
+    /// sent. In the server's configuration the type has `attributesType: JSONAttributes`.
     ///
     /// ```swift
     /// ActivityConfiguration(for: JSONAttributes.self) { context in
@@ -17,50 +17,55 @@
     /// ```
     @available(iOS 16.1, *)
     public struct JSONAttributes: IsletAttributes, Hashable, Sendable {
-        /// The state: a JSON object.
+        /// The content state, a JSON object.
         public struct ContentState: Codable, Hashable, Sendable {
             /// The members of the object.
             public var members: [String: JSONElement]
 
-            /// A state that has these.
+            /// Creates a content state with these members.
             public init(_ members: [String: JSONElement]) { self.members = members }
 
-            /// The member of that name; `nil`: there is none.
+            /// The member with this name, or `nil` if there is none.
             public subscript(name: String) -> JSONElement? { members[name] }
 
-            /// - Throws: `DecodingError` where it is no object.
+            /// Decodes a JSON object.
+            ///
+            /// - Throws: `DecodingError` if the value is not an object.
             public init(from decoder: any Decoder) throws { members = try .init(from: decoder) }
 
-            /// Writes the object.
+            /// Encodes a JSON object.
             public func encode(to encoder: any Encoder) throws { try members.encode(to: encoder) }
         }
 
-        /// Filled by the server. The app leaves it `nil`, or names the activity that it starts.
+        /// The server's tag. The server fills it in the attributes of a Live Activity that it starts. The app leaves it
+        /// `nil`, or names the activity that it starts.
         public var islet: IsletTag?
-        /// The other members of the object.
+        /// The members of the object, without the tag.
         public var members: [String: JSONElement]
 
-        /// Attributes that have these.
+        /// Creates attributes with these members.
         ///
-        /// - Parameter activity: The activity's id, where the app knows it.
+        /// - Parameter activity: The activity's id, if the app knows it.
         public init(_ members: [String: JSONElement], activity: String? = nil) {
             self.members = members
             islet = activity.map { IsletTag(activity: $0) }
         }
 
-        /// The member of that name; `nil`: there is none. The tag is not among them.
+        /// The member with this name, or `nil` if there is none. The tag is not a member.
         public subscript(name: String) -> JSONElement? { members[name] }
 
         private enum CodingKeys: String, CodingKey { case islet }
 
-        /// - Throws: `DecodingError` where they are no object.
+        /// Decodes a JSON object with the tag in it.
+        ///
+        /// - Throws: `DecodingError` if the value is not an object.
         public init(from decoder: any Decoder) throws {
             islet = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(IsletTag.self, forKey: .islet)
             members = try .init(from: decoder)
             members[CodingKeys.islet.rawValue] = nil
         }
 
-        /// Writes one object, the tag in it.
+        /// Encodes one JSON object with the tag in it.
         public func encode(to encoder: any Encoder) throws {
             try members.encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)

@@ -1,4 +1,4 @@
-/// A part of a JSON document (RFC 8259). Numbers are `Double`s, as in JavaScript.
+/// A value of a JSON document (RFC 8259). Numbers are `Double`s, as in JavaScript.
 public enum JSONElement: Codable, Hashable, Sendable {
     case null
     case bool(Bool)
@@ -7,21 +7,23 @@ public enum JSONElement: Codable, Hashable, Sendable {
     case array([JSONElement])
     case object([String: JSONElement])
 
-    /// `nil` where it is something else.
+    /// The value if it is of this type, otherwise `nil`.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-    /// `nil` where it is something else.
+    /// The value if it is of this type, otherwise `nil`.
     public var number: Double? { if case .number(let value) = self { value } else { nil } }
-    /// `nil` where it is something else.
+    /// The value if it is of this type, otherwise `nil`.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// `nil` where it is something else.
+    /// The value if it is of this type, otherwise `nil`.
     public var array: [JSONElement]? { if case .array(let value) = self { value } else { nil } }
-    /// `nil` where it is something else.
+    /// The value if it is of this type, otherwise `nil`.
     public var object: [String: JSONElement]? { if case .object(let value) = self { value } else { nil } }
 
-    /// The member of that name; `nil` where this is no object, or has none.
+    /// The member with this name, or `nil` if this is not an object or has no such member.
     public subscript(name: String) -> JSONElement? { object?[name] }
 
-    /// - Throws: `DecodingError` where it is not JSON.
+    /// Decodes any JSON value.
+    ///
+    /// - Throws: `DecodingError` if the value is not JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -39,7 +41,7 @@ public enum JSONElement: Codable, Hashable, Sendable {
         }
     }
 
-    /// Writes it as it was read.
+    /// Encodes the value in the form in which it is decoded.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -56,19 +58,19 @@ public enum JSONElement: Codable, Hashable, Sendable {
 extension JSONElement: ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {
-    /// `null`.
+    /// Creates `null`.
     public init(nilLiteral: ()) { self = .null }
-    /// A literal.
+    /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A literal.
+    /// Creates a number.
     public init(floatLiteral value: Double) { self = .number(value) }
-    /// A literal.
+    /// Creates a number.
     public init(integerLiteral value: Int) { self = .number(Double(value)) }
-    /// A literal.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// A literal.
+    /// Creates an array.
     public init(arrayLiteral elements: JSONElement...) { self = .array(elements) }
-    /// A literal; of two members of one name the last counts.
+    /// Creates an object. If two members have the same name, the last one is used.
     public init(dictionaryLiteral elements: (String, JSONElement)...) {
         self = .object(Dictionary(elements) { _, last in last })
     }

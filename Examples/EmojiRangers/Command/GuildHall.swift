@@ -2,7 +2,7 @@ import ArgumentParser
 import BackendCalls
 import EmojiRangers
 
-/// The adventures' server at a terminal: `guild-hall play`.
+/// The adventures' server in a terminal: `guild-hall play`.
 @main
 struct GuildHall: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

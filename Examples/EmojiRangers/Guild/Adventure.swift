@@ -1,19 +1,19 @@
-/// An adventure as the guild's own database has it.
+/// An adventure in the guild's own database.
 public struct Adventure: Sendable, Hashable {
-    /// The guild's own id: the activity's id at the server is `adventure-` and this.
+    /// The guild's own id. The activity's id at the server is `adventure-` and this.
     public let id: String
-    /// Where it takes place.
+    /// The place of the adventure.
     public let place: String
-    /// How much it matters: of several adventures on one phone the most important is on top.
+    /// The importance. Of several adventures on one phone the most important is on top.
     public let importance: Double?
-    /// Everybody in it.
+    /// The heroes in the adventure.
     public private(set) var party: [Hero]
     /// The party's health, from 0 to 1.
     public private(set) var health = 1.0
-    /// What happened last.
+    /// The last event.
     public private(set) var story = "The adventure begins"
 
-    /// An adventure that has not begun.
+    /// Creates an adventure that has not begun.
     public init(id: String, place: String, importance: Double? = nil, party: [Hero]) {
         self.id = id
         self.place = place
@@ -21,14 +21,14 @@ public struct Adventure: Sendable, Hashable {
         self.party = party
     }
 
-    /// What a card of it shows.
+    /// The content state of the adventure's cards.
     public var state: AdventureAttributes.ContentState {
         AdventureAttributes.ContentState(currentHealthLevel: health, eventDescription: story, party: party)
     }
 
-    /// Something that happens on the way.
+    /// An event on the way.
     public enum Event: Sendable, Hashable {
-        /// Worth a look when there is time for it.
+        /// An event that can wait until the person has time.
         case found(String, by: Hero)
         /// The party loses health.
         case struck(by: String, damage: Double)

@@ -1,15 +1,15 @@
-/// The app's own type, as it stands in the app's source: an adventure on the lock screen of each hero in it.
+/// The app's own type, as in the app's source: an adventure on the lock screen of each of its heroes.
 public struct AdventureAttributes: Codable, Hashable, Sendable {
-    /// The half that changes.
+    /// The part that changes.
     public struct ContentState: Codable, Hashable, Sendable {
         /// The party's health, from 0 to 1.
         public var currentHealthLevel: Double
-        /// What happened last.
+        /// The last event.
         public var eventDescription: String
-        /// Everybody in the adventure at present, in the order in which they came.
+        /// The heroes who are in the adventure now, in the order in which they joined.
         public var party: [Hero]
 
-        /// The whole state: each push replaces all of the one before.
+        /// Creates the whole state. Each push replaces everything of the previous one.
         public init(currentHealthLevel: Double, eventDescription: String, party: [Hero]) {
             self.currentHealthLevel = currentHealthLevel
             self.eventDescription = eventDescription
@@ -17,12 +17,12 @@ public struct AdventureAttributes: Codable, Hashable, Sendable {
         }
     }
 
-    /// The server's name of the adventure: by it the card is found again.
+    /// The id of the adventure at the server. The server finds the card by it.
     public var adventureID: String
-    /// Where it takes place.
+    /// The place of the adventure.
     public var place: String
 
-    /// What is fixed when the activity starts.
+    /// Creates the part that is fixed when the activity starts.
     public init(adventureID: String, place: String) {
         self.adventureID = adventureID
         self.place = place
@@ -31,14 +31,14 @@ public struct AdventureAttributes: Codable, Hashable, Sendable {
 
 /// A hero, as every card of the adventure shows them.
 public struct Hero: Codable, Hashable, Sendable {
-    /// Who plays them: a user of the app.
+    /// The user of the app who plays the hero.
     public var player: String
-    /// `Power Panda`.
+    /// The hero's name, such as `Power Panda`.
     public var name: String
-    /// The picture, which is an emoji.
+    /// The hero's picture, an emoji.
     public var avatar: String
 
-    /// A hero and who plays them.
+    /// Creates a hero.
     public init(player: String, name: String, avatar: String) {
         self.player = player
         self.name = name
@@ -47,6 +47,6 @@ public struct Hero: Codable, Hashable, Sendable {
 }
 
 extension AdventureAttributes {
-    /// The contract of this type, from `Adventure.json` beside it: what the server checks states against.
+    /// The contract of this type, from `Adventure.json` beside this file. The server checks states against it.
     public static var contract: [UInt8] { PackageResources.Adventure_json }
 }

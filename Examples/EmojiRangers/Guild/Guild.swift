@@ -1,55 +1,55 @@
 public import BackendCalls
 public import JSONText
 
-/// The adventures' server: it knows adventures and heroes, and nothing of phones, tokens and pushes.
+/// The adventures' server. It knows adventures and heroes, and nothing of phones, tokens and pushes.
 ///
-/// One call per change, however many phones show it.
+/// It makes one call per change, however many phones show the adventure.
 public struct Guild: Sendable {
     private let islet: IsletAPI
 
-    /// A state that is older than this shows as out of date.
+    /// The age from which a state shows as out of date.
     public static let staleAfter = "15m"
 
     /// - Parameters:
-    ///   - islet: Where the server is: `http://127.0.0.1:8080`.
+    ///   - islet: The server's address, such as `http://127.0.0.1:8080`.
     ///   - key: An API key with the scope `backend`.
     public init(islet: String, key: String) {
         self.islet = IsletAPI(islet: islet, key: key)
     }
 
-    /// Puts the adventure on every phone of its heroes.
+    /// Shows the adventure on every phone of its heroes.
     public func begin(_ adventure: Adventure) async throws -> IsletAPI.Answer {
         try await set(adventure, alert: nil)
     }
 
-    /// Tells every phone what happened: at the phone's convenience, unless somebody needs help at once.
+    /// Reports an event to every phone. It can wait, unless a hero needs help at once.
     public func report(_ event: Adventure.Event, in adventure: inout Adventure) async throws -> IsletAPI.Answer {
         adventure.take(event)
         return try await set(adventure, alert: Self.alert(event))
     }
 
-    /// A hero joins while it runs: their phones get the card, the others the news.
+    /// Adds a hero to a running adventure. The hero's phones get the card, and the others get the news.
     public func join(_ hero: Hero, _ adventure: inout Adventure) async throws -> IsletAPI.Answer {
         adventure.join(hero)
         return try await set(adventure, alert: nil)
     }
 
-    /// A hero leaves while it runs: their cards end, the others get the news.
+    /// Removes a hero from a running adventure. The hero's cards end, and the others get the news.
     public func leave(_ hero: Hero, _ adventure: inout Adventure) async throws -> IsletAPI.Answer {
         adventure.leave(hero)
         return try await set(adventure, alert: nil)
     }
 
-    /// How an ended adventure leaves the lock screen.
+    /// A rule for how an ended adventure leaves the lock screen.
     public enum Farewell: Sendable, Hashable {
-        /// When iOS thinks fit, within four hours.
+        /// A time that iOS decides, within four hours.
         case asUsual
-        /// After this time: `30m`.
+        /// A time after the end, such as `30m`.
         case after(String)
         case atOnce
     }
 
-    /// Ends it everywhere, with a last word or with what was shown last.
+    /// Ends the adventure everywhere, with a last event or with the last state.
     public func end(
         _ adventure: inout Adventure, saying story: String? = nil, _ farewell: Farewell = .asUsual
     ) async throws -> IsletAPI.Answer {
@@ -66,7 +66,7 @@ public struct Guild: Sendable {
         return try await islet.call(.POST, path(of: adventure) + "/end", .object(body))
     }
 
-    /// What was sent to one phone and when, and what APNs answered: for "my card did not change".
+    /// Returns what was sent to one phone and when, and APNs's answers. It explains why a card did not change.
     public func deliveries(of adventure: Adventure, on device: String) async throws -> [JSONObject] {
         let answer = try await islet.call(.GET, path(of: adventure) + "/timeline?limit=1000")
         let entries = answer.body.object?["entries"]?.array?.compactMap(\.object) ?? []
@@ -85,7 +85,7 @@ public struct Guild: Sendable {
         return try await islet.call(.PUT, path(of: adventure), .object(body))
     }
 
-    /// Words in each phone's own language: the app's strings have the keys.
+    /// Returns an alert in each phone's own language. The app's strings have the keys.
     private static func alert(_ event: Adventure.Event) -> JSONValue? {
         guard case .knockedDown(let hero) = event else { return nil }
         return [

@@ -3,7 +3,7 @@ import BackendCalls
 import FocusTimer
 import Foundation
 
-/// The manual test at a terminal: `focus-timer` plays start, pause, wait, resume, end.
+/// The manual test in a terminal: `focus-timer` plays start, pause, wait, resume and end.
 @main
 struct FocusTimerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,19 +1,19 @@
 public import BackendCalls
 
-/// Why a call was refused, in the words that the app knows from its cloud functions.
+/// A refusal of a call, in the codes that the app knows from its cloud functions.
 public enum FocusError: Error, Hashable, Sendable {
-    /// The call itself is wrong: repeating it is of no use.
+    /// The call is wrong, so repeating it is useless.
     case invalidArgument(String)
-    /// There is no such session, device or activity.
+    /// No such session, device or activity exists.
     case notFound(String)
-    /// The session is somebody else's.
+    /// The session belongs to somebody else.
     case permissionDenied(String)
-    /// Too much at once: the same call may be taken later.
+    /// Too many calls or timers. The same call may succeed later.
     case resourceExhausted(String)
-    /// Nobody answered as they should: the same call may be repeated.
+    /// No valid answer came. The same call may be repeated.
     case unavailable(String)
 
-    /// What an app decides by.
+    /// The code by which an app decides.
     public var code: String {
         switch self {
         case .invalidArgument: "invalid-argument"
@@ -24,9 +24,9 @@ public enum FocusError: Error, Hashable, Sendable {
         }
     }
 
-    /// Islet's refusal in these words; `nil` when the call was taken.
+    /// Converts Islet's refusal, or returns `nil` if the call was accepted.
     ///
-    /// Decided by the problem's code, which is stable, and where that is unknown by the status.
+    /// The problem's stable code decides. If it is unknown, the status decides.
     public init?(_ answer: IsletAPI.Answer) {
         guard let code = answer.problem ?? (answer.isTaken ? nil : "") else { return nil }
         let detail = answer.detail ?? "status \(answer.status)"

@@ -4,37 +4,37 @@ import JSONText
 
 /// The app's cloud functions: register a card's token, update the timer, end it.
 ///
-/// They keep the sessions and who owns them; what a phone is sent, and when, is Islet's matter. The caller's person is
-/// the one that the platform has authenticated.
+/// They keep the sessions and their owners. Islet decides what a phone is sent, and when. The platform has
+/// authenticated the caller's person.
 public actor FocusFunctions {
     private let islet: IsletAPI
     private let now: @Sendable () -> Date
     private var sessions: [String: FocusSession] = [:]
 
-    /// How many timers are kept: whoever comes beyond them is told to come back later.
+    /// The most timers that are kept. Further calls are told to come back later.
     public static let maximumSessions = 10_000
-    /// An ended timer stays on the lock screen for so long, where the app names no instant.
+    /// The time for which an ended timer stays on the lock screen if the app names no date.
     private static let dismissAfter = "1m"
 
     /// - Parameters:
-    ///   - islet: Where the server is: `http://127.0.0.1:8080`.
+    ///   - islet: The server's address, such as `http://127.0.0.1:8080`.
     ///   - key: An API key with the scope `backend`.
-    ///   - now: The clock that pauses are measured by.
+    ///   - now: The clock that measures pauses.
     public init(islet: String, key: String, now: @escaping @Sendable () -> Date = { Date() }) {
         self.islet = IsletAPI(islet: islet, key: key)
         self.now = now
     }
 
-    /// A card that runs on a phone.
+    /// A running card on a phone.
     public struct Card: Sendable, Hashable {
-        /// The app's id of the installation, as it is registered with Islet.
+        /// The app's id of the installation, as registered with Islet.
         public var device: String
         /// ActivityKit's id of the card.
         public var localID: String
         /// The card's update token, as hexadecimal digits.
         public var token: String
 
-        /// What the app knows of a card that it started.
+        /// The app's data about a card that it started.
         public init(device: String, localID: String, token: String) {
             self.device = device
             self.localID = localID
@@ -44,9 +44,9 @@ public actor FocusFunctions {
 
     // MARK: - The three calls
 
-    /// Begins a timer, which the person's other phones show from then on.
+    /// Begins a timer, which the person's other phones then show.
     ///
-    /// - Returns: The session; one that is there already, and is this person's, as it is.
+    /// - Returns: The session. An existing session of this person is returned unchanged.
     @discardableResult
     public func start(
         _ id: String, title: String, length: TimeInterval, as person: String
@@ -76,14 +76,14 @@ public actor FocusFunctions {
                 ]))
     }
 
-    /// What a person does to a running timer.
+    /// An action of a person on a running timer.
     public enum Change: Sendable, Hashable {
         case pause, resume
     }
 
-    /// Updates the timer on every phone of the person; the same again changes nothing.
+    /// Updates the timer on every phone of the person. A repeated call changes nothing.
     ///
-    /// Several within a second reach the phones as one push with the last of them.
+    /// Several calls within a second reach the phones as one push with the last state.
     @discardableResult
     public func update(_ change: Change, _ id: String, as person: String) async throws -> FocusSession {
         var session = try session(id, of: person)
@@ -92,14 +92,15 @@ public actor FocusFunctions {
         case .pause: session.pause(at: now())
         case .resume: session.resume(at: now())
         }
-        // The truth changes first: if Islet cannot be told now, the same call tells it later.
+        // The session changes first. If Islet cannot be reached now, a repeated call tells it later.
         sessions[id] = session
         return try await publish(session)
     }
 
-    /// Ends the timer on every phone; the same again changes nothing.
+    /// Ends the timer on every phone. A repeated call changes nothing.
     ///
-    /// - Parameter dismissAt: When it leaves the lock screen, at most four hours ahead. A minute after its end if nil.
+    /// - Parameter dismissAt: The time at which it leaves the lock screen, at most four hours ahead. With `nil` it is a
+    ///   minute after the end.
     @discardableResult
     public func end(_ id: String, dismissAt: Date? = nil, as person: String) async throws -> FocusSession {
         var session = try session(id, of: person)

@@ -1,21 +1,21 @@
 public import Foundation
 
-/// A person's focus timer: what it is, and the arithmetic of its pauses.
+/// A person's focus timer and the arithmetic of its pauses.
 public struct FocusSession: Hashable, Sendable {
-    /// The app's id of it.
+    /// The app's id of the timer.
     public let id: String
-    /// Who may change it.
+    /// The person who may change the timer.
     public let owner: String
-    /// What it is about.
+    /// The subject of the timer.
     public let title: String
-    /// Seconds of focus that it is for.
+    /// Planned seconds of focus.
     public let length: TimeInterval
-    /// What its card shows.
+    /// The content state of the timer's card.
     public private(set) var state: FocusTimerAttributes.ContentState
-    /// Grows with each change, so that one that comes late can be told.
+    /// A number that grows with each change, so that late calls can be recognized.
     public private(set) var version = 1
 
-    /// A timer that runs from `startedAt` on.
+    /// Creates a timer that runs from `startedAt` on.
     public init(id: String, owner: String, title: String, length: TimeInterval, startedAt: Date) {
         self.id = id
         self.owner = owner
@@ -24,17 +24,18 @@ public struct FocusSession: Hashable, Sendable {
         state = FocusTimerAttributes.ContentState(startedAt: startedAt)
     }
 
-    /// Whether it is over.
+    /// `true` if the timer is over.
     public var isOver: Bool { state.endedAt != nil }
 
-    /// Records the instant; pausing a timer that is paused changes nothing.
+    /// Pauses the timer and records the time. Pausing a paused timer changes nothing.
     public mutating func pause(at now: Date) {
         guard !isOver, state.pausedAt == nil else { return }
         state.pausedAt = now
         version += 1
     }
 
-    /// Moves the start by the length of the pause, so that elapsed time never counts one; several add up.
+    /// Resumes the timer. It moves the start by the length of the pause, so that elapsed time never counts pauses.
+    /// Several pauses add up.
     public mutating func resume(at now: Date) {
         guard !isOver, let pausedAt = state.pausedAt else { return }
         state.startedAt += now.timeIntervalSince(pausedAt)
@@ -42,7 +43,7 @@ public struct FocusSession: Hashable, Sendable {
         version += 1
     }
 
-    /// Ends it; one that is paused ended when it was paused.
+    /// Ends the timer. A paused timer ended when it was paused.
     public mutating func end(at now: Date) {
         guard !isOver else { return }
         state.endedAt = state.pausedAt ?? now

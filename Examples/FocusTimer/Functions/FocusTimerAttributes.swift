@@ -1,37 +1,37 @@
 public import Foundation
 
-/// The app's own type, as it stands in the app's source: a focus timer on the lock screen.
+/// The app's own type, as in the app's source: a focus timer on the lock screen.
 public struct FocusTimerAttributes: Codable, Hashable, Sendable {
-    /// The half that changes. Its dates are `Date`: in JSON seconds since 2001, as a default `JSONEncoder` has it.
+    /// The part that changes. Its dates are `Date`: seconds since 2001 in JSON, as a default `JSONEncoder` writes them.
     public struct ContentState: Codable, Hashable, Sendable {
-        /// When it would have begun if it had never been paused: the card counts from here.
+        /// The time at which the timer would have begun without pauses. The card counts from here.
         public var startedAt: Date
-        /// Since when it is paused.
+        /// The beginning of the present pause.
         public var pausedAt: Date?
-        /// When it was over.
+        /// The end of the timer.
         public var endedAt: Date?
 
-        /// The whole state: each push replaces all of the one before.
+        /// Creates the whole state. Each push replaces everything of the previous one.
         public init(startedAt: Date, pausedAt: Date? = nil, endedAt: Date? = nil) {
             self.startedAt = startedAt
             self.pausedAt = pausedAt
             self.endedAt = endedAt
         }
 
-        /// The seconds of focus until an instant: no pause counts.
+        /// Returns the seconds of focus until a date, without pauses.
         public func elapsed(at now: Date) -> TimeInterval {
             (endedAt ?? pausedAt ?? now).timeIntervalSince(startedAt)
         }
     }
 
-    /// The session's id: by it the server finds the card again.
+    /// The session's id. The server finds the card by it.
     public var sessionID: String
-    /// What it is about.
+    /// The subject of the timer.
     public var title: String
-    /// Seconds of focus that it is for.
+    /// Planned seconds of focus.
     public var length: Double
 
-    /// What is fixed when the activity starts.
+    /// Creates the part that is fixed when the activity starts.
     public init(sessionID: String, title: String, length: Double) {
         self.sessionID = sessionID
         self.title = title
@@ -40,6 +40,6 @@ public struct FocusTimerAttributes: Codable, Hashable, Sendable {
 }
 
 extension FocusTimerAttributes {
-    /// The contract of this type, from `FocusTimer.json` beside it: what the server checks states against.
+    /// The contract of this type, from `FocusTimer.json` beside this file. The server checks states against it.
     public static var contract: [UInt8] { PackageResources.FocusTimer_json }
 }

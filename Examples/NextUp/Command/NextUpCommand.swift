@@ -9,7 +9,7 @@ import NextUp
 import ServiceLifecycle
 import UnixSignals
 
-/// Islet inside a backend: one process with the HTTP API for phones, delivery, and the backend's own calls.
+/// Islet inside a backend: one process with the HTTP API for phones, the delivery, and the backend's own calls.
 @main
 struct NextUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,7 +35,7 @@ struct NextUpCommand: AsyncParsableCommand {
         print("key \(try await server.makeKey(for: app, scope: .device))")
         let backend = NextUpBackend(book) { people in
             for person in people {
-                // The next midnight, or change, asks anew.
+                // A failed refresh is repeated at the next midnight or change.
                 do { try await server.refresh(person, of: app) } catch { Self.log.error("no refresh: \(error)") }
             }
         }

@@ -1,7 +1,7 @@
 public import Foundation
 import Synchronization
 
-/// Everybody's goals and check-ins, in memory, and in a file if one is given.
+/// The goals and check-ins of all people, in memory, and in a file if one is given.
 public final class GoalBook: Sendable {
     private struct Page: Codable {
         var goals: [Goal] = []
@@ -11,7 +11,9 @@ public final class GoalBook: Sendable {
     private let pages: Mutex<[String: Page]>
     private let file: URL?
 
-    /// - Throws: When the file is there and cannot be read.
+    /// Creates a book.
+    ///
+    /// - Throws: An error if the file exists and cannot be read.
     public init(file: URL? = nil) throws {
         self.file = file
         var known: [String: Page] = [:]
@@ -29,7 +31,7 @@ public final class GoalBook: Sendable {
         }
     }
 
-    /// A check-in, made or changed from anywhere.
+    /// Makes or changes a check-in, from anywhere.
     public func checkIn(_ checkIn: CheckIn, of person: String) throws {
         try change { pages in
             pages[person, default: Page()].checkIns.removeAll { $0.goal == checkIn.goal && $0.day == checkIn.day }
@@ -39,7 +41,7 @@ public final class GoalBook: Sendable {
 
     /// Makes the open check-ins of a day ahead, where there are none.
     ///
-    /// - Returns: Whom that concerns.
+    /// - Returns: The people whose check-ins were made.
     public func prepare(_ day: Day) throws -> [String] {
         var people: [String] = []
         try change { pages in
@@ -54,7 +56,7 @@ public final class GoalBook: Sendable {
         return people.sorted()
     }
 
-    /// What is next for a person on a day.
+    /// Returns what is next for a person on a day.
     public func today(of person: String, on day: Day, lock: Today.Lock?) -> Today? {
         let page = pages.withLock { $0[person] } ?? Page()
         return Today(page.goals, page.checkIns, on: day, lock: lock)

@@ -1,15 +1,15 @@
-/// The app's own type, as it stands in the app's source: one "today's focus" card for each person.
+/// The app's own type, as in the app's source: one card "today's focus" for each person.
 public struct NextUpAttributes: Codable, Hashable, Sendable {
-    /// The half that changes.
+    /// The part that changes.
     public struct ContentState: Codable, Hashable, Sendable {
         /// The id of the goal that is next.
         public var goal: String
-        /// What it is called.
+        /// The title of the goal.
         public var title: String
-        /// How many goals are due today, this one with them.
+        /// The number of goals that are due today, including this one.
         public var remaining: Int
 
-        /// The whole state: each push replaces all of the one before.
+        /// Creates the whole state. Each push replaces everything of the previous one.
         public init(goal: String, title: String, remaining: Int) {
             self.goal = goal
             self.title = title
@@ -17,16 +17,16 @@ public struct NextUpAttributes: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whose focus it is.
+    /// The person whose focus the card shows.
     public var person: String
 
-    /// What is fixed when the activity starts.
+    /// Creates the part that is fixed when the activity starts.
     public init(person: String) {
         self.person = person
     }
 }
 
 extension NextUpAttributes {
-    /// The contract of this type, from `NextUp.json` beside it: what the server checks states against.
+    /// The contract of this type, from `NextUp.json` beside this file. The server checks states against it.
     public static var contract: [UInt8] { PackageResources.NextUp_json }
 }

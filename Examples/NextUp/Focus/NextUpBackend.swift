@@ -6,8 +6,8 @@ import JSONText
 import LiveActivityProviders
 import NIOCore
 
-/// The backend's own little HTTP surface: goals and check-ins from anywhere, and Islet's questions where Islet is
-/// another process.
+/// The backend's own small HTTP interface: goals and check-ins from anywhere, and Islet's questions if Islet is another
+/// process.
 ///
 /// - `PUT /people/{person}/goals/{goal}` with `{title, order, weekdays?}`
 /// - `PUT /people/{person}/check-ins/{goal}/{day}` with `{mark}`
@@ -17,13 +17,14 @@ public struct NextUpBackend: Sendable {
     private let book: GoalBook
     private let secret: SymmetricKey?
     private let onChange: @Sendable ([String]) async -> Void
-    /// A call that is older or newer than this is refused: somebody may be repeating it.
+    /// The greatest distance in time of a signed call. Older and newer calls are refused, because somebody may be
+    /// repeating them.
     private static let tolerance: TimeInterval = 300
     private static let maximumBodyBytes = 64 * 1024
 
     /// - Parameters:
-    ///   - secret: The secret that Islet signs with, `whsec_…`; `nil`: nobody is answered at `/islet`.
-    ///   - onChange: Called after each change with the people it concerns: to ask Islet for a refresh.
+    ///   - secret: The secret with which Islet signs, `whsec_…`. With `nil` nobody is answered at `/islet`.
+    ///   - onChange: Called after each change with the people whom it concerns, to ask Islet for a refresh.
     public init(_ book: GoalBook, secret: String? = nil, onChange: @escaping @Sendable ([String]) async -> Void) {
         self.book = book
         self.secret = secret.flatMap { Data(base64Encoded: String($0.dropFirst("whsec_".count))) }
@@ -41,7 +42,7 @@ public struct NextUpBackend: Sendable {
         var mark: CheckIn.Mark
     }
 
-    /// The calls, for a server of Hummingbird's.
+    /// The routes, for a Hummingbird server.
     public func router() -> Router<BasicRequestContext> {
         let router = Router()
         router.put("people/:person/goals/:goal") { request, context in
@@ -100,7 +101,7 @@ public struct NextUpBackend: Sendable {
             body: .init(byteBuffer: ByteBuffer(bytes: JSONValue.object(answer).bytes)))
     }
 
-    /// Whether Islet itself asks, and just now (https://www.standardwebhooks.com).
+    /// Returns `true` if Islet itself asks, and just now (https://www.standardwebhooks.com).
     private func isSigned(_ headers: HTTPFields, _ body: Data) -> Bool {
         func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
         guard let secret, let id = header("webhook-id"), let time = header("webhook-timestamp"),

@@ -1,16 +1,16 @@
 import JSONText
 public import LiveActivityProviders
 
-/// Tells Islet what is next: the same choice for each of a person's devices that has the same day.
+/// A provider that tells Islet what is next. Devices of a person with the same day get the same choice.
 public struct NextUpProvider: ActivityProvider {
     private let book: GoalBook
 
-    /// A provider that looks into this book.
+    /// Creates a provider that reads this book.
     public init(_ book: GoalBook) {
         self.book = book
     }
 
-    /// The goal that is next on the person's local day; the memo holds the lock.
+    /// Returns the goal that is next on the person's local day. The memo holds the lock.
     public func answer(_ question: ProviderQuestion) async throws -> ProviderAnswer? {
         guard let day = Day(question.localDay) else { return nil }
         let lock = try? question.memo?.decode(Today.Lock.self)

@@ -1,15 +1,15 @@
-/// Something that a person means to do on certain days of the week.
+/// A goal that a person has on certain days of the week.
 public struct Goal: Codable, Hashable, Sendable {
-    /// The goal's own id; of two with the same order the lower id comes first.
+    /// The goal's own id. Of two goals with the same order the lower id comes first.
     public var id: String
-    /// What it is called.
+    /// The title of the goal.
     public var title: String
-    /// The lower comes first.
+    /// The rank among the goals. The lower comes first.
     public var order: Int
-    /// The days on which it is due, Monday as 1 to Sunday as 7.
+    /// The days on which the goal is due, from Monday as 1 to Sunday as 7.
     public var weekdays: Set<Int>
 
-    /// A goal; due every day unless it says otherwise.
+    /// Creates a goal. It is due every day unless it says otherwise.
     public init(id: String, title: String, order: Int, weekdays: Set<Int> = [1, 2, 3, 4, 5, 6, 7]) {
         self.id = id
         self.title = title
@@ -22,7 +22,7 @@ public struct Goal: Codable, Hashable, Sendable {
 public struct Day: Hashable, Sendable, Codable, Comparable, CustomStringConvertible {
     private let days: Int
 
-    /// `nil` for what is no date of this form.
+    /// Parses a day. Returns `nil` if the text is not a date of this form.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-").compactMap { Int($0) }
         guard parts.count == 3, (1...12).contains(parts[1]), (1...31).contains(parts[2]), text.count == 10 else {
@@ -35,13 +35,13 @@ public struct Day: Hashable, Sendable, Codable, Comparable, CustomStringConverti
         guard description == text else { return nil }
     }
 
-    /// Monday is 1, Sunday 7.
+    /// The day of the week, from Monday as 1 to Sunday as 7.
     public var weekday: Int { (days + 3) % 7 + 1 }
 
-    /// The earlier first.
+    /// Orders days, the earlier first.
     public static func < (left: Self, right: Self) -> Bool { left.days < right.days }
 
-    /// `2026-11-21`.
+    /// The day as text, such as `2026-11-21`.
     public var description: String {
         let shifted = days + 719_468
         let century = (4 * shifted + 3) / 146_097
@@ -57,7 +57,7 @@ public struct Day: Hashable, Sendable, Codable, Comparable, CustomStringConverti
             + "-" + pad(dayOfYear - (153 * month + 2) / 5 + 1, 2)
     }
 
-    /// Reads the text.
+    /// Decodes the text.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let day = Day(text) else {
@@ -66,31 +66,31 @@ public struct Day: Hashable, Sendable, Codable, Comparable, CustomStringConverti
         self = day
     }
 
-    /// Writes the text.
+    /// Encodes the text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
 }
 
-/// What a person said of a goal on one day.
+/// A person's mark for a goal on one day.
 public struct CheckIn: Codable, Hashable, Sendable {
-    /// How it went.
+    /// The state of the goal on that day.
     public enum Mark: String, Codable, Hashable, Sendable {
-        /// It is there, and still to be done: made ahead, at night.
+        /// Made ahead at night, and still to be done.
         case open
-        /// It is done, or will not be done on that day.
+        /// Done, or not to be done on that day.
         case done, skipped
     }
 
-    /// Which goal.
+    /// The goal.
     public var goal: String
-    /// On which day.
+    /// The day.
     public var day: Day
-    /// How it went.
+    /// The state of the goal on that day.
     public var mark: Mark
 
-    /// A check-in.
+    /// Creates a check-in.
     public init(goal: String, day: Day, mark: Mark) {
         self.goal = goal
         self.day = day
@@ -98,35 +98,36 @@ public struct CheckIn: Codable, Hashable, Sendable {
     }
 }
 
-/// What is next on one day. Pure and deterministic: the app links the same code and comes to the same.
+/// The choice of what is next on one day. It is pure and deterministic, so the app links the same code and gets the
+/// same result.
 public struct Today: Hashable, Sendable {
-    /// The task that stays the shown one for its day, until it is done.
+    /// The goal that stays shown on its day until it is done.
     public struct Lock: Codable, Hashable, Sendable {
-        /// The day it holds for.
+        /// The day of the lock.
         public var day: Day
         /// The goal.
         public var goal: String
 
-        /// A lock.
+        /// Creates a lock.
         public init(day: Day, goal: String) {
             self.day = day
             self.goal = goal
         }
     }
 
-    /// What the card shows.
+    /// The content state of the card.
     public var state: NextUpAttributes.ContentState
-    /// What to remember for the next time.
+    /// The lock to remember for the next time.
     public var lock: Lock
 
-    /// What is due on a day, in order.
+    /// Returns what is due on a day, in order.
     public static func due(_ goals: [Goal], _ checkIns: [CheckIn], on day: Day) -> [Goal] {
         let over = Set(checkIns.filter { $0.day == day && $0.mark != .open }.map(\.goal))
         return goals.filter { $0.weekdays.contains(day.weekday) && !over.contains($0.id) }
             .sorted { ($0.order, $0.id) < ($1.order, $1.id) }
     }
 
-    /// What is next; `nil` when nothing is due, which clears the lock.
+    /// Returns what is next, or `nil` if nothing is due, which clears the lock.
     public init?(_ goals: [Goal], _ checkIns: [CheckIn], on day: Day, lock: Lock?) {
         let due = Self.due(goals, checkIns, on: day)
         let locked = due.first { $0.id == lock?.goal && lock?.day == day }

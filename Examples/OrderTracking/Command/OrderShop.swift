@@ -3,7 +3,7 @@ import BackendCalls
 import JSONText
 public import OrderTracking
 
-/// The shop's backend at a terminal: `order-shop report 12345 delivering --eta 5`.
+/// The shop's backend in a terminal: `order-shop report 12345 delivering --eta 5`.
 @main
 struct OrderShop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

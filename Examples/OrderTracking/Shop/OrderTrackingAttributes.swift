@@ -1,15 +1,15 @@
-/// The app's own type, as it stands in the app's source: what its Live Activity shows, and what ActivityKit decodes.
+/// The app's own type, as in the app's source. Its Live Activity shows it, and ActivityKit decodes it.
 public struct OrderTrackingAttributes: Codable, Hashable, Sendable {
-    /// The half that changes.
+    /// The part that changes.
     public struct ContentState: Codable, Hashable, Sendable {
-        /// Where the order is.
+        /// The status of the order.
         public var status: OrderStatus
-        /// From 0 to 1, for the progress bar.
+        /// The progress from 0 to 1, for the progress bar.
         public var progress: Double
-        /// Minutes until the door.
+        /// The minutes until the delivery.
         public var eta: Int?
 
-        /// The whole state: each push replaces all of the one before.
+        /// Creates the whole state. Each push replaces everything of the previous one.
         public init(status: OrderStatus, progress: Double, eta: Int?) {
             self.status = status
             self.progress = progress
@@ -17,25 +17,25 @@ public struct OrderTrackingAttributes: Codable, Hashable, Sendable {
         }
     }
 
-    /// The order's number: by it the server finds the card again.
+    /// The order's number. The server finds the card by it.
     public var orderId: String
-    /// Where the food comes from; it does not change while the card lives.
+    /// The restaurant. It does not change while the card lives.
     public var restaurant: String
 
-    /// What is fixed when the activity starts.
+    /// Creates the part that is fixed when the activity starts.
     public init(orderId: String, restaurant: String) {
         self.orderId = orderId
         self.restaurant = restaurant
     }
 }
 
-/// Where an order is.
+/// The status of an order.
 public enum OrderStatus: String, Codable, Hashable, Sendable, CaseIterable {
     case preparing, ready
     case pickedUp = "picked_up"
     case delivering, delivered
 
-    /// The share of the way that is done.
+    /// The progress of the order with this status, from 0 to 1.
     public var progress: Double {
         switch self {
         case .preparing: 0.2
@@ -46,11 +46,11 @@ public enum OrderStatus: String, Codable, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The one status that a person should see at once; the rest may wait for the phone's convenience.
+    /// `true` for the one status that a person should see at once. The others may wait.
     public var isUrgent: Bool { self == .delivering }
 }
 
 extension OrderTrackingAttributes {
-    /// The contract of this type, from `OrderTracking.json` beside it: what the server checks states against.
+    /// The contract of this type, from `OrderTracking.json` beside this file. The server checks states against it.
     public static var contract: [UInt8] { PackageResources.OrderTracking_json }
 }

@@ -1,27 +1,27 @@
 public import BackendCalls
 import JSONText
 
-/// A shop's backend: all it knows of Live Activities is one HTTP call per change of an order.
+/// A shop's backend. All it knows of Live Activities is one HTTP call per change of an order.
 public struct Shop: Sendable {
     private let islet: IsletAPI
 
     /// - Parameters:
-    ///   - islet: Where the server is: `http://127.0.0.1:8080`.
+    ///   - islet: The server's address, such as `http://127.0.0.1:8080`.
     ///   - key: An API key with the scope `backend`.
     public init(islet: String, key: String) {
         self.islet = IsletAPI(islet: islet, key: key)
     }
 
-    /// An order as the shop's own database has it.
+    /// An order in the shop's own database.
     public struct Order: Sendable, Hashable {
-        /// The order's number: the activity's id at the server is `order-` and this.
+        /// The order's number. The activity's id at the server is `order-` and this.
         public var id: String
-        /// Where the food comes from, as the card shows it.
+        /// The restaurant, as the card shows it.
         public var restaurant: String
-        /// Who ordered, and whoever eats with them: their phones show the order.
+        /// The people who see the order: who ordered, and whoever eats with them.
         public var people: [String]
 
-        /// `people` are ids of the shop's own users: which phones they have, only the server knows.
+        /// Creates an order. `people` are ids of the shop's own users. Only the server knows which phones they have.
         public init(id: String, restaurant: String, people: [String]) {
             self.id = id
             self.restaurant = restaurant
@@ -29,9 +29,9 @@ public struct Shop: Sendable {
         }
     }
 
-    /// Tells the world where an order is: "order 12345 is delivering, eta 5".
+    /// Reports the status of an order: "order 12345 is delivering, eta 5".
     ///
-    /// Delivered ends the activity; its last state stays on the lock screen for a quarter of an hour.
+    /// `delivered` ends the activity. Its last state stays on the lock screen for 15 minutes.
     public func report(_ order: Order, _ status: OrderStatus, eta: Int? = nil) async throws -> IsletAPI.Answer {
         let state = try JSONValue(
             encoding: OrderTrackingAttributes.ContentState(status: status, progress: status.progress, eta: eta))
@@ -56,7 +56,7 @@ public struct Shop: Sendable {
         return try await islet.call(.PUT, path(of: order), .object(body))
     }
 
-    /// What the server knows of an order: on which phones it is, and why it is not on the others.
+    /// Returns what the server knows of an order: on which phones it is, and why it is not on the others.
     public func look(at order: Order) async throws -> IsletAPI.Answer {
         try await islet.call(.GET, path(of: order))
     }

@@ -1,22 +1,22 @@
 public import BackendCalls
 import JSONText
 
-/// The pager's backend: it knows people and messages, and nothing of phones, tokens and pushes.
+/// The pager's backend. It knows people and messages, and nothing of phones, tokens and pushes.
 ///
-/// It keeps no queue of its own: what the server answered with 200 survives a crash, and goes out.
+/// It has no queue of its own, because the server delivers what it answered with 200, also after a crash.
 public struct Pager: Sendable {
     private let islet: IsletAPI
 
     /// - Parameters:
-    ///   - islet: Where the server is: `http://127.0.0.1:8080`.
+    ///   - islet: The server's address, such as `http://127.0.0.1:8080`.
     ///   - key: An API key with the scope `backend`.
     public init(islet: String, key: String) {
         self.islet = IsletAPI(islet: islet, key: key)
     }
 
-    /// Shows a message on a person's phone: as a card, or where none can be shown as an ordinary notification.
+    /// Shows a message on a person's phone as a card, or as an ordinary notification where no card can be shown.
     ///
-    /// The same message again is the same message: a call whose answer was lost is repeated.
+    /// A repeated call is the same message, so a call without an answer can be repeated.
     public func send(_ message: Message, to person: String) async throws -> IsletAPI.Answer {
         let name = Self.activity(of: message)
         return try await islet.call(
@@ -35,15 +35,15 @@ public struct Pager: Sendable {
             ])
     }
 
-    /// The person has read it: its card goes, wherever it is shown.
+    /// Removes the message's card wherever it is shown, because the person has read it.
     public func close(_ message: Message) async throws -> IsletAPI.Answer {
         try await islet.call(
             .POST, "/v1/activities/" + IsletAPI.segment(Self.activity(of: message)) + "/end", ["dismissNow": true])
     }
 
-    /// Tells a person something that is not worth a card.
+    /// Sends a person a note that is not worth a card.
     ///
-    /// - Parameter id: What makes it the same note in a repeated call.
+    /// - Parameter id: The id that makes a repeated call the same note.
     public func note(_ text: String, from sender: String, to person: String, id: String) async throws -> IsletAPI.Answer
     {
         try await islet.call(
@@ -54,11 +54,11 @@ public struct Pager: Sendable {
             ])
     }
 
-    /// Where a message is: on which phone, and if on none, why.
+    /// Returns on which phone a message is, or why it is on none.
     public func look(at message: Message) async throws -> IsletAPI.Answer {
         try await islet.call(.GET, "/v1/activities/" + IsletAPI.segment(Self.activity(of: message)))
     }
 
-    /// The server's name of a message.
+    /// Returns the message's id at the server.
     public static func activity(of message: Message) -> String { "message-\(message.id)" }
 }

@@ -1,23 +1,23 @@
 public import Foundation
 
-/// The app's own type, as it stands in the app's source: a message that appears as a Live Activity.
+/// The app's own type, as in the app's source: a message that appears as a Live Activity.
 public struct PagerMessageAttributes: Codable, Hashable, Sendable {
-    /// The half that changes.
+    /// The part that changes.
     public struct ContentState: Codable, Hashable, Sendable {
-        /// Who sent it, at most 20 characters.
+        /// The sender, at most 20 characters.
         public var sender: String
-        /// What it says, at most 100 characters.
+        /// The text, at most 100 characters.
         public var message: String
-        /// Whether it is one of the app's own examples: never for what came from a person.
+        /// `true` for the app's own examples, and never for a person's message.
         public var isDemo: Bool
-        /// Which of several messages it is, from 1.
+        /// The number of this message among several, from 1.
         public var messageIndex: Int
-        /// How many there are.
+        /// The number of messages.
         public var totalMessages: Int
-        /// When it was issued.
+        /// The time of issue.
         public var timestamp: Date
 
-        /// The whole state: each push replaces all of the one before.
+        /// Creates the whole state. Each push replaces everything of the previous one.
         public init(
             sender: String, message: String, isDemo: Bool = false, messageIndex: Int = 1, totalMessages: Int = 1,
             timestamp: Date
@@ -31,16 +31,16 @@ public struct PagerMessageAttributes: Codable, Hashable, Sendable {
         }
     }
 
-    /// The server's name of the message: by it the card is found again.
+    /// The message's id at the server. The server finds the card by it.
     public var messageID: String
 
-    /// What is fixed when the activity starts.
+    /// Creates the part that is fixed when the activity starts.
     public init(messageID: String) {
         self.messageID = messageID
     }
 }
 
 extension PagerMessageAttributes {
-    /// The contract of this type, from `PagerMessage.json` beside it: what the server checks states against.
+    /// The contract of this type, from `PagerMessage.json` beside this file. The server checks states against it.
     public static var contract: [UInt8] { PackageResources.PagerMessage_json }
 }

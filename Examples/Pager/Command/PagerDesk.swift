@@ -3,7 +3,7 @@ import BackendCalls
 import Foundation
 import Pager
 
-/// The pager at a terminal: `pager-desk --to alice --from "Dr. Who" "Come at once"`.
+/// The pager in a terminal: `pager-desk --to alice --from "Dr. Who" "Come at once"`.
 @main
 struct PagerDesk: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

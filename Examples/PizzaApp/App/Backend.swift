@@ -1,14 +1,14 @@
 import Foundation
 
-/// What the app knows of its own backend; here there is none.
+/// The app's own backend. Here there is none.
 enum Backend {
-    /// Islet, or the app's backend where it passes the phone's calls on.
+    /// The address of Islet, or of the app's backend if it forwards the phone's calls.
     static let push = URL(string: "https://push.example.com") ?? URL(fileURLWithPath: "/")
 
-    /// Who is signed in, where the app knows; `nil` says nothing: the session may be unreadable before the first
-    /// unlock.
+    /// The signed-in person, if the app knows. `nil` says nothing, because the session may be unreadable before the
+    /// first unlock.
     static let user: String? = "ada"
 
-    /// Asks, with the person's session, for what lets this phone speak to the server.
+    /// Requests the credential for the phone's calls, with the person's session.
     static func pushCredential() async throws -> String { throw URLError(.userAuthenticationRequired) }
 }

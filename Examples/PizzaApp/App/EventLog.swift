@@ -15,7 +15,7 @@
     #endif
 
     extension PizzaDelegate {
-        /// Listens before the client runs. In the background there is no view that could.
+        /// Listens before the client runs, because there is no view in the background that could.
         func application(
             _ application: UIApplication,
             willFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]? = nil
@@ -29,11 +29,11 @@
         }
     }
 
-    /// The client's events, in the phone's log: Console.app and `log collect` find them there.
+    /// Writes the client's events to the phone's log, where Console.app and `log collect` find them.
     enum EventLog {
         static func write(_ line: String) {
             #if canImport(os)
-                // No event has more of a token than its first 8 characters: nothing needs to be hidden.
+                // No event contains more of a token than its first 8 characters, so nothing needs to be hidden.
                 Logger(subsystem: "islet", category: "events").notice("\(line, privacy: .public)")
             #else
                 print(line)

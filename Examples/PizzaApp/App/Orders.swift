@@ -7,7 +7,7 @@ import LiveActivityClient
     import ActivityKitStandIn
 #endif
 
-/// The orders of the app's person, and the Live Activities that show them.
+/// The orders of the app's person and the Live Activities that show them.
 @available(iOS 16.2, *)
 struct Orders: Sendable {
     let client: IsletClient
@@ -15,21 +15,21 @@ struct Orders: Sendable {
     /// The orders that have a Live Activity.
     var shown: [String] { Activity<OrderTrackingAttributes>.activities.map(\.attributes.orderId) }
 
-    /// Somebody is there.
+    /// Signs a person in.
     func signIn(_ user: String) {
         // article: person
         client.signIn(user: user)  // at every launch, too
         // end
     }
 
-    /// The person leaves.
+    /// Signs the person out.
     func signOut() {
         // article: person
         client.signOut()  // takes every Live Activity away at once, then tells the server, as often as it takes
         // end
     }
 
-    /// Ordered in the app: the Live Activity is there before the shop's backend has said a word.
+    /// Starts the Live Activity of an order from the app, before the shop's backend has set anything.
     func follow(order: String, from restaurant: String) async throws {
         // article: start
         try await client.start(
@@ -38,7 +38,7 @@ struct Orders: Sendable {
         // end
     }
 
-    /// What the person does in the app shows at once; the server's next state takes over.
+    /// Changes an order's Live Activities at once. The server's next state replaces the change.
     func postpone(order: String, by minutes: Int) async throws {
         // article: change
         for activity in Activity<OrderTrackingAttributes>.activities where activity.attributes.orderId == order {
@@ -49,7 +49,7 @@ struct Orders: Sendable {
         // end
     }
 
-    /// The person has tapped a Live Activity: its link has the order.
+    /// Reports that the person tapped a Live Activity. Its link contains the order.
     func open(_ link: URL) async throws {
         // article: open
         let order = link.lastPathComponent

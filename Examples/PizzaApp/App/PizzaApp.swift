@@ -53,7 +53,7 @@
 
         @State private var events: [String] = []
 
-        // The one that Swift makes is as private as the events.
+        // Swift's own initializer would be private, like `events`.
         init(client: IsletClient) { self.client = client }
 
         private var orders: Orders { Orders(client: client) }

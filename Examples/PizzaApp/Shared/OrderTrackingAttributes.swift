@@ -8,8 +8,8 @@ import LiveActivityAttributes
 
 // This file belongs to the app's target and to the widget extension's.
 
-/// What a card of an order shows. The server's configuration names it: `attributesType: OrderTrackingAttributes`,
-/// `activityIDAttribute: /orderId`.
+/// The attributes of an order's Live Activity. The server's configuration names the type: `attributesType:
+/// OrderTrackingAttributes`, `activityIDAttribute: /orderId`.
 @available(iOS 16.1, *)
 // article: attributes
 nonisolated struct OrderTrackingAttributes: IdentifiedActivityAttributes {

@@ -11,29 +11,31 @@
     internal import LiveActivityAttributes
     internal import LiveActivityRegistration
 
-    /// The edge to ActivityKit, for one attributes type. It decides nothing: it reads, tells and does as it is told.
+    /// The edge to ActivityKit for one attributes type. It reads, reports and performs; it makes no decisions.
     ///
-    /// Whether an `Activity` is there is asked of iOS each time. One that is followed is kept: when it is over iOS may
-    /// not list it any more.
+    /// It asks iOS for the list of activities each time. It keeps the activities that it follows, because iOS may not
+    /// list one any more after its end.
     @available(iOS 16.1, *)
     struct ActivityPort<Attributes: ActivityAttributes & SendableMetatype>: CardPort
     where Attributes.ContentState: SendableMetatype {
         let type: String
         let rules: RegistrationMachine.TypeRules
-        /// What iOS 16.2 brought is not used, as on iOS 16.1: where the system is newer a test sees that way, too.
+        /// `true` to use nothing that iOS 16.2 added, as on iOS 16.1. Tests use it on newer systems.
         let isFirstSystem: Bool
-        /// The cards that are followed, by their ids.
+        /// The followed cards, by their ids.
         private let held = Locked<[String: Held]>([:])
-        /// What each card is known to hold, as JSON. A set is written in another order each time, and what a type does
-        /// not read it writes all the same: what means the same is told in the same words.
+        /// The content of each card as JSON, as the server or the app gave it.
+        ///
+        /// Encoding a state again can give other text: the order of a set changes, and members that the type does not
+        /// read are missing. If the state is equal, the port reports the kept text.
         private let words = Locked<[String: JSONObject]>([:])
         private let startTokens = Locked(TokenReading())
 
         /// An `Activity` that several tasks use.
         ///
-        /// Its type is not `Sendable`, and still made for that: `update` and `end` are `nonisolated` and `async`, so
-        /// that they leave the isolation of whoever calls them with the `Activity`, and Apple's samples call them from
-        /// the main actor while they wait for its sequences in other tasks.
+        /// `Activity` is not `Sendable` but is made for this use. `update` and `end` are `nonisolated` and `async`, so
+        /// they leave the caller's isolation together with the `Activity`. Apple's samples call them from the main
+        /// actor while other tasks wait for the activity's sequences.
         private struct Handle: @unchecked Sendable {
             let activity: Activity<Attributes>
         }
@@ -65,7 +67,8 @@
             Activity<Attributes>.activities.first { $0.id == localID }.map(Handle.init)
         }
 
-        /// A card that is over and on the lock screen; iOS need not list it any more.
+        /// Returns a followed card that has ended and may still be on the lock screen, because iOS need not list it any
+        /// more.
         private func endedCard(_ localID: String) -> Handle? {
             let card = held.withLock { $0[localID]?.card }
             return card?.activity.activityState == .ended ? card : nil
@@ -101,11 +104,12 @@
 
         // MARK: - Listening
 
-        /// Every sequence is listened to from the launch on: a wake in the background lasts seconds.
+        /// Listens to every sequence from the launch on, because a launch in the background lasts only seconds.
         func observe(_ tell: @escaping @Sendable (CardNews) -> Void) async {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await followStartTokens(tell) }
-                // First the sequence, then the list: what starts in between is in one of them.
+                // The sequence is opened before the list is read, so that an activity that starts in between is in one
+                // of them.
                 let updates = Activity<Attributes>.activityUpdates
                 var followed: Set<String> = []
                 for activity in Activity<Attributes>.activities where followed.insert(activity.id).inserted {
@@ -123,7 +127,7 @@
         private func followStartTokens(_ tell: @Sendable (CardNews) -> Void) async {
             guard #available(iOS 17.2, *) else { return }
             let tokens = Activity<Attributes>.pushToStartTokenUpdates
-            // The sequence need not repeat what there is, and the property was read before anybody listened.
+            // The sequence need not repeat the current token, and the property was last read before anybody listened.
             if let token = startToken() { tell(.startToken(token)) }
             for await token in tokens {
                 guard let text = Self.text(token) else { continue }
@@ -133,7 +137,7 @@
             }
         }
 
-        /// What changes between the first look and the moment at which somebody listens is read once more.
+        /// Follows one card. Reads it again after opening each sequence, because it may have changed before that.
         private func follow(_ card: Handle, _ tell: @escaping @Sendable (CardNews) -> Void) async {
             let localID = card.activity.id
             held.withLock { $0[localID] = Held(card: card) }
@@ -146,7 +150,7 @@
                     let states = card.activity.activityStateUpdates
                     tell(.card(seen(card.activity)))
                     for await state in states {
-                        // The state of the sequence: a card that was dismissed may not be listed any more.
+                        // The state comes from the sequence, because iOS may not list a dismissed card any more.
                         var seen = seen(card.activity)
                         seen.state = Self.state(state)
                         tell(.card(seen))
@@ -220,14 +224,15 @@
                 attributes: attributes, content: content, pushType: pushType(of: order, attributes))
         }
 
-        /// Before iOS 18 there are no channels: the card has a token.
+        /// Returns the kind of push that changes the card. Before iOS 18 there are no channels, so the card gets an
+        /// update token.
         private func pushType(of order: CardOrder, _ attributes: Attributes) -> PushType {
             guard #available(iOS 18.0, *), let channel = order.channel ?? channel(of: attributes) else { return .token }
             return .channel(channel)
         }
 
-        /// The channel that the attributes name; `nil` for what is no channel's id, since the server would refuse the
-        /// whole report for it.
+        /// Returns the channel that the attributes name, or `nil` if the text cannot be a channel's id. The server
+        /// would refuse the whole report for such a text.
         private func channel(of attributes: Attributes) -> String? {
             guard hasChannels, let named = (attributes as? any IdentifiedActivityAttributes)?.liveActivityChannel else {
                 return nil
@@ -245,12 +250,12 @@
         ) async -> SeenCard? {
             guard let card = card(localID) else { return nil }
             guard let state = Self.state(content) else {
-                // A newer app's state: this one goes on showing what it can read.
+                // This version of the app cannot decode the state, so the card keeps what it shows.
                 return seen(card.activity)
             }
             words.withLock { $0[localID] = content }
             await update(card, to: state, presentation, timestamp)
-            // Somebody may have looked before iOS showed it.
+            // A reader may have replaced the content before iOS showed the new one.
             words.withLock { $0[localID] = content }
             return seen(card.activity)
         }
@@ -311,25 +316,26 @@
             case .dismissed: return .dismissed
             default:
                 if #available(iOS 16.2, *), state == .stale { return .stale }
-                // `pending` of iOS 26, or what a later one adds: a card that is there.
+                // `pending` of iOS 26, or a state that a later iOS adds: the card is there.
                 return .pending
             }
         }
 
-        /// As a default `JSONEncoder` writes it, which is what iOS decodes.
+        /// Encodes a value with a default `JSONEncoder`, which writes the form that iOS decodes.
         private static func object(_ value: some Encodable) -> JSONObject? {
             guard let data = try? JSONEncoder().encode(value) else { return nil }
             return (try? JSONValue(parsing: Array(data)))?.object
         }
 
-        /// `nil` where this version of the app cannot read it.
+        /// Returns `nil` if this version of the app cannot decode the state.
         private static func state(_ object: JSONObject) -> sending Attributes.ContentState? {
             try? JSONDecoder().decode(Attributes.ContentState.self, from: data(object))
         }
 
         private static var cannotSchedule: ActivityError { .unavailable("a scheduled start needs iOS 26") }
 
-        /// Title and body are keys of the app's strings; iOS shows a text that is no key as it is.
+        /// Converts an alert. Title and body are keys of the app's strings; iOS shows a text that is not a key as it
+        /// is.
         private static func alert(_ alert: CardAlert) -> AlertConfiguration {
             AlertConfiguration(
                 title: LocalizedStringResource(stringLiteral: alert.title),

@@ -19,17 +19,19 @@ internal import LiveActivityRegistration
 /// The phone that the app runs on.
 struct DevicePhone: PhonePort {
     private let environment: DeviceRequest.Environment?
-    /// What the app's profile says, once it was read: not at the launch, which the main actor waits for.
+    /// The environment that the app's profile names, once it was read. It is not read at launch, because the main actor
+    /// waits for that.
     private let found = Locked<DeviceRequest.Environment?>(nil)
     private let appVersion: String?
     private let build: String?
     private let authorization = Locked<DeviceRequest.NotificationAuthorization?>(nil)
     #if os(iOS)
-        /// Listened to from the beginning: the app may be on the screen before its memory is read.
+        /// The app's way to and from the screen. It is observed from the start, because the app may come to the screen
+        /// before its memory is read.
         private let screen = Self.screen()
     #endif
 
-    /// - Parameter app: What the app's `Info.plist` says.
+    /// - Parameter app: The app's `Info.plist`.
     init(environment: DeviceRequest.Environment?, app: [String: Any]? = Bundle.main.infoDictionary) {
         self.environment = environment
         appVersion = app?["CFBundleShortVersionString"] as? String
@@ -72,7 +74,7 @@ struct DevicePhone: PhonePort {
         return (false, nil)
     }
 
-    /// Such as `iPhone17,1`; in Apple's simulator what it simulates.
+    /// The model, such as `iPhone17,1`. In Apple's simulator it is the simulated model.
     private static var model: String? {
         if let simulated = ProcessInfo.processInfo.environment["SIMULATOR_MODEL_IDENTIFIER"] { return simulated }
         #if canImport(Darwin)
@@ -88,8 +90,8 @@ struct DevicePhone: PhonePort {
 
     func stayAwake(expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         #if os(iOS)
-            // Unlike a task of `UIApplication` it is there in extensions, too. The block is called on a thread of its
-            // own, and once more when the time is over.
+            // Unlike a background task of `UIApplication` this is available in extensions too. The system calls the
+            // block on a thread of its own, and once more when the time is over.
             let isDone = DispatchSemaphore(value: 0)
             ProcessInfo.processInfo.performExpiringActivity(withReason: "Live Activities") { isExpired in
                 guard isExpired else { return isDone.wait() }
@@ -149,14 +151,14 @@ struct DevicePhone: PhonePort {
     #endif
 
     #if os(iOS)
-        /// Whether the app is on the screen, in the order in which it came and went; for one listener.
+        /// Returns a stream of whether the app is on the screen, in the order of the changes, for one listener.
         private static func screen() -> AsyncStream<Bool> {
             let (screen, input) = AsyncStream.makeStream(of: Bool.self)
             for (name, isOnScreen) in [
                 (UIApplication.didBecomeActiveNotification, true),
                 (UIApplication.didEnterBackgroundNotification, false),
             ] {
-                // For as long as the app runs, as its client is.
+                // The observers live as long as the app, as its client does.
                 _ = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in
                     input.yield(isOnScreen)
                 }
@@ -188,9 +190,10 @@ struct DevicePhone: PhonePort {
     #endif
 }
 
-/// Which of Apple's services the app's tokens belong to.
+/// Finds out which of Apple's push services the app's tokens belong to.
 package enum APNSEnvironmentFinder {
-    /// Apple's simulator and development builds use the sandbox; the store strips the profile.
+    /// Returns the sandbox for Apple's simulator and development builds, and production otherwise. The App Store
+    /// removes the profile.
     package static func environment() -> DeviceRequest.Environment {
         #if targetEnvironment(simulator)
             return .sandbox
@@ -202,7 +205,8 @@ package enum APNSEnvironmentFinder {
         #endif
     }
 
-    /// The value of `aps-environment` in a provisioning profile: a property list inside a signed envelope.
+    /// Returns the value of `aps-environment` in a provisioning profile, which is a property list inside a signed
+    /// envelope.
     package static func environment(ofProfile profile: Data) -> DeviceRequest.Environment? {
         guard let start = profile.range(of: Data("<?xml".utf8)),
             let end = profile.range(of: Data("</plist>".utf8), in: start.lowerBound..<profile.endIndex),

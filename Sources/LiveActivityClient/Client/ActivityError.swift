@@ -1,21 +1,21 @@
-/// Why the client did not do what it was asked for with a Live Activity.
+/// A reason why the client did not do what the app asked for with a Live Activity.
 public enum ActivityError: Error, CustomStringConvertible {
-    /// The type was not named with ``IsletClient/track(_:as:startsActivities:keepsOwnState:)``.
+    /// The type was not passed to ``IsletClient/track(_:as:startsActivities:keepsOwnState:)``.
     case untrackedType(String)
-    /// Nobody is signed in whose activity it would be.
+    /// Nobody is signed in, so the Live Activity would belong to nobody.
     case nobodySignedIn
-    /// The attributes or the state are not a JSON object, or their encoding failed, with this error.
+    /// The attributes or the state are not a JSON object, or their encoding failed with this error.
     case unencodable(any Error)
-    /// This version of iOS cannot do it; what it needs, in words.
+    /// This version of iOS cannot do it. The text says what it needs.
     case unavailable(String)
-    /// This is not the id of a broadcast channel.
+    /// The text is not the id of a broadcast channel.
     case invalidChannel(String)
-    /// iOS refused to start it, with this error: `ActivityAuthorizationError`, mostly.
+    /// iOS refused to start the Live Activity with this error, mostly `ActivityAuthorizationError`.
     case refused(any Error)
-    /// The task was cancelled, or the client has ended, before it was known what came of it.
+    /// The task was canceled or the client has ended before the result was known.
     case cancelled
 
-    /// What is wrong, and what to do, in one line.
+    /// One line that says what is wrong and what to do.
     public var description: String {
         switch self {
         case .untrackedType(let name): "\(name) is not tracked: call track(\(name).self) before run()"

@@ -1,72 +1,71 @@
 internal import LiveActivityRegistration
 
-/// Something that happened; for the app's log and for those who want to know. No token is shown beyond its first 8
-/// characters.
+/// An event of the client, for the app's log and for observers. It contains at most the first 8 characters of a token.
 public struct ClientEvent: Sendable, Hashable, CustomStringConvertible {
-    /// What kinds there are; later versions may have more.
+    /// A kind of event. Later versions may add kinds.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// In words, stable.
+        /// The stable name of the kind.
         public let description: String
 
         init(_ description: String) { self.description = description }
 
-        /// iOS handed out a token that was not known before.
+        /// iOS handed out a token that the client did not know before.
         public static let tokenObtained = Code("tokenObtained")
-        /// A token is on its way to the server.
+        /// The client sends a token to the server.
         public static let tokenSent = Code("tokenSent")
-        /// The server has a token.
+        /// The server has confirmed a token.
         public static let tokenConfirmed = Code("tokenConfirmed")
-        /// The server knows a token to be dead: the app waits for another.
+        /// The server knows that a token is dead. The client waits for another one.
         public static let tokenDead = Code("tokenDead")
-        /// The server knows the phone, its settings and its person.
+        /// The server has confirmed the phone, its settings and its person.
         public static let deviceConfirmed = Code("deviceConfirmed")
-        /// The server knows that nobody is signed in any more.
+        /// The server has confirmed that nobody is signed in any more.
         public static let signedOut = Code("signedOut")
-        /// A Live Activity appeared: a push started it, or an earlier process.
+        /// A Live Activity appeared that a push or an earlier process has started.
         public static let activitySeen = Code("activitySeen")
-        /// The server has the Live Activity as it is.
+        /// The server has confirmed the Live Activity as it is.
         public static let activityConfirmed = Code("activityConfirmed")
         /// The app started a Live Activity.
         public static let activityStarted = Code("activityStarted")
         /// The app starts a Live Activity although the server did not answer in time.
         public static let activityStartedWithoutServer = Code("activityStartedWithoutServer")
-        /// The server has started that Live Activity, or will, or has ended it: the app does not.
+        /// The server has started this Live Activity, will start it, or has ended it, so the app does not start it.
         public static let activityLeftToServer = Code("activityLeftToServer")
         /// A Live Activity was not started; `detail` says why.
         public static let activityNotStarted = Code("activityNotStarted")
-        /// iOS starts no Live Activity while the app is off the screen: it is started when the app is back, within an
-        /// hour.
+        /// iOS starts no Live Activity while the app is off the screen. The client starts it when the app is back
+        /// within an hour.
         public static let activityPostponed = Code("activityPostponed")
-        /// An answer of the server brought a newer state, which iOS is asked to show; the next report says whether it
-        /// does.
+        /// An answer of the server had a newer state, and the client asks iOS to show it. The next report says whether
+        /// it does.
         public static let stateApplied = Code("stateApplied")
-        /// An answer of the server said that a Live Activity is over, and iOS is asked to end it.
+        /// An answer of the server said that a Live Activity is over, and the client asks iOS to end it.
         public static let endApplied = Code("endApplied")
-        /// Of two Live Activities that show the same this one goes: iOS is asked to end it.
+        /// The client asks iOS to end this Live Activity, because another one shows the same activity.
         public static let duplicateEnded = Code("duplicateEnded")
         /// The person swiped a Live Activity away.
         public static let activityDismissed = Code("activityDismissed")
-        /// A Live Activity is not there any more, and nobody saw why.
+        /// A Live Activity is no longer there, and the client did not see why.
         public static let activityGone = Code("activityGone")
-        /// The app said that the person opened it from a Live Activity.
+        /// The app reported that the person opened it from a Live Activity.
         public static let activityOpened = Code("activityOpened")
-        /// The server did not take the credential; it is asked for anew.
+        /// The server refused the credential. The client asks for a new one.
         public static let credentialsRefused = Code("credentialsRefused")
         /// The server refused a call; `detail` has its code.
         public static let callRefused = Code("callRefused")
-        /// The server did not answer, or is in trouble; the call is repeated.
+        /// The server did not answer or has a problem. The client repeats the call.
         public static let serverUnreachable = Code("serverUnreachable")
     }
 
-    /// What happened.
+    /// The kind of event.
     public let code: Code
-    /// The activity type; `nil`: none in particular.
+    /// The activity type, or `nil` if the event is about no type.
     public let type: String?
-    /// The backend's id of what it shows; `nil`: none, or not known.
+    /// The backend's id of the activity, or `nil` if there is none or it is not known.
     public let activity: String?
-    /// ActivityKit's id of the Live Activity; `nil`: none.
+    /// ActivityKit's id of the Live Activity, or `nil` if there is none.
     public let localID: String?
-    /// More in a word, such as `update 80f2c0a4…`.
+    /// A short detail, such as `update 80f2c0a4…`.
     public let detail: String?
 
     init(_ note: PhoneNote) {

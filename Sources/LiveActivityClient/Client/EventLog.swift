@@ -2,8 +2,8 @@
     internal import os
 #endif
 
-/// What happens, in the system's log: Console.app shows it with `subsystem:LiveActivityClient`. Ids of activities and
-/// Live Activities are private there, so that they are readable with a debugger alone; no token is written in full.
+/// Writes events to the system's log. Console.app shows them with `subsystem:LiveActivityClient`. Ids of activities and
+/// Live Activities are private there, so only a debugger shows them. No token is written in full.
 struct EventLog: Sendable {
     #if canImport(os)
         private let logger = Logger(subsystem: "LiveActivityClient", category: "events")

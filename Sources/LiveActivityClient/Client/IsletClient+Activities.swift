@@ -13,14 +13,15 @@
 
     @available(iOS 16.1, *)
     extension IsletClient {
-        /// Follows every Live Activity of a type, and its push-to-start token. Name all types before ``run()``.
+        /// Follows every Live Activity of a type and its push-to-start token. Track all types before ``run()``.
         ///
         /// - Parameters:
-        ///   - name: The activity type in the server's configuration; the Swift name without module when `nil`.
-        ///   - startsActivities: Whether the app starts what the server would have on this phone, while it is on
-        ///     the screen. It tells the server first, so that none is pushed beside it.
-        ///   - keepsOwnState: Whether a state that the app set itself stays until the server has a newer one; else the
-        ///     server's comes back after a minute. As the policy `authority: app` of the type.
+        ///   - name: The activity type in the server's configuration. With `nil` it is the Swift name without its
+        ///     module.
+        ///   - startsActivities: `true` if the app starts what the server wants on this phone while the app is on the
+        ///     screen. The client tells the server first, so that no push starts a second one.
+        ///   - keepsOwnState: `true` if a state that the app set stays until the server has a newer one. Otherwise the
+        ///     server's state returns after a minute. Use the same value as the type's policy `authority: app`.
         public func track<Attributes: ActivityAttributes & SendableMetatype>(
             _ type: Attributes.Type, as name: String? = nil, startsActivities: Bool = true, keepsOwnState: Bool = false
         ) where Attributes.ContentState: SendableMetatype {
@@ -30,22 +31,23 @@
                     rules: .init(startsCards: startsActivities, isAppAuthority: keepsOwnState)))
         }
 
-        /// Starts a Live Activity from the app, which must be on the screen. Returns when it is known what came of it.
+        /// Starts a Live Activity from the app, which must be on the screen. Returns when the result is known.
         ///
-        /// The server hears of it first, and starts no other for the same; without its answer within 3 s it is started
-        /// all the same. Where the phone locks meanwhile it is started when the app is back on the screen, within an
-        /// hour. Before ``run()`` has read what is remembered the call waits for it.
+        /// The client tells the server first, so that the server starts no other one for the same activity. Without an
+        /// answer within 3 seconds the Live Activity starts anyway. If the phone locks meanwhile, the client starts it
+        /// when the app is back on the screen within an hour. A call before ``run()`` has read the client's memory
+        /// waits for that.
         ///
         /// - Parameters:
-        ///   - relevance: Its place among the app's others, the higher the further up.
-        ///   - channel: The id of the broadcast channel whose pushes it is to show, on iOS 18; before that, and with
-        ///     `nil`, it has a token, and the server sends to that. To one on a channel the server sends nothing.
-        ///   - style: How long it stays.
-        ///   - schedule: When iOS is to show it, on iOS 26; `nil`: at once. Until then it is *pending*, and the server
+        ///   - relevance: The rank among the app's Live Activities; higher values rank higher.
+        ///   - channel: The id of the broadcast channel whose pushes the Live Activity shows (iOS 18). With `nil`, and
+        ///     before iOS 18, it has an update token, and the server sends to that. The server sends nothing to a Live
+        ///     Activity on a channel.
+        ///   - style: How long the Live Activity stays.
+        ///   - schedule: When iOS shows it (iOS 26), or `nil` for at once. Until then it is *pending*, and the server
         ///     counts it as there.
-        /// - Returns: The running activity, the one that was there before included. `nil` when the server starts it, or
-        ///   it waits until the app is back on the screen, or an earlier call for it has not returned; ``events`` tell
-        ///   which.
+        /// - Returns: The running activity, also if it was there before. `nil` if the server starts it, if it waits
+        ///   until the app is back on the screen, or if an earlier call for it has not returned; ``events`` say which.
         @discardableResult
         public func start<Attributes: ActivityAttributes & SendableMetatype>(
             _ attributes: Attributes, state: Attributes.ContentState, staleDate: Date? = nil, relevance: Double? = nil,
@@ -69,13 +71,13 @@
             }
         }
 
-        /// Changes a Live Activity from the app; the server hears what it was based on, and its next state takes over.
-        /// Before ``run()`` has read what is remembered the call waits for it.
+        /// Changes a Live Activity from the app. The client reports what the change was based on, and the server's next
+        /// state replaces it. A call before ``run()`` has read the client's memory waits for that.
         ///
         /// - Parameters:
-        ///   - relevance: Its place among the app's others; `nil`: the one that it has.
-        ///   - alert: What iOS tells the person of it, on iOS 16.2 and later; `nil`: nothing.
-        /// - Returns: Whether the Live Activity is running.
+        ///   - relevance: The rank among the app's Live Activities, or `nil` to keep the present one.
+        ///   - alert: An alert for the person (iOS 16.2 and later), or `nil` for none.
+        /// - Returns: `true` if the Live Activity is running.
         @discardableResult
         public func update<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>, to state: Attributes.ContentState, staleDate: Date? = nil,
@@ -88,11 +90,11 @@
             return try await known(id) { $0.update(id, content: content, presentation: presentation, $1) }
         }
 
-        /// Ends a Live Activity from the app; the server hears of it. Before ``run()`` has read what is remembered the
-        /// call waits for it.
+        /// Ends a Live Activity from the app and tells the server. A call before ``run()`` has read the client's memory
+        /// waits for that.
         ///
-        /// - Parameter dismissal: When it leaves the lock screen.
-        /// - Returns: Whether the Live Activity is running.
+        /// - Parameter dismissal: When the Live Activity leaves the lock screen.
+        /// - Returns: `true` if the Live Activity was running.
         @discardableResult
         public func end<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>, with state: Attributes.ContentState? = nil,
@@ -103,11 +105,12 @@
             return try await known(id) { $0.end(id, content: last, dismissal, $1) }
         }
 
-        /// Says that the person opened the app from a Live Activity; the server counts it (`islet_opens_total`). iOS
-        /// tells nobody but the app: call it where that takes the Live Activity's `widgetURL`, or without one the user
-        /// activity `NSUserActivityTypeLiveActivity`.
+        /// Reports that the person opened the app from a Live Activity. The server counts it (`islet_opens_total`).
         ///
-        /// - Returns: Whether the Live Activity is running. One that has ended is not counted.
+        /// Only the app learns this from iOS. Call this method where the app handles the Live Activity's `widgetURL`,
+        /// or without one the user activity `NSUserActivityTypeLiveActivity`.
+        ///
+        /// - Returns: `true` if the Live Activity is running. One that has ended is not counted.
         @discardableResult
         public func opened<Attributes: ActivityAttributes>(
             _ activity: Activity<Attributes>
@@ -116,7 +119,8 @@
             return try await known(id) { $0.opened(id, $1) }
         }
 
-        /// A launch may speak of a Live Activity before the client has looked at those that there are.
+        /// Makes a change to a Live Activity. Looks for the activity in iOS's list if the client does not know it,
+        /// because the app may call this at launch, before the client has read that list.
         private func known(
             _ localID: String, _ body: @escaping @Sendable (inout RegistrationMachine, PhoneMoment) -> Bool
         ) async throws(ActivityError) -> Bool {
@@ -130,7 +134,7 @@
             return isFound
         }
 
-        /// The Live Activity as iOS lists it; read outside of the main actor, where the caller may be.
+        /// Returns the Live Activity as iOS lists it. Reads the list off the main actor, on which the caller may be.
         @concurrent
         private static func seen(_ localID: String, in ports: [any CardPort]) async -> SeenCard? {
             for port in ports {
@@ -146,7 +150,7 @@
             throw .untrackedType(String(describing: type))
         }
 
-        /// Not read on the main actor, where the caller may be.
+        /// Returns the activity with this id. Reads the list off the main actor, on which the caller may be.
         @concurrent
         private static func activity<Attributes: ActivityAttributes>(
             _ localID: String

@@ -3,17 +3,16 @@ internal import LiveActivityAPI
 internal import LiveActivityRegistration
 
 extension IsletClient {
-    /// What iOS tells the person when a Live Activity changes or begins: it lights up the screen and expands the
-    /// Dynamic Island.
+    /// An alert of a Live Activity that changes or begins. It lights up the screen and expands the Dynamic Island.
     public struct Alert: Sendable, Hashable {
-        /// On an Apple Watch the title; a key of the app's strings, or the text itself.
+        /// The title on an Apple Watch: a key of the app's strings, or the text itself.
         public var title: String
-        /// On an Apple Watch the text below; a key of the app's strings, or the text itself.
+        /// The text below the title on an Apple Watch: a key of the app's strings, or the text itself.
         public var body: String
-        /// The name of a sound file in the app; `nil`: the system's sound.
+        /// The name of a sound file in the app, or `nil` for the system's sound.
         public var sound: String?
 
-        /// An alert.
+        /// Creates an alert.
         public init(title: String, body: String, sound: String? = nil) {
             self.title = title
             self.body = body
@@ -23,32 +22,34 @@ extension IsletClient {
         var asOrdered: CardAlert { CardAlert(title: title, body: body, sound: sound) }
     }
 
-    /// How long a Live Activity that the app starts stays.
+    /// A rule for how long a Live Activity that the app starts stays.
     public enum Style: Sendable, Hashable {
         /// Until it is ended.
         case standard
         /// Expanded in the Dynamic Island, until the person locks the phone or turns to something else. Before iOS 18
-        /// it is `standard`.
+        /// it is the same as `standard`.
         case transient
     }
 
-    /// When iOS is to show a Live Activity that the app starts: at that date, though the app may not run then.
+    /// The date at which iOS shows a Live Activity that the app starts. The app need not run then.
     public struct Schedule: Sendable, Hashable {
-        /// When it begins; one that has passed is at once.
+        /// The date of the beginning. A date in the past means at once.
         public var date: Date
-        /// What the person is told then; iOS insists on it.
+        /// The alert at the beginning, which iOS requires.
         public var alert: Alert
 
-        /// A beginning; iOS 26.
+        /// Creates a schedule (iOS 26).
         public init(date: Date, alert: Alert) {
             self.date = date
             self.alert = alert
         }
 
-        /// - Throws: `ActivityError.unencodable` where no message can say the date: it would be dropped, and iOS would
-        ///   show the activity at once.
+        /// Converts the schedule.
+        ///
+        /// - Throws: `ActivityError.unencodable` if the date cannot be written in a message. It would otherwise be
+        ///   dropped, and iOS would show the Live Activity at once.
         func ordered() throws(ActivityError) -> CardOrder.Schedule {
-            // In seconds: to print a date that is no number ends the process.
+            // The error names seconds, because printing a date that is not a number ends the process.
             let seconds = date.timeIntervalSince1970
             guard let at = Instant(seconds: seconds) else {
                 let context = EncodingError.Context(

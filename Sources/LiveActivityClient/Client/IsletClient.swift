@@ -2,10 +2,10 @@ public import Foundation
 internal import LiveActivityAPI
 internal import LiveActivityRegistration
 
-/// Finds the tokens of an app's Live Activities, tells the server of them until it has confirmed, and brings what the
-/// phone shows to what the server wants shown.
+/// A client that reports the tokens of an app's Live Activities to the server until it has confirmed them, and that
+/// brings what the phone shows to what the server wants.
 ///
-/// Make one at the app's launch, before anything else can happen, name the types, and let it run:
+/// Create it at the app's launch before anything else can happen, track the types, and run it:
 ///
 /// ```swift
 /// let client = IsletClient(server: server) { _ in try await session.token() }
@@ -13,22 +13,23 @@ internal import LiveActivityRegistration
 /// Task { await client.run() }
 /// ```
 ///
-/// What is not confirmed is repeated, also after the next launch. Tokens and states appear in no log.
+/// The client repeats what the server has not confirmed, also after the next launch. No log contains tokens or states.
 public final class IsletClient: Sendable {
-    /// Where the client keeps and finds things; the standard values are right for an app.
+    /// The client's storage, transport and clock. The default values are right for an app.
     public struct Configuration: Sendable {
-        /// Carries the calls; `nil`: `URLSession`.
+        /// The transport of the calls, or `nil` for `URLSession`.
         public var transport: (any ClientTransport)?
-        /// What is remembered across launches; must be readable while the phone is locked.
+        /// The storage of what the client remembers across launches. It must be readable while the phone is locked.
         public var memory: any ClientStorage = FileStorage.standard()
-        /// The device id and the credential; for this device only. `nil`: the Keychain, or a file where there is none.
+        /// The storage of the device id and the credential, for this device only. With `nil` it is the Keychain, or a
+        /// file on systems without one.
         public var identity: (any ClientStorage)?
         /// The phone's clocks.
         public var clock: any ClientClock = SystemClientClock()
-        /// Which of Apple's services the tokens belong to; `nil`: the client finds out.
+        /// The push service that the tokens belong to, or `nil` to let the client find out.
         public var environment: Environment?
 
-        /// The standard values.
+        /// Creates the default configuration.
         public init() {}
     }
 
@@ -42,15 +43,15 @@ public final class IsletClient: Sendable {
 
     package let engine: ClientEngine
 
-    /// A client that does nothing yet.
+    /// Creates a client that does nothing yet.
     ///
     /// - Parameters:
-    ///   - server: The server's root, such as `https://push.example.com`, or that of the app's backend where it passes
-    ///     the phone's calls on.
-    ///   - credentials: What goes behind `Authorization: Bearer`: the person's own token, or what the app's backend
-    ///     gives out. It is asked once and again when the server refused what it gave, which is the argument then.
-    ///     Throw when there is none now; it is asked again later, and so it is when it has not returned after 30
-    ///     seconds.
+    ///   - server: The server's root, such as `https://push.example.com`. If the app's backend forwards the phone's
+    ///     calls, it is the backend's root.
+    ///   - credentials: Returns what goes behind `Authorization: Bearer`: the person's own token, or what the app's
+    ///     backend hands out. The client calls it once, and again with what the server refused as the argument. Throw
+    ///     if there is none now. The client then calls it again later, as it does when the closure has not returned
+    ///     after 30 seconds.
     public convenience init(
         server: URL, configuration: Configuration = Configuration(),
         credentials: @escaping @Sendable (_ refused: String?) async throws -> String
@@ -80,34 +81,35 @@ public final class IsletClient: Sendable {
         #endif
     }
 
-    /// Works until the task is cancelled. Call it once, at the launch, after the types were named.
+    /// Runs the client until the task is canceled. Call it once at launch, after tracking the types.
     public func run() async { await engine.run() }
 
-    /// What happens from now on; each caller has a stream of its own, and misses the oldest of 256 if it is slow.
+    /// The events from now on. Each caller has a stream of its own. A slow reader misses the oldest once 256 are
+    /// waiting.
     public var events: AsyncStream<ClientEvent> { engine.events }
 
     // MARK: - The person
 
-    /// Says who is signed in; also at every launch. The Live Activities of anybody else leave the lock screen at once,
-    /// and the server is shown that the phone was handed over. Those that were there before anybody was ever named are
-    /// theirs.
+    /// Says who is signed in. Call it at every launch too.
     ///
-    /// - Parameter user: The person's id, as the backend has it in audiences. Where calls go with the person's own
-    ///   token it is the one that the token names. An app without accounts names what its backend knows this
-    ///   installation by.
+    /// The Live Activities of any other person leave the lock screen at once, and the client proves to the server that
+    /// the phone was handed over. Live Activities that were there before the first `signIn` belong to this person.
+    ///
+    /// - Parameter user: The person's id, as in the backend's audiences. If calls use the person's own token, it is the
+    ///   id that the token names. An app without accounts passes the id by which its backend knows this installation.
     public func signIn(user: String) {
         engine.say { machine, now in machine.signIn(user, now) }
     }
 
-    /// Nobody is signed in, or nobody any more: every Live Activity leaves the lock screen at once, one that has ended
-    /// and was to stay included; then the server is told, as often as it takes.
+    /// Says that nobody is signed in. Every Live Activity leaves the lock screen at once, also an ended one that was to
+    /// stay. The client then tells the server until the server has confirmed.
     public func signOut() {
         engine.say { $0.signOut($1) }
     }
 
     // MARK: - What only the app's delegate hears
 
-    /// Takes the token of `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
+    /// Accepts the token of `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
     public func setDeviceToken(_ token: Data) {
         let hex = token.map { byte in
             let digits = String(byte, radix: 16)
@@ -117,24 +119,25 @@ public final class IsletClient: Sendable {
         engine.noteDeviceToken(text)
     }
 
-    /// A background push has arrived: everything is read and said anew. Returns when the server has confirmed it, or
-    /// after 20 seconds: iOS gives an app about 30.
+    /// Handles a background push: reads and reports everything again. Returns when the server has confirmed it, or
+    /// after 20 seconds, because iOS gives an app about 30.
     public func handleBackgroundPush() async {
         engine.look()
         engine.say { $0.wake($1) }
         await engine.waitUntilSettled(atMost: 20_000)
     }
 
-    /// Returns when every Live Activity that was ordered is started and the server has confirmed all there is to say,
-    /// or after a while. For those who must not return earlier: a `LiveActivityIntent` that starts one, a sign-out
-    /// before the person's session ends.
+    /// Returns when every ordered Live Activity is started and the server has confirmed everything, or after a limit.
+    ///
+    /// Use it where the app must not return earlier: in a `LiveActivityIntent` that starts a Live Activity, and at a
+    /// sign-out before the person's session ends.
     public func settle(within limit: Duration = .seconds(20)) async {
-        // Who has read nothing yet has nothing to say.
+        // Before the first look there is nothing to report, and the client would count as settled.
         engine.look()
         await engine.waitUntilSettled(atMost: Int(min(limit / .milliseconds(1), 86_400_000)))
     }
 
-    /// The app is on the screen, or no longer. On iOS the client sees that for itself.
+    /// Says whether the app is on the screen. On iOS the client sees that by itself.
     public func setForeground(_ isForeground: Bool) {
         engine.say { $0.setForeground(isForeground, $1) }
         if isForeground { engine.look() }

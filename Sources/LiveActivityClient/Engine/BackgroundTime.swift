@@ -1,8 +1,10 @@
-/// Keeps iOS from suspending the app while something is left to say. iOS gives some seconds and takes them back; with
-/// the next thing that happens they are asked for again: an app that is woken anew has new ones.
+/// Keeps iOS from suspending the app while something is left to report.
+///
+/// iOS grants some seconds and then ends them. The next event asks again, because an app that is woken anew gets new
+/// seconds.
 final class BackgroundTime: Sendable {
     private struct Held: Sendable {
-        /// Of the last time that was asked for.
+        /// The number of the last request.
         var number = 0
         var isAsked = false
         var release: (@Sendable () -> Void)?

@@ -1,15 +1,15 @@
 internal import LiveActivityRegistration
 
-/// How the shell performs what the machine decides.
+/// The part of the engine that performs what the machine decides.
 extension ClientEngine {
-    /// The machine has one call at a time under way, and gives up one that hangs, in the app's closure perhaps: the
-    /// next one does not wait for it.
+    /// Makes the calls. The machine has one call at a time under way and gives up one that hangs, perhaps in the app's
+    /// closure. The next call does not wait for it.
     func carryCalls() async {
         await Self.each(of: calls) { call, _ in await self.carry(call) }
     }
 
-    /// One after the other, but for one that iOS does not come back from: what is to be said to the server does not
-    /// wait for it for ever.
+    /// Performs actions one after the other. An update or end from which iOS does not return is waited for only as long
+    /// as `cardPatience`, so that it does not delay the reports to the server for ever.
     func carryActions() async {
         await Self.each(of: work) { action, isOver in
             await self.carryOut(action)
@@ -22,7 +22,7 @@ extension ClientEngine {
         }
     }
 
-    /// Begins each, in their order, and none before what is to be awaited `then`; all end with the task.
+    /// Begins each element in order. `then` decides what the next element waits for. All end with the task.
     private static func each<Element: Sendable>(
         of elements: AsyncStream<Element>,
         _ begin: @escaping @Sendable (Element, AsyncStream<Void>.Continuation) async -> Void,
@@ -49,7 +49,7 @@ extension ClientEngine {
     private func carryOut(_ action: ClientAction) async {
         switch action {
         case .start(let number, let order):
-            // Other cards may have taken a while, in which somebody left.
+            // The actions before this one may have taken a while, in which the person may have signed out.
             guard await ask({ state, _ in state.machine.isWanted(number) }) == true else { return }
             do throws(CardRefusal) {
                 guard let port = ports[order.type] else { throw CardRefusal(ActivityError.untrackedType(order.type)) }
@@ -74,7 +74,8 @@ extension ClientEngine {
         }
     }
 
-    /// The card belongs to one of the types; the others have none of that id.
+    /// Calls `body` with each type until one has the card. The card belongs to one type, and the others have no card
+    /// with this id.
     private func onCard(_ localID: String, _ body: (any CardPort) async -> SeenCard?) async -> SeenCard? {
         for port in ports.values {
             if let card = await body(port) { return card }

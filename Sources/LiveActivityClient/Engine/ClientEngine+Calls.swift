@@ -2,10 +2,10 @@ internal import Foundation
 internal import LiveActivityAPI
 internal import LiveActivityRegistration
 
-/// How the shell talks to the server: with which credential, and what it makes of an answer.
+/// The part of the engine that makes calls to the server: it chooses the credential and passes on the answer.
 extension ClientEngine {
     func carry(_ call: PhoneCall) async {
-        // A start token may have changed without a word since the call was decided.
+        // A push-to-start token may have changed without notice since the call was decided.
         readStartTokens()
         guard await isDue(call) else { return }
         let answer = await answer(to: call)
@@ -17,9 +17,11 @@ extension ClientEngine {
         await ask { $0.machine.isDue(call.number, $1) } ?? false
     }
 
-    /// The phone's own credential, where the server gave one: what to do when it is refused is the machine's matter.
-    /// Else the person's, which is asked for once more when the server refuses what was given: it may be too old, or
-    /// the one before's.
+    /// Makes a call with the phone's own credential, if the server gave one. The machine decides what follows when that
+    /// is refused.
+    ///
+    /// Otherwise the call uses the person's credential. If the server refuses it, the app is asked once more, because
+    /// the credential may be too old or belong to the previous person.
     private func answer(to call: PhoneCall) async -> PhoneAnswer? {
         guard let kept = await ask({ state, _ in state.identity.credentials }) else { return nil }
         if let own = kept.own { return await send(call, own) }
@@ -29,7 +31,7 @@ extension ClientEngine {
         guard let answer, Self.refusesCredential(answer), let fresh = await borrow(nil, refused: given),
             await isDue(call)
         else { return answer }
-        // Who may not do it may not do it either when asked again.
+        // A second attempt with the same credential would get the same 403.
         return answer.status == 403 && fresh == given ? answer : await send(call, fresh, proof: proof)
     }
 
@@ -37,13 +39,14 @@ extension ClientEngine {
         answer.status == 401 || answer.status == 403 && answer.code != "device_taken"
     }
 
-    /// Kept for the call that signs out: the person's own may be gone by then.
+    /// Returns the person's credential, from memory or from the app. It is kept for the call that signs out, because
+    /// the person's session may be over by then.
     private func borrow(_ known: String?, refused: String?) async -> String? {
         if let known { return known }
         let epoch = await ask { state, _ in state.machine.epoch }
         guard let epoch, let fresh = try? await parts.credentials(refused) else { return nil }
         post { state, _ in
-            // Whoever came meanwhile never speaks with what was given for the one before.
+            // A person who signed in meanwhile must never use the previous person's credential.
             guard state.machine.epoch == epoch else { return }
             state.identity.credentials.borrow(fresh, of: state.machine.memory.user)
             self.remember(state.identity)

@@ -2,28 +2,30 @@ internal import Foundation
 internal import JSONText
 internal import LiveActivityRegistration
 
-/// The one task that has the machine.
+/// The part of the engine that owns the machine, in one task.
 extension ClientEngine {
-    /// What nobody else touches.
+    /// The state that only this task uses.
     struct State {
         var machine: RegistrationMachine
         var identity: ClientIdentity
-        /// Who waits for the card of an order, by the order's number.
+        /// The callers that wait for the card of an order, by the order's number.
         var starts: [Int: (order: CardOrder, promise: Promise<StartOutcome>)] = [:]
-        /// Who waits until the server has confirmed everything.
+        /// The callers that wait until the server has confirmed everything.
         var waiters: [Int: AsyncStream<Void>.Continuation] = [:]
     }
 
-    /// Something that is said to the machine.
+    /// A message to the machine.
     typealias Message = @Sendable (inout State, PhoneMoment) -> Void
 
-    /// How often an unreadable memory is tried again, in milliseconds.
+    /// Pause before the next attempt to read an unreadable memory, in milliseconds.
     private static let openingPause = 2_000
 
     // MARK: - Opening
 
-    /// - Returns: `nil` when the task was cancelled before the memory could be read: before the first unlock after a
-    ///   restart it cannot.
+    /// Reads identity and memory, and tries again until both can be read. Before the first unlock after a restart they
+    /// cannot.
+    ///
+    /// - Returns: `nil` if the task was canceled before that.
     func open() async -> (ClientIdentity, RegistrationMemory)? {
         while !Task.isCancelled {
             if let kept = try? recall() { return kept }
@@ -32,7 +34,8 @@ extension ClientEngine {
         return nil
     }
 
-    /// The identity is this device's alone; a memory that came from another phone, or none, is a new installation.
+    /// Reads identity and memory. A missing memory, or one that came from another phone, makes this a new installation,
+    /// because the identity never leaves its device.
     private func recall() throws -> (ClientIdentity, RegistrationMemory) {
         let identity = try parts.identity.load().flatMap(ClientIdentity.init)
         let bytes = try parts.memory.load()
@@ -51,7 +54,7 @@ extension ClientEngine {
 
     // MARK: - Hearing
 
-    /// Hears one thing after the other until the task is cancelled; what was said before comes first.
+    /// Handles one message after the other until the task is canceled, first those that arrived before.
     func keep(_ identity: ClientIdentity, _ memory: RegistrationMemory) async {
         let ports = ports
         for port in ports.values { port.remember(memory.contents) }
@@ -61,7 +64,7 @@ extension ClientEngine {
             identity: identity)
         let awake = BackgroundTime(parts.phone)
         defer { awake.hold(false) }
-        // Who sets the clock while the app runs makes no card older.
+        // Wall time follows the steady clock, so a clock that somebody sets while the app runs makes no card older.
         let ahead = parts.clock.wall - parts.clock.steady
         for await message in inbox where !Task.isCancelled {
             let steady = parts.clock.steady
@@ -87,8 +90,8 @@ extension ClientEngine {
                     state.identity.device = state.machine.memory.device
                     remember(state.identity)
                 }
-                // Where it cannot be written the next launch says again what was confirmed since; the server tells it
-                // by the number of the newest inventory that it has missed some.
+                // If the memory cannot be written, the next launch reports again what was confirmed since. Its
+                // inventory then has an old number, and the server's answer says so.
                 if let bytes = (try? JSONValue(encoding: state.machine.memory))?.bytes {
                     try? parts.memory.save(Data(bytes))
                 }
@@ -96,7 +99,7 @@ extension ClientEngine {
                 state.identity.credentials.apply(change)
                 remember(state.identity)
             case .tell(let note): publish(ClientEvent(note))
-            // A call says what the cards hold: it leaves after what was done to them before.
+            // A call reports what the cards hold, so it waits for what was done to them before.
             case .start, .update, .end, .look, .send: workInput.yield(action)
             }
         }
@@ -106,20 +109,20 @@ extension ClientEngine {
 
     // MARK: - Starts
 
-    /// What came of a card that the app wants.
+    /// The result of an app's order for a card.
     enum StartOutcome: Sendable {
-        /// It is there, perhaps since before.
+        /// The card is there, perhaps since before.
         case there(localID: String)
-        /// Another one is on its way, or it waits until the app is on the screen.
+        /// Another order is on its way, or this one waits until the app is on the screen.
         case left
         case nobodySignedIn
-        /// What iOS said.
+        /// iOS refused with this error.
         case refused(any Error)
     }
 
-    /// The app wants a card.
+    /// Orders a card for the app and waits for the result.
     ///
-    /// - Returns: What came of it, when that is known; `nil` when the client has ended or the task is cancelled.
+    /// - Returns: `nil` if the client has ended or the task is canceled.
     func start(_ order: CardOrder) async -> StartOutcome? {
         await Promise.wait { promise in
             self.post { state, now in
@@ -132,7 +135,7 @@ extension ClientEngine {
         }
     }
 
-    /// The card of an order was made.
+    /// Passes on that the card of an order was made.
     func started(_ number: Int, _ card: SeenCard) {
         post { state, now in
             state.machine.started(number, card, now)
@@ -140,7 +143,7 @@ extension ClientEngine {
         }
     }
 
-    /// The card of an order could not be made.
+    /// Passes on that the card of an order could not be made.
     func notStarted(_ number: Int, _ refusal: CardRefusal) {
         post { state, now in
             state.machine.notStarted(number, "\(refusal.cause)", isHidden: refusal.isHidden, now)
@@ -171,7 +174,7 @@ extension ClientEngine {
                     state.machine.tick(now)
                     return state.machine.nextWake
                 }
-                // What is due and cannot be done waits for something to happen.
+                // Work that is due but cannot be done yet waits for the next message.
                 if next == due { await bell.wait() }
                 continue
             }

@@ -3,9 +3,10 @@ internal import JSONText
 package import LiveActivityAPI
 package import LiveActivityRegistration
 
-/// The shell around the registration machine. One task has it, hears what it is told in order, and writes its memory
-/// down before anything follows from it. Its actions are performed beside: cards one after the other, calls one at a
-/// time.
+/// The shell around the registration machine.
+///
+/// One task owns the machine, handles messages in order, and saves the machine's memory before it acts on it. Two other
+/// tasks perform the actions: one for cards, one action after the other, and one for calls.
 package final class ClientEngine: Sendable {
     package struct Parts: Sendable {
         package var transport: any ClientTransport
@@ -31,9 +32,9 @@ package final class ClientEngine: Sendable {
         }
     }
 
-    /// What is said and not heard yet, above all before the memory can be read; what is more is dropped.
+    /// The most messages that wait, above all before the memory can be read. Further messages are dropped.
     private static let inboxLimit = 1_024
-    /// What a slow reader of the events may miss is the oldest of so many.
+    /// The most events that wait for a slow reader. It misses the oldest beyond that.
     private static let eventLimit = 256
 
     let parts: Parts
@@ -41,7 +42,7 @@ package final class ClientEngine: Sendable {
     let (inbox, inboxInput) = AsyncStream.makeStream(
         of: Message.self, bufferingPolicy: .bufferingOldest(ClientEngine.inboxLimit))
     private let isRunning = Locked(false)
-    /// When the machine is to be woken, on the steady clock.
+    /// The moment of the machine's next wake, on the steady clock.
     let wake = Locked<Int?>(nil)
     let bell = Bell()
     let (work, workInput) = AsyncStream.makeStream(of: ClientAction.self)
@@ -62,15 +63,15 @@ package final class ClientEngine: Sendable {
 
     // MARK: - Saying something to the machine
 
-    /// Says something to the machine, after what was said before; as soon as its memory can be read. What has to be
-    /// read for it is read then, on no actor.
+    /// Sends a message to the machine. It is handled after earlier messages, as soon as the memory can be read.
+    /// Everything that `body` reads is read then, on no actor.
     package func say(_ body: @escaping @Sendable (inout RegistrationMachine, PhoneMoment) -> Void) {
         post { body(&$0.machine, $1) }
     }
 
-    /// The same, with an answer.
+    /// Sends a message to the machine and waits for its result.
     ///
-    /// - Returns: `nil` when there will be none: the client has ended, or the task is cancelled.
+    /// - Returns: `nil` if there will be none, because the client has ended or the task is canceled.
     func ask<Value: Sendable>(_ body: @escaping @Sendable (inout State, PhoneMoment) -> Value) async -> Value? {
         await Promise.wait { promise in
             self.post { state, now in promise.give(body(&state, now)) }
@@ -100,7 +101,7 @@ package final class ClientEngine: Sendable {
 
     // MARK: - Running
 
-    /// Follows the phone and its cards, and talks to the server, until the task is cancelled.
+    /// Follows the phone and its cards, and makes calls to the server, until the task is canceled.
     @concurrent
     package func run() async {
         let isFirst = isRunning.withLock { isRunning -> Bool in
@@ -122,9 +123,10 @@ package final class ClientEngine: Sendable {
         }
     }
 
-    /// Looks at everything: a sequence may have skipped what was there before it was listened to.
+    /// Reads everything again, because a sequence may have skipped what was there before it was listened to.
     ///
-    /// Nothing is heard between the look and what follows from it: a card that appears in between would count as gone.
+    /// All reads are one message. Otherwise a card that appears between the reads and their handling would count as
+    /// gone.
     package func look() {
         let (phone, ports) = (parts.phone, ports.values)
         say { machine, now in
@@ -141,7 +143,7 @@ package final class ClientEngine: Sendable {
         }
     }
 
-    /// A token of ordinary notifications, which only the app's delegate hears of.
+    /// Notes a token of ordinary notifications, of which only the app's delegate hears.
     package func noteDeviceToken(_ token: TokenText) {
         let phone = parts.phone
         say { machine, now in
@@ -151,7 +153,7 @@ package final class ClientEngine: Sendable {
         }
     }
 
-    /// Returns when the server has confirmed everything, or after so many milliseconds.
+    /// Returns when the server has confirmed everything, or after this many milliseconds.
     package func waitUntilSettled(atMost milliseconds: Int) async {
         let (settled, input) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = waits.withLock { waits -> Int in
@@ -179,7 +181,7 @@ package final class ClientEngine: Sendable {
         switch news {
         case .startToken(let token): say { $0.see(startToken: token, for: type, $1) }
         case .card(let card):
-            // A card that vanishes because a switch was turned was not swiped away: the switches come first.
+            // A card that vanishes because a setting was changed was not swiped away, so the settings are read first.
             let phone = card.state == .dismissed ? parts.phone : nil
             say { machine, now in
                 if let phone { machine.see(phone.facts(), now) }
@@ -188,7 +190,7 @@ package final class ClientEngine: Sendable {
         }
     }
 
-    /// Returns when a sequence says something or ends, or after so many milliseconds.
+    /// Returns when the sequence has an element or ends, or after this many milliseconds.
     func wait(for news: AsyncStream<Void>, atMost milliseconds: Int) async {
         let deadline = parts.clock.steady + milliseconds
         await withTaskGroup(of: Void.self) { group in

@@ -2,7 +2,7 @@ internal import Foundation
 internal import JSONText
 internal import LiveActivityRegistration
 
-/// Which installation this is, and what lets it speak: for this device only.
+/// The id of this installation and its credentials, for this device only.
 struct ClientIdentity: Sendable, Codable {
     var device: String
     var credentials = PhoneCredentials()

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A value behind a lock. `Synchronization.Mutex` needs iOS 18.
+/// A value behind a lock, because `Synchronization.Mutex` needs iOS 18.
 final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
@@ -14,7 +14,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     }
 }
 
-/// Wakes one waiting task; a ring that nobody waits for is kept for the next.
+/// A bell that wakes one waiting task. It keeps a ring that nobody waits for until the next wait.
 final class Bell: Sendable {
     private struct State: Sendable {
         var isRung = false
@@ -32,7 +32,7 @@ final class Bell: Sendable {
         waiter?.resume()
     }
 
-    /// Returns at the next ring, or when the task is cancelled.
+    /// Returns at the next ring, or when the task is canceled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

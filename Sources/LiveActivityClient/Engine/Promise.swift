@@ -1,4 +1,4 @@
-/// An answer that comes once. Whoever waits for it goes on without one when nobody is left who could give it.
+/// An answer that arrives once. A waiting caller continues without an answer when nobody is left to give one.
 final class Promise<Value: Sendable>: Sendable {
     private let input: AsyncStream<Value>.Continuation
 
@@ -8,9 +8,9 @@ final class Promise<Value: Sendable>: Sendable {
 
     func give(_ value: Value) { input.yield(value) }
 
-    /// Waits for what somebody was asked to give.
+    /// Passes a promise to `ask` and waits for its answer.
     ///
-    /// - Returns: `nil` when the promise was dropped, or the task is cancelled.
+    /// - Returns: `nil` if the promise was dropped or the task is canceled.
     static func wait(_ ask: (Promise) -> Void) async -> Value? {
         let (answers, input) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingOldest(1))
         ask(Promise(input))

@@ -2,33 +2,37 @@ package import JSONText
 package import LiveActivityAPI
 package import LiveActivityRegistration
 
-/// One type of cards as iOS keeps them: the thin edge to ActivityKit, or what stands in for it.
+/// The cards of one type: the thin edge to ActivityKit, or a stand-in for it.
 package protocol CardPort: Sendable {
-    /// The server's name of the type.
+    /// The type's name on the server.
     var type: String { get }
-    /// How its cards are treated.
+    /// Rules for the type's cards.
     var rules: RegistrationMachine.TypeRules { get }
-    /// What cards held when an earlier process ended, in its words.
+    /// Receives the contents of the cards at the end of the previous process, as they were written then.
     func remember(_ contents: [String: JSONObject])
-    /// Every card that there is now.
+    /// Returns every card that iOS lists now.
     func cards() -> [SeenCard]
-    /// The push-to-start token as the property has it.
+    /// Returns the push-to-start token of the property.
     func startToken() -> TokenText?
-    /// Tells of every change until the task is cancelled.
+    /// Reports every change until the task is canceled.
     func observe(_ tell: @escaping @Sendable (CardNews) -> Void) async
     func start(_ order: CardOrder) throws(CardRefusal) -> SeenCard
-    /// The card afterwards; `nil` when there is no such card.
+    /// Updates a card.
+    ///
+    /// - Returns: The card afterwards, or `nil` if there is no such card.
     func update(
         _ localID: String, content: JSONObject, _ presentation: CardPresentation, timestamp: Int?
     ) async -> SeenCard?
-    /// The card afterwards; `nil` when there is no such card.
+    /// Ends a card.
+    ///
+    /// - Returns: The card afterwards, or `nil` if there is no such card.
     func end(_ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?) async -> SeenCard?
 }
 
-/// Why iOS made no card.
+/// The reason why iOS made no card.
 package struct CardRefusal: Error {
     package let cause: any Error
-    /// The app was not on the screen.
+    /// `true` if the app was not on the screen.
     package let isHidden: Bool
 
     package init(_ cause: any Error, isHidden: Bool = false) {
@@ -37,44 +41,47 @@ package struct CardRefusal: Error {
     }
 }
 
-/// A token as a sequence of iOS and a property of it have it: the property may still have what was before.
+/// A token as iOS's sequence and its property have it. The property may still have the previous token when the sequence
+/// has a new one.
 package struct TokenReading: Sendable {
-    /// What the sequence said last.
+    /// The last token of the sequence.
     private var told: TokenText?
-    /// What the property had then.
+    /// The token of the property at that moment.
     private var besides: TokenText?
 
     package init(told: TokenText? = nil, besides: TokenText? = nil) {
         (self.told, self.besides) = (told, besides)
     }
 
-    /// - Parameter property: What it has now.
+    /// Returns the newest token.
+    ///
+    /// - Parameter property: The property's token now.
     package func newest(_ property: TokenText?) -> TokenText? {
         property == besides ? told ?? property : property ?? told
     }
 }
 
-/// What iOS says of a type.
+/// A change that iOS reports about a type.
 package enum CardNews: Sendable {
     case card(SeenCard)
     case startToken(TokenText)
 }
 
-/// The phone besides its cards.
+/// The phone without its cards.
 package protocol PhonePort: Sendable {
-    /// What can be said of it now; the `user` means nothing.
+    /// Returns what is known of the phone now. The `user` means nothing.
     func facts() -> DeviceRequest
-    /// Tells of every change until the task is cancelled.
+    /// Reports every change until the task is canceled.
     func observe(_ tell: @escaping @Sendable (PhoneNews) -> Void) async
-    /// Asks iOS not to suspend the app yet, which it does seconds after it left the screen or was woken. iOS grants it
-    /// for some seconds, or not at all.
+    /// Asks iOS not to suspend the app yet. iOS suspends it seconds after it left the screen or was woken. It grants
+    /// some more seconds, or none.
     ///
-    /// - Parameter expired: Called when iOS takes the time back; what was returned need not be called then.
-    /// - Returns: To be called when there is nothing left to do.
+    /// - Parameter expired: Called when iOS ends the granted time. The returned closure need not be called then.
+    /// - Returns: A closure to call when nothing is left to do.
     func stayAwake(expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 }
 
-/// What happens on a phone besides its cards.
+/// A change of the phone apart from its cards.
 package enum PhoneNews: Sendable {
     case factsChanged
     case foreground(Bool)

@@ -4,40 +4,41 @@ public import Foundation
     internal import Security
 #endif
 
-/// Keeps what the client must not forget between launches.
+/// Storage for what the client must remember between launches.
 public protocol ClientStorage: Sendable {
-    /// What was saved last; `nil` when nothing ever was.
+    /// Returns what was saved last, or `nil` if nothing was saved yet.
     ///
-    /// - Throws: When it is there and cannot be read now: before the first unlock after a restart. The client waits.
+    /// - Throws: An error if the data is there but cannot be read now, as before the first unlock after a restart. The
+    ///   client waits then.
     func load() throws -> Data?
-    /// Replaces what is kept, all or nothing.
+    /// Replaces the kept data, all or nothing.
     func save(_ data: Data) throws
 }
 
-/// A file that can be read while the phone is locked, and that no backup carries to another phone.
+/// A file that is readable while the phone is locked and that no backup carries to another phone.
 public struct FileStorage: ClientStorage {
     private let file: URL
 
-    /// A file of your own choice.
+    /// Creates storage in a file of your choice.
     ///
-    /// - Parameter file: Where; its folder is made when it is missing.
+    /// - Parameter file: The file. Its folder is created if it is missing.
     public init(_ file: URL) {
         self.file = file
     }
 
-    /// A file of this name in the app's folder for such things.
+    /// Returns storage in a file with this name in the app's Application Support folder.
     public static func standard(_ name: String = "islet-client.json") -> FileStorage {
         let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
         return FileStorage((folders.first ?? FileManager.default.temporaryDirectory).appendingPathComponent(name))
     }
 
-    /// The file's content; `nil` when there is no file.
+    /// Returns the file's content, or `nil` if there is no file.
     public func load() throws -> Data? {
         guard FileManager.default.fileExists(atPath: file.path) else { return nil }
         return try Data(contentsOf: file)
     }
 
-    /// Writes the file beside the old one and puts it in its place.
+    /// Writes a new file beside the old one and moves it into the old one's place.
     public func save(_ data: Data) throws {
         try FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -55,13 +56,13 @@ public struct FileStorage: ClientStorage {
 }
 
 #if canImport(Security)
-    /// An item of the Keychain that is for this device only and can be read while the phone is locked.
+    /// An item of the Keychain for this device only. It is readable while the phone is locked.
     public struct KeychainStorage: ClientStorage {
         private let service: String
 
-        /// An item of this app.
+        /// Creates storage in an item of this app.
         ///
-        /// - Parameter service: Tells this item from the app's others.
+        /// - Parameter service: The name that tells this item from the app's others.
         public init(_ service: String = "islet-client") {
             self.service = service
         }
@@ -70,7 +71,7 @@ public struct FileStorage: ClientStorage {
             [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: "identity"]
         }
 
-        /// The item's content; `nil` when there is none.
+        /// Returns the item's content, or `nil` if there is no item.
         public func load() throws -> Data? {
             var query = query
             query[kSecReturnData] = true
@@ -81,7 +82,7 @@ public struct FileStorage: ClientStorage {
             return found as? Data
         }
 
-        /// Adds the item, or replaces its content.
+        /// Adds the item or replaces its content.
         public func save(_ data: Data) throws {
             let change: [CFString: Any] = [
                 kSecValueData: data, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,

@@ -5,29 +5,34 @@ internal import LiveActivityAPI
     package import FoundationNetworking
 #endif
 
-/// Carries the client's calls to the server.
+/// A transport that carries the client's calls to the server.
 public protocol ClientTransport: Sendable {
-    /// Sends one call and waits for its answer; after 30 seconds, the credential's closure included, the client waits
-    /// no more and repeats the call later.
+    /// Sends one call and returns its answer.
     ///
-    /// - Throws: When there is no answer; the call is repeated later. An answer of any status is none.
+    /// After 30 seconds, including the time of the credential's closure, the client stops waiting and repeats the call
+    /// later.
+    ///
+    /// - Throws: An error if there is no answer. The client repeats the call later. An answer of any status is an
+    ///   answer, not an error.
     func send(_ request: ClientRequest) async throws -> ClientResponse
 }
 
-/// One call to the server.
+/// A call to the server.
 ///
-/// Printing it shows neither the credential nor the body, which may hold tokens.
+/// Printing it shows neither the credential nor the body, which may contain tokens.
 public struct ClientRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    /// `PUT` or `DELETE`.
+    /// The HTTP method: `PUT` or `DELETE`.
     public let method: String
-    /// From the server's root, percent-encoded, such as `/v1/devices/9C2F`.
+    /// The path from the server's root, percent-encoded, such as `/v1/devices/9C2F`.
     public let path: String
-    /// JSON; `nil` for none.
+    /// The JSON body, or `nil` for none.
     public let body: Data?
-    /// What `Authorization` says after `Bearer`.
+    /// The credential that follows `Bearer` in the header `Authorization`.
     public let credential: String
-    /// What the header `Islet-Device-Credential` says: the credential that the server gave this phone for the person
-    /// before, by which the next one shows that the phone was handed over. `nil`: there is no such header.
+    /// The value of the header `Islet-Device-Credential`, or `nil` for no such header.
+    ///
+    /// It is the credential that the server gave this phone for the previous person. With it the next person proves
+    /// that the phone was handed over.
     public let proof: String?
 
     package init(method: String, path: String, body: Data?, credential: String, proof: String? = nil) {
@@ -40,20 +45,20 @@ public struct ClientRequest: Sendable, CustomStringConvertible, CustomReflectabl
 
     /// The method and the path.
     public var description: String { "\(method) \(path)" }
-    /// No parts, so that `dump` shows no token.
+    /// An empty mirror, so that `dump` shows no token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What the server answered.
+/// The server's answer to a call.
 public struct ClientResponse: Sendable {
     /// The HTTP status.
     public var status: Int
-    /// The header `Date`: tells how wrong the phone's clock is. `nil` when it is missing.
+    /// The header `Date`, or `nil` if it is missing. It shows how wrong the phone's clock is.
     public var date: Date?
-    /// JSON.
+    /// The JSON body.
     public var body: Data
 
-    /// An answer.
+    /// Creates an answer.
     public init(status: Int, date: Date? = nil, body: Data = Data()) {
         self.status = status
         self.date = date
@@ -61,19 +66,21 @@ public struct ClientResponse: Sendable {
     }
 }
 
-/// Carries calls with `URLSession`: HTTPS as the system does it, no cookies, no cache.
+/// A transport that uses `URLSession`: HTTPS by the system's rules, no cookies, no cache.
 ///
-/// A redirect is not followed: the answer is the redirect itself, which confirms nothing.
+/// It follows no redirect. The answer is then the redirect itself, which confirms nothing.
 public struct URLSessionTransport: ClientTransport {
     private let server: URL
     private let session: URLSession
 
+    /// Creates a transport to a server.
+    ///
     /// - Parameter server: The server's root, such as `https://push.example.com`.
     public init(server: URL) {
         self.server = server
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = Self.timeout
-        // The one above counts from the last byte, this one from the first.
+        // The request's timeout restarts with each byte; this one covers the whole call.
         configuration.timeoutIntervalForResource = Self.timeout
         configuration.httpCookieStorage = nil
         configuration.urlCache = nil
@@ -83,10 +90,10 @@ public struct URLSessionTransport: ClientTransport {
         session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
     }
 
-    /// A wake in the background lasts seconds: what takes longer is tried again.
+    /// Timeout in seconds. A launch in the background lasts only seconds, so a slower call is repeated later.
     private static let timeout = 20.0
 
-    /// Sends one call and waits for its whole answer, at most 20 seconds.
+    /// Sends one call and returns its whole answer, within at most 20 seconds.
     public func send(_ request: ClientRequest) async throws -> ClientResponse {
         let (body, response) = try await session.data(for: try Self.call(request, to: server))
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
@@ -96,7 +103,7 @@ public struct URLSessionTransport: ClientTransport {
     }
 
     package static func call(_ request: ClientRequest, to server: URL) throws -> URLRequest {
-        // The path is encoded already, which `appendingPathComponent` would do a second time.
+        // The path is already encoded, and `appendingPathComponent` would encode it again.
         let root = server.absoluteString
         guard let url = URL(string: (root.hasSuffix("/") ? String(root.dropLast()) : root) + request.path) else {
             throw URLError(.badURL)
@@ -110,7 +117,7 @@ public struct URLSessionTransport: ClientTransport {
         return call
     }
 
-    /// The form of RFC 9110 section 5.6.7 that servers send: `Sat, 21 Nov 2026 14:32:00 GMT`.
+    /// Parses a date in the form of RFC 9110 section 5.6.7 that servers send: `Sat, 21 Nov 2026 14:32:00 GMT`.
     private static func date(_ text: String) -> Date? {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
@@ -119,8 +126,8 @@ public struct URLSessionTransport: ClientTransport {
     }
 }
 
-/// A call that is sent elsewhere becomes a `GET` on its way, whose answer would count as the server's word; and what
-/// the headers say is for the server alone.
+/// A delegate that refuses redirects. A redirected call becomes a `GET` whose answer would count as the server's, and
+/// the headers are for the server alone.
 private final class NoRedirects: NSObject, URLSessionTaskDelegate, Sendable {
     func urlSession(
         _: URLSession, task: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse, newRequest _: URLRequest,

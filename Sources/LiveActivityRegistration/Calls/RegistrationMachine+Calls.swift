@@ -2,10 +2,10 @@ internal import JSONText
 internal import LiveActivityAPI
 
 extension RegistrationMachine {
-    /// Whether something is to be said to the server.
+    /// `true` if something is to be reported to the server.
     var hasPending: Bool { nextPurpose != nil }
 
-    /// Sends what is most urgent, unless a call is under way or a pause is not over.
+    /// Sends the most urgent report, unless a call is under way or a pause is not over.
     mutating func pump(_ now: PhoneMoment) {
         if case .pausing(let until) = line, until <= now.steady { line = .free }
         guard case .free = line, mayLeave(now), let purpose = nextPurpose,
@@ -25,7 +25,7 @@ extension RegistrationMachine {
         noteSending(purpose)
     }
 
-    /// A person who leaves sees the cards go before anything else happens.
+    /// Returns `true` if a call may leave. When a person signs out, their cards leave the lock screen first.
     private func mayLeave(_ now: PhoneMoment) -> Bool {
         guard memory.user == nil, let leftAt else { return true }
         return ending.isEmpty || now.steady - leftAt >= limits.endingPatience
@@ -45,7 +45,8 @@ extension RegistrationMachine {
             return .announcement(order: order.number)
         }
         if let token = pendingStartToken { return token }
-        // The card that stays first: so the end of the other is news of a card that was replaced.
+        // The card that stays is reported first, so that the end of the other one is the end of a card that was
+        // replaced.
         return pendingCard(where: \.isRunning) ?? pendingCard { !$0.isRunning }
     }
 
@@ -56,7 +57,7 @@ extension RegistrationMachine {
         return request
     }
 
-    /// Only a token that there is, and only where the person allows Live Activities.
+    /// Returns the next push-to-start token to report. There is none while the person does not allow Live Activities.
     private var pendingStartToken: InFlight.Purpose? {
         guard memory.facts.activitiesEnabled == true else { return nil }
         for (type, token) in memory.startTokens.sorted(by: { $0.key < $1.key })
@@ -109,7 +110,8 @@ extension RegistrationMachine {
         }
     }
 
-    /// The network may bring reports in another order: the server tells by the number which is the newer one.
+    /// Encodes a report with a sequence number. The network may reorder reports, and the server sees by the number
+    /// which one is newer.
     private mutating func numbered(_ report: InstanceRequest) -> [UInt8]? {
         change { $0.sequence += 1 }
         var report = report
@@ -117,7 +119,7 @@ extension RegistrationMachine {
         return Self.body(report)
     }
 
-    /// What an inventory may list; iOS itself keeps far fewer.
+    /// The most cards of an inventory. iOS itself keeps far fewer.
     private static let inventoryLimit = 100
 
     private static func word(of card: CardOrder, _ state: InstanceRequest.State) -> InstanceRequest {
@@ -144,7 +146,7 @@ extension RegistrationMachine {
 
     private static func body(_ value: some Encodable) -> [UInt8]? { (try? JSONValue(encoding: value))?.bytes }
 
-    /// Percent-encodes all but the unreserved characters (RFC 3986 section 2.3).
+    /// Percent-encodes all characters but the unreserved ones (RFC 3986 section 2.3).
     private static func segment(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

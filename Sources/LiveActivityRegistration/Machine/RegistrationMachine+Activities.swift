@@ -1,13 +1,13 @@
-// Which ids mean one activity.
+// Comparison of activity ids.
 extension RegistrationMachine {
-    /// Whether both are there and name one activity.
+    /// Returns `true` if both ids exist and name the same activity.
     static func isSame(_ one: String?, _ other: String?) -> Bool {
         guard let one, let other else { return false }
         return canonical(one) == canonical(other)
     }
 
-    /// The spelling by which ids are compared: Swift writes a UUID in capitals, most backends in small letters. The
-    /// server compares them the same way.
+    /// Returns the spelling by which ids are compared. Swift writes a UUID in capitals and most backends in small
+    /// letters. The server compares ids in the same way.
     static func canonical(_ activity: String) -> String {
         let bytes = Array(activity.utf8)
         guard bytes.count == 36 else { return activity }

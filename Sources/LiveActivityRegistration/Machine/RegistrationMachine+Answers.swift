@@ -2,8 +2,10 @@ internal import JSONText
 internal import LiveActivityAPI
 
 extension RegistrationMachine {
-    /// Whether a call is still to be made, to be asked just before it is: what was decided while somebody else was
-    /// signed in is not said any more, least of all with the next one's credential; nor is a token that has changed.
+    /// Returns `true` if a call is still to be made. The shell asks just before it makes the call.
+    ///
+    /// A call that was decided while another person was signed in is not made, least of all with the next person's
+    /// credential. A token that has changed since is not reported either.
     package mutating func isDue(_ number: Int, _ now: PhoneMoment) -> Bool {
         guard let call = line.call, call.number == number else { return false }
         var isNews = call.epoch == epoch
@@ -14,11 +16,11 @@ extension RegistrationMachine {
         return false
     }
 
-    /// What came of a call.
+    /// Handles the result of a call.
     ///
     /// - Parameters:
-    ///   - answer: `nil` when there was none in time.
-    ///   - dice: 0 up to 1: spreads the tries of many phones.
+    ///   - answer: `nil` if there was no answer in time.
+    ///   - dice: A number from 0 up to 1, which spreads the retries of many phones.
     package mutating func answered(_ number: Int, _ answer: PhoneAnswer?, dice: Double, _ now: PhoneMoment) {
         guard let call = line.call, call.number == number else { return }
         line = .free
@@ -39,9 +41,9 @@ extension RegistrationMachine {
             failures = 0
             keepCredential(body["credential"]?.string, of: call)
             confirm(call, DesiredStates.read(body), date: answer.date, now)
-        // What answers with a redirect is not the server.
+        // A server that answers with a redirect is not Islet.
         case 300..<400, 408, 425, 429, 500...: failed(.serverUnreachable, answer.code, dice, now)
-        // What was said for the one before is not said again.
+        // A refused call for the previous person is not repeated.
         case _ where call.epoch != epoch: break
         case 401 where call.usesCredential: loseCredential()
         case 401, 403:
@@ -62,8 +64,11 @@ extension RegistrationMachine {
         act(.change(.keep(credential, of: user)))
     }
 
-    /// The phone's own credential is taken back: the person's is used again, at once, and another one asked for; not
-    /// where it was never taken. What stands between the phone and the server may know the person's alone.
+    /// Drops the phone's own credential, which the server refused. The next call uses the person's credential at once
+    /// and asks for another of the phone's own.
+    ///
+    /// If the server never accepted the credential, the phone asks for no other one: something between the phone and
+    /// the server may know only the person's.
     private mutating func loseCredential() {
         credentialsLost = credential == .own(isUntried: true) ? Self.mostLost : credentialsLost + 1
         credential = .none
@@ -72,15 +77,17 @@ extension RegistrationMachine {
         tell(PhoneNote(.credentialsRefused))
     }
 
-    /// Whether one of the phone's own is asked for.
+    /// `true` if the next device call asks for a credential of the phone's own.
     package var wantsCredential: Bool { !credential.isOwn && credentialsLost < Self.mostLost }
 
-    /// A process that lost so many goes on with the person's.
+    /// The number of lost credentials after which a process keeps to the person's.
     private static let mostLost = 3
 
-    /// The server has somebody else here, and takes no proof that the phone is this person's now: what it was given was
-    /// taken back, or is too old. As after an installation the phone is another device from now on; with its first
-    /// token the server learns that the one before is no more.
+    /// Becomes another device, as after a new installation.
+    ///
+    /// The server has another person on this device and accepts no proof that the phone changed hands, because the
+    /// proof was revoked or is too old. The first token of the new device tells the server that the previous device is
+    /// gone.
     private mutating func becomeAnother(_ dice: Double) {
         let mark = String(UInt64(dice * 0x1p52), radix: 36)
         change {
@@ -92,8 +99,8 @@ extension RegistrationMachine {
         forgetConfirmations()
     }
 
-    /// The server has taken an inventory with this number, which the memory lost: this one changed nothing, and counts
-    /// for nothing. The next one is newer.
+    /// Handles an inventory that changed nothing, because the server already has a newer one that the memory lost. The
+    /// next inventory has a greater number.
     private mutating func overtake(_ newer: Int) {
         change {
             $0.sequence = max($0.sequence, min(newer, Self.lastSequence))
@@ -101,7 +108,7 @@ extension RegistrationMachine {
         }
     }
 
-    /// What any JSON reader can read, and count on from.
+    /// The greatest sequence number. Any JSON reader can read it and count on from it.
     private static let lastSequence = 1 << 52
 
     private mutating func failed(_ code: PhoneNote.Code, _ detail: String?, _ dice: Double, _ now: PhoneMoment) {
@@ -111,11 +118,11 @@ extension RegistrationMachine {
         tell(PhoneNote(code, detail: detail))
     }
 
-    /// A refusal that the same words would meet again.
+    /// Handles a refusal that an unchanged call would meet again.
     private mutating func refused(_ call: InFlight, _ code: String?, _ dice: Double, _ now: PhoneMoment) {
         switch (call.purpose, code) {
         case (.signOut, _):
-            // A device that the server does not know has nothing to take back.
+            // The server does not know the device, so there is nothing to sign out.
             return confirm(call, [], date: nil, now)
         case (.startToken(let type, let token), "dead_token"):
             change { $0.bury(dead: token) }
@@ -125,14 +132,14 @@ extension RegistrationMachine {
             change { $0.bury(dead: token) }
             return tell(PhoneNote(.tokenDead, detail: "device \(token)"))
         case (_, "unknown_device"):
-            // The server has forgotten this phone: it is told everything again.
+            // The server has forgotten this phone, so everything is reported again.
             forgetConfirmations()
         case (.device, _): break
         case (.announcement(let order), _):
             tell(PhoneNote(.callRefused, detail: code))
             return begin(order, isConfirmed: false, now)
         case (.inventory(let versions), _):
-            // A card that the server does not take must not keep the others from it: each goes by itself.
+            // One refused card must not keep the others from the server, so each is reported by itself.
             change { $0.owesInventory = false }
             for localID in versions.keys { change(localID) { $0.confirmedVersion = 0 } }
             return tell(PhoneNote(.callRefused, detail: code))
@@ -155,7 +162,7 @@ extension RegistrationMachine {
         if case .announcement(let order) = call.purpose { decide(order, sentAt: call.sentAt, desired, now) }
     }
 
-    /// What was said need not be said again; only what the server took is confirmed.
+    /// Notes that the call need not be repeated. Only what the server accepted counts as confirmed.
     private mutating func settle(_ call: InFlight, isTaken: Bool = true) {
         let isCurrent = call.round == round
         switch call.purpose {
@@ -169,7 +176,7 @@ extension RegistrationMachine {
             tell(PhoneNote(.signedOut))
         case .device(let request):
             if isCurrent { change { $0.confirmed = request } }
-            // Whoever was here before has no card any more on the server either.
+            // The previous person has no card on the server any more either.
             change { $0.leaver = nil }
             if credential.isProof {
                 credential = .none
@@ -207,7 +214,7 @@ extension RegistrationMachine {
 
     // MARK: - Desired states
 
-    /// Brings the cards to what the server wants, as far as they still hold what they held when the call left.
+    /// Brings the cards to what the server wants, if they still hold what they held when the call left.
     private mutating func apply(
         _ desired: [DesiredStatesAnswer.DesiredState], of call: InFlight, date: Int?, _ now: PhoneMoment
     ) {
@@ -219,7 +226,7 @@ extension RegistrationMachine {
             }
             if running.isEmpty { consider(wish, now) }
             for (localID, card) in running {
-                // An answer does not overrule what came meanwhile, and what is on its way is seen through first.
+                // An answer does not overrule a change since the call left, and an update under way is finished first.
                 guard let held = call.contents[localID], held == card.content, card.changes.isEmpty else { continue }
                 if wish.phase == "ended" {
                     end(localID, wish, date: date, now)
@@ -241,7 +248,7 @@ extension RegistrationMachine {
     }
 
     private func dismissal(_ wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment) -> CardDismissal {
-        // Without a last state the person has no part in it any more.
+        // Without a last state the activity no longer concerns the person.
         guard !wish.state.isEmpty else { return .immediate }
         return unlessPast(wish.dismissAt.map(CardDismissal.at) ?? .systemDefault, now)
     }
@@ -255,7 +262,7 @@ extension RegistrationMachine {
                 card.revision = wish.revision
                 card.ahead = nil
             }
-            // Without a token no push can move the stale date.
+            // Without a token no push can change the stale date.
             guard card.token == nil, let staleAt = wish.staleAt, staleAt != card.staleAt else { return }
         } else {
             guard !isAhead(localID, of: wish, now), (card.revision ?? -1) < wish.revision,
@@ -277,39 +284,41 @@ extension RegistrationMachine {
                 detail: "revision \(wish.revision)"))
     }
 
-    /// The server's second, or the next one that iOS takes: what is older than what the card shows is ignored.
+    /// Returns the server's time in seconds, or the next second that iOS accepts. iOS ignores what is older than what
+    /// the card shows.
     private func timestamp(for localID: String, _ date: Int?, _ now: PhoneMoment) -> Int? {
         (date ?? serverSeconds(now)).map { max($0, (memory.cards[localID]?.newestTimestamp ?? 0) + 1) }
     }
 
-    /// The server knows a card by its local id: which activity it is of, where it does not say so itself, when it was
-    /// started, and the newest second in which a push changed it.
+    /// Takes over what the server knows of a card: its activity if the card does not name it, its start, and the newest
+    /// timestamp of a push to it.
     private mutating func name(_ wish: DesiredStatesAnswer.DesiredState) {
         guard let localID = wish.localID, let card = memory.cards[localID], card.type == wish.type else { return }
         let pushed = wish.lastTimestamp.map { $0.milliseconds / 1_000 }
         change(localID) { card in
             card.activity = card.activity ?? wish.activity
             guard Self.isSame(card.activity, wish.activity) else { return }
-            // Of the two cards of a renewal the server knows one time: the older one counts for the older card.
+            // For the two cards of a renewal the server knows one time. The older one belongs to the older card.
             card.begunAt = [card.begunAt, wish.startedAt].compactMap(\.self).min()
             card.pushedTimestamp = [card.pushedTimestamp, pushed].compactMap(\.self).max()
         }
     }
 
-    /// The app's own change stands against what the server had before: for a while or, if the type says so, for good.
+    /// Returns `true` while the app's own change is kept against the server's older state: for a limited time, or for
+    /// good if the type says so.
     private mutating func isAhead(
         _ localID: String, of wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment
     ) -> Bool {
         guard let ahead = memory.cards[localID]?.ahead else { return false }
         if let based = ahead.basedOn, wish.revision > based { return false }
-        // How long ago an earlier process did it nobody knows: its while begins with the first answer.
+        // The time of an earlier process's change is unknown, so its limited time begins with the first answer.
         let since = ahead.at ?? now.steady
         change(localID) { $0.ahead?.at = since }
         return rules[wish.type]?.isAppAuthority == true || now.steady - since < limits.aheadLease
     }
 }
 
-/// Reads what a call answered. What a newer server adds is passed over, and so is what does not fit.
+/// Reads the activities of an answer. It skips members that a newer server adds and entries that do not fit.
 enum DesiredStates {
     static func read(_ body: JSONObject) -> [DesiredStatesAnswer.DesiredState] {
         let activities = body["activities"]?.array ?? []

@@ -4,7 +4,7 @@ internal import LiveActivityAPI
 extension RegistrationMachine {
     // MARK: - What ActivityKit says
 
-    /// Every card of the app that iOS lists: what it does not list for some seconds is not there any more.
+    /// Handles iOS's list of the app's cards. A card that is missing from it for some seconds is gone.
     package mutating func see(all cards: [SeenCard], _ now: PhoneMoment) {
         knowsCards = true
         unclaimed = [:]
@@ -16,19 +16,19 @@ extension RegistrationMachine {
         pump(now)
     }
 
-    /// One card as it is now.
+    /// Handles one card as it is now.
     package mutating func see(_ card: SeenCard, _ now: PhoneMoment) {
         take(card, now)
         collapseDuplicates(now)
         pump(now)
     }
 
-    /// A card that was to be changed is not there.
+    /// Handles a card that is missing when it is to be changed.
     package mutating func lost(_ localID: String, _ now: PhoneMoment) {
         ending.remove(localID)
         change { $0.forgetFarewell(of: localID) }
         if let card = memory.cards[localID], card.isRunning {
-            // Whether it is gone or not listed yet: what it was to show it does not.
+            // The card is gone or not listed yet. In both cases it does not show what it was to show.
             for asked in card.changes { underWay.remove(asked.number) }
             change(localID) { $0.changes = [] }
             miss(localID, now)
@@ -36,7 +36,7 @@ extension RegistrationMachine {
         pump(now)
     }
 
-    /// A card that ran is not listed.
+    /// Notes that a running card is not listed, and closes it when it has been missing for long enough.
     private mutating func miss(_ localID: String, _ now: PhoneMoment) {
         let since = absent[localID] ?? now.steady
         guard now.steady - since < limits.absence else { return close(localID, .gone) }
@@ -46,10 +46,10 @@ extension RegistrationMachine {
 
     // MARK: - Whose they are
 
-    /// Before the app has said who is signed in, or that nobody is, its cards are left alone.
+    /// `true` until the app has said that somebody, or nobody, is signed in. Its cards are left alone until then.
     private var isNobodyKnown: Bool { memory.user == nil && !memory.isSignedOut }
 
-    /// The cards that were there before are those of the person who is named first.
+    /// Gives the cards that were there before to the first person who signs in.
     mutating func claim(_ now: PhoneMoment) {
         let cards = unclaimed.values.sorted { $0.localID < $1.localID }
         unclaimed = [:]
@@ -57,7 +57,7 @@ extension RegistrationMachine {
         collapseDuplicates(now)
     }
 
-    /// The cards that were there before are nobody's.
+    /// Ends the cards that were there before, because nobody is signed in.
     mutating func disown() {
         for (localID, card) in unclaimed {
             if card.state.isRunning { end(localID, content: nil, .immediate, timestamp: nil) } else { sweep(localID) }
@@ -78,14 +78,14 @@ extension RegistrationMachine {
         if memory.user != nil, known?.state == .gone { return findAgain(seen, now) }
         let isOver = memory.over.contains(seen.localID) || known.map { !$0.isRunning } == true
         guard memory.user != nil, !isOver else {
-            // Nobody is there to see it, or it was ended before: a card that is over never comes back.
+            // Nobody is signed in, or the card has ended before: a card that is over never comes back.
             if seen.state.isRunning { endAgain(seen, now) }
             if memory.user == nil, !isOver { change { $0.bury(seen.localID) } }
             return
         }
         guard known != nil else {
-            // iOS may tell of a card before it has come back from making it on a channel, of which the card says
-            // nothing.
+            // iOS may report a card before it has returned from creating it on a channel, which the card itself does
+            // not name.
             let isBeingMade = orders.contains {
                 $0.stage == .starting && $0.card.channel != nil && Self.isSame($0.card, seen)
             }
@@ -95,7 +95,7 @@ extension RegistrationMachine {
         follow(seen, now)
     }
 
-    /// A card that was not known before: a push started it, or the app of an earlier time.
+    /// Adds a card that was not known before. A push or an earlier process started it.
     private mutating func meet(_ seen: SeenCard, _ now: PhoneMoment) {
         guard seen.state.isRunning else { return change { $0.bury(seen.localID) } }
         let seenAt = time(now)
@@ -108,13 +108,13 @@ extension RegistrationMachine {
         witnessed.insert(seen.localID)
         tell(PhoneNote(.activitySeen, type: seen.type, activity: seen.activity, localID: seen.localID))
         if let token = seen.token { obtained(token, of: seen) }
-        // A card in place of one that is to be started makes that start needless.
+        // This card takes the place of one that was to be started.
         orders.removeAll { $0.stage != .starting && Self.isSame($0.card, seen) }
         line.endPause()
     }
 
-    /// A card that counts as gone. Where iOS lists it again as running it was there all the time: it lives on, and an
-    /// inventory says so.
+    /// Revives a card that counted as gone and that iOS lists as running again. It was there all the time, and an
+    /// inventory reports it.
     private mutating func findAgain(_ seen: SeenCard, _ now: PhoneMoment) {
         guard seen.state.isRunning else { return }
         tell(PhoneNote(.activitySeen, type: seen.type, activity: seen.activity, localID: seen.localID))
@@ -143,14 +143,14 @@ extension RegistrationMachine {
         if isNewToken, let token = seen.token { obtained(token, of: seen) }
     }
 
-    /// The card runs no longer.
+    /// Handles a card that no longer runs.
     private mutating func finish(_ seen: SeenCard, _ now: PhoneMoment) {
         guard let card = memory.cards[seen.localID] else { return }
         guard seen.state == .dismissed else { return close(seen.localID, seen.state) }
         let bySwitch = switchedAt.map { now.steady - $0 < limits.settlingAfterSwitch } ?? false
         let isYoung = age(of: card, now) < limits.cardLife
         let isWanted = card.activity.map { !endedActivities.keys.contains(Self.canonical($0)) } ?? true
-        // Only what this process saw running, with no other cause at hand, was swiped away by the person.
+        // Only a card that this process saw running, and whose end has no other cause, was swiped away by the person.
         let isPersons = witnessed.contains(seen.localID) && !bySwitch && isYoung && isWanted
         close(seen.localID, isPersons ? .dismissed : .gone)
     }
@@ -166,7 +166,7 @@ extension RegistrationMachine {
         line.endPause()
     }
 
-    /// A card that is over has no token and takes no update.
+    /// Closes a card. A card that is over has no token and takes no update.
     mutating func close(_ localID: String, _ body: (inout CardMemory) -> Void) {
         for asked in memory.cards[localID]?.changes ?? [] { underWay.remove(asked.number) }
         absent[localID] = nil
@@ -177,7 +177,7 @@ extension RegistrationMachine {
             card.changes = []
             card.version += 1
         }
-        // The server, which went by this one, has to hear of the one on a channel that it leaves.
+        // The server followed this card. It must learn of the card on a channel that remains.
         let isLeft = memory.cards.values.contains { other in
             other.isRunning && other.isOnChannel
                 && memory.cards[localID].map { $0.type == other.type && Self.isSame($0.activity, other.activity) }
@@ -194,7 +194,7 @@ extension RegistrationMachine {
                 detail: "update \(token)"))
     }
 
-    /// How long a card has been there, in milliseconds: a push may have started it long before the app saw it.
+    /// Returns the age of a card in milliseconds. A push may have started it long before the app saw it.
     private func age(of card: CardMemory, _ now: PhoneMoment) -> Int {
         let sinceSeen = time(now) - card.seenAt
         guard let start = [card.begunAt, card.startedAt].compactMap(\.self).min() else { return sinceSeen }
@@ -203,7 +203,7 @@ extension RegistrationMachine {
 
     // MARK: - Updates on their way
 
-    /// iOS has come back from an update; the card as it is afterwards.
+    /// Handles iOS's return from an update, with the card as it is afterwards.
     package mutating func updated(_ number: Int, _ seen: SeenCard, _ now: PhoneMoment) {
         underWay.remove(number)
         if seen.state.isRunning,
@@ -214,8 +214,8 @@ extension RegistrationMachine {
         see(seen, now)
     }
 
-    /// What a card holds tells of an update before iOS has come back from it, and of what an earlier process asked for
-    /// and never heard of.
+    /// Finishes updates by what the card holds: an update from which iOS has not returned yet, and one of an earlier
+    /// process that never learned its result.
     private mutating func resolve(_ seen: SeenCard) {
         guard let changes = memory.cards[seen.localID]?.changes, let content = seen.content else { return }
         for asked in changes {
@@ -228,7 +228,9 @@ extension RegistrationMachine {
         }
     }
 
-    /// - Parameter content: What the card holds now, as iOS writes it; `nil`: iOS does not say.
+    /// Finishes one update.
+    ///
+    /// - Parameter content: The card's content now as iOS writes it, or `nil` if iOS does not say.
     private mutating func take(_ asked: CardMemory.Change, of localID: String, _ content: JSONObject?) {
         let isTaken = content == nil || content == asked.content || content != asked.held
         change(localID) { card in
@@ -241,14 +243,16 @@ extension RegistrationMachine {
             card.ahead = asked.ahead
             card.lastTimestamp = asked.timestamp ?? card.lastTimestamp
         }
-        // What iOS ignored, or wrote in other words, is not asked for again and again.
+        // A revision that iOS ignored, or wrote differently, is not requested again and again.
         tried[localID] = content == nil || content == asked.content ? nil : asked.revision
     }
 
     // MARK: - Duplicates
 
-    /// Of several cards of one activity one stays: with a token before without, then the app's own, then the newest.
-    /// One on a channel and one with a token are no duplicates: the server can do something for one of them alone.
+    /// Ends all but one of several cards of one activity. First choice is one with a token, then one that the app
+    /// started, then the newest.
+    ///
+    /// A card on a channel and one with a token are not duplicates, because the server can send to only one of them.
     mutating func collapseDuplicates(_ now: PhoneMoment) {
         let running = memory.cards.filter { $0.value.isRunning && $0.value.activity != nil }
         let groups = Dictionary(grouping: running) {
@@ -264,7 +268,8 @@ extension RegistrationMachine {
         }
     }
 
-    /// What stays where the newest card is the renewal of one that iOS will end soon; `nil`: it is none.
+    /// Returns the cards that stay if the newest card is the renewal of one that iOS will end soon, or `nil` if it is
+    /// not a renewal.
     private func renewal(of group: [(key: String, value: CardMemory)], _ now: PhoneMoment) -> [String]? {
         guard let newest = group.max(by: { $0.value.number < $1.value.number }),
             let oldest = group.min(by: { $0.value.number < $1.value.number }),

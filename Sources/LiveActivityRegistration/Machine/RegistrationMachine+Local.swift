@@ -4,13 +4,13 @@ internal import LiveActivityAPI
 extension RegistrationMachine {
     // MARK: - What the app does itself
 
-    /// The app wants a card: the server is told first, so that it does not start another.
+    /// Orders a card for the app. The server is told first, so that it does not start another one.
     ///
-    /// - Returns: The number of the order; `nil` when a card of that activity is there or on its way, or nobody is
-    ///   signed in whose card it would be.
+    /// - Returns: The number of the order. `nil` if a card of that activity is there or on its way, or if nobody is
+    ///   signed in.
     package mutating func start(_ card: CardOrder, _ now: PhoneMoment) -> Int? {
         guard memory.user != nil else { return refuse(card, "nobody-signed-in") }
-        // Who orders once more means now.
+        // A new order replaces a postponed one, because the app wants the card now.
         orders.removeAll { $0.isPostponed && Self.isSame($0.card, card) }
         guard !isShown(card) else { return refuse(card, "already-there") }
         change { _ = $0.count() }
@@ -31,7 +31,7 @@ extension RegistrationMachine {
         self.card(of: card) != nil || orders.contains { Self.isSame($0.card, card) }
     }
 
-    /// ActivityKit's id of the running card that an order is for.
+    /// Returns ActivityKit's id of the running card that an order is for.
     package func card(of order: CardOrder) -> String? {
         let running = memory.cards.filter {
             $0.value.isRunning && $0.value.type == order.type && Self.isSame($0.value.activity, order.activity)
@@ -39,7 +39,7 @@ extension RegistrationMachine {
         return running.max { $0.value.number < $1.value.number }?.key
     }
 
-    /// Whether an order's card may still be made without the app doing more for it.
+    /// Returns `true` if an order's card may still be made without another action of the app.
     package func isUnderWay(_ order: Int) -> Bool { orders.contains { $0.number == order && $0.isUnderWay } }
 
     private static func isSame(_ one: CardOrder, _ other: CardOrder) -> Bool {
@@ -50,19 +50,20 @@ extension RegistrationMachine {
         order.type == seen.type && isSame(order.activity, seen.activity)
     }
 
-    /// Whether a card is still to be made, to be asked just before it is: whoever it was for may have left.
+    /// Returns `true` if a card is still to be made. The shell asks just before it makes the card, because the person
+    /// may have left.
     package func isWanted(_ order: Int) -> Bool { orders.contains { $0.number == order } }
 
-    /// The card was made.
+    /// Handles the card that was made for an order.
     package mutating func started(_ order: Int, _ seen: SeenCard, _ now: PhoneMoment) {
         guard let wanted = orders.first(where: { $0.number == order }) else { return discard(seen, now) }
         orders.removeAll { $0.number == order }
         lookAfterStart(wanted)
-        // The server's own id of what it wished for: the app's attributes may spell another.
+        // The server's id of the activity is kept, because the app's attributes may spell it differently.
         var seen = seen
         seen.activity = wanted.card.activity ?? seen.activity
         let timestamp = newerTimestamp(than: nil, now)
-        // One that was scheduled for a date that has passed begins at once.
+        // A card that was scheduled for a date in the past begins at once.
         let begins = wanted.card.schedule.map { max($0.at.milliseconds, time(now)) } ?? serverTime(now)
         let startedAt = begins.flatMap { Instant(milliseconds: $0) }
         if memory.cards[seen.localID] == nil {
@@ -78,7 +79,7 @@ extension RegistrationMachine {
             card.isOwn = true
             card.channel = seen.channel
             card.startedAt = startedAt
-            // Nothing older than the start is shown, and a server's clock may be a second late.
+            // iOS shows nothing older than the start, and a server's clock may be a second behind.
             card.lastTimestamp = timestamp
             card.version += 1
         }
@@ -87,12 +88,12 @@ extension RegistrationMachine {
         see(seen, now)
     }
 
-    /// Cards that might have been this order's were left alone meanwhile.
+    /// Looks at all cards again, because cards that might have been this order's were left alone meanwhile.
     private mutating func lookAfterStart(_ order: Order) {
         if order.card.channel != nil, order.stage == .starting { act(.look) }
     }
 
-    /// The card of a person who left while it was made is nobody's, though the sequence may have told of it first.
+    /// Ends the card of a person who left while it was made. The sequence may already have reported it.
     private mutating func discard(_ seen: SeenCard, _ now: PhoneMoment) {
         if memory.cards[seen.localID] != nil { change { $0.owesInventory = true } }
         witnessed.remove(seen.localID)
@@ -102,9 +103,10 @@ extension RegistrationMachine {
         pump(now)
     }
 
-    /// The card could not be made. Where the server waits for it, it is told.
+    /// Handles a failed start. If the server waits for the card, a call says that it was not made.
     ///
-    /// - Parameter isHidden: Since the app is not on the screen: what the app ordered is tried again when it is back.
+    /// - Parameter isHidden: `true` if the app is not on the screen. What the app ordered is then tried again when it
+    ///   is back.
     package mutating func notStarted(_ order: Int, _ reason: String, isHidden: Bool = false, _ now: PhoneMoment) {
         guard let index = orders.firstIndex(where: { $0.number == order }) else { return }
         let failed = orders[index]
@@ -123,7 +125,7 @@ extension RegistrationMachine {
         pump(now)
     }
 
-    /// The app is on the screen again: what it had ordered begins anew, as long as it is of use.
+    /// Begins postponed orders anew when the app is back on the screen, if they are not too old.
     mutating func resumePostponed(_ now: PhoneMoment) {
         for (index, order) in orders.enumerated().reversed() {
             guard case .postponed(let until) = order.stage else { continue }
@@ -139,14 +141,14 @@ extension RegistrationMachine {
         }
     }
 
-    /// The app changes a card itself; the server hears what it was based on.
+    /// Changes a card for the app. The server learns what the change was based on.
     ///
-    /// - Returns: False when no such card runs.
+    /// - Returns: `false` if no such card runs.
     package mutating func update(
         _ localID: String, content: JSONObject, presentation: CardPresentation = .init(), _ now: PhoneMoment
     ) -> Bool {
         guard let card = memory.cards[localID], card.isRunning else { return false }
-        // One change after the other is based on what the server said before the first.
+        // Several changes in a row are based on the server's state before the first.
         let last = card.changes.last
         let based = last.map { $0.ahead?.basedOn ?? $0.revision } ?? card.ahead?.basedOn ?? card.revision
         ask(
@@ -157,9 +159,9 @@ extension RegistrationMachine {
         return true
     }
 
-    /// The app ends a card itself.
+    /// Ends a card for the app.
     ///
-    /// - Returns: False when no such card runs.
+    /// - Returns: `false` if no such card runs.
     package mutating func end(
         _ localID: String, content: JSONObject?, _ dismissal: CardDismissal, _ now: PhoneMoment
     ) -> Bool {
@@ -172,9 +174,9 @@ extension RegistrationMachine {
         return true
     }
 
-    /// The person opened the app by a card.
+    /// Counts that the person opened the app by a card.
     ///
-    /// - Returns: False when no such card runs: one that is over has been told of for the last time.
+    /// - Returns: `false` if no such card runs. An ended card has been reported for the last time.
     package mutating func opened(_ localID: String, _ now: PhoneMoment) -> Bool {
         guard let card = memory.cards[localID], card.isRunning else { return false }
         change(localID) { card in
@@ -187,12 +189,13 @@ extension RegistrationMachine {
         return true
     }
 
-    /// A second later than now and than any before: what was pushed within this second counts as older.
+    /// Returns a timestamp one second later than now and than any before. What was pushed within this second then
+    /// counts as older.
     private func newerTimestamp(than last: Int?, _ now: PhoneMoment) -> Int? {
         serverSeconds(now).map { max($0 + 1, (last ?? 0) + 1) }
     }
 
-    /// Asks iOS to show something; until it has come back the card counts as holding what it held.
+    /// Asks iOS to show a content. Until iOS has returned, the card counts as holding its previous content.
     mutating func ask(
         _ localID: String, _ content: JSONObject, _ presentation: CardPresentation, timestamp: Int?, revision: Int?,
         ahead: CardMemory.LocalChange?
@@ -212,13 +215,13 @@ extension RegistrationMachine {
 
     // MARK: - Starts
 
-    /// Makes the card of an order, unless it was overtaken.
+    /// Makes the card of an order, unless the order is over.
     mutating func begin(_ number: Int, isConfirmed: Bool, _ now: PhoneMoment) {
         guard let index = orders.firstIndex(where: { $0.number == number }), orders[index].deadline != nil else {
             return
         }
         if orders[index].isWish, !isConfirmed {
-            // The server wants it, and will start it by a push where the app does not come to it.
+            // The server wants this card and starts it by a push if the app does not.
             let order = orders.remove(at: index)
             if order.isAnnounced { withdrawals.append((number, order.card)) }
             return
@@ -231,7 +234,7 @@ extension RegistrationMachine {
         act(.start(order: number, orders[index].card))
     }
 
-    /// The server has spoken after it heard of a start.
+    /// Decides about an order after the server's answer to its announcement.
     mutating func decide(
         _ number: Int, sentAt: Int, _ desired: [DesiredStatesAnswer.DesiredState], _ now: PhoneMoment
     ) {
@@ -240,13 +243,13 @@ extension RegistrationMachine {
         }
         let card = orders[index].card
         guard now.steady - sentAt < limits.announcementLease else {
-            // The server's patience may be over before the card is there: it is told again.
+            // The server may stop waiting before the card is there, so the order is announced again.
             orders[index].stage = .asked(until: now.steady + limits.patience)
             return
         }
         let wish = desired.first { $0.type == card.type && Self.isSame($0.activity, card.activity) }
         guard let wish else {
-            // The server does not speak of it: it is the app's own, unless the wish was taken back.
+            // The answer does not contain the activity. An app's own order continues; a server's wish was withdrawn.
             if orders[index].isWish { orders.remove(at: index) } else { begin(number, isConfirmed: true, now) }
             return
         }
@@ -258,13 +261,14 @@ extension RegistrationMachine {
         begin(number, isConfirmed: true, now)
     }
 
-    /// A card that does not say what it shows may be the one that is wanted: the server tells, once it has heard of it.
+    /// Returns `true` if a card or an order of the type does not name its activity. It may be the wanted one, which the
+    /// server says once it knows of it.
     private func hasUnnamed(_ type: String) -> Bool {
         memory.cards.values.contains { $0.isRunning && $0.type == type && $0.activity == nil }
             || orders.contains { $0.card.type == type && $0.card.activity == nil }
     }
 
-    /// Cards that the server would have on this phone, and that the app may make while it is on the screen.
+    /// Orders a card that the server wants on this phone. The app may make it only while it is on the screen.
     mutating func consider(_ wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment) {
         guard isForeground, memory.facts.activitiesEnabled == true, rules[wish.type]?.startsCards == true,
             let attributes = wish.attributes, !failedWishes.contains(Self.canonical(wish.activity)),

@@ -1,28 +1,30 @@
 internal import JSONText
 internal import LiveActivityAPI
 
-// What the machine is in the middle of: each has one state at a time. Moments are milliseconds of the steady clock.
+// States of the machine's orders, of its call under way and of its credential. Moments are milliseconds of the steady
+// clock.
 extension RegistrationMachine {
-    /// A card that is to be started by the app.
+    /// An order for a card that the app starts.
     struct Order: Sendable {
         enum Stage: Sendable, Hashable {
-            /// The server has not heard of it. It is started without at this moment, or given up where it is a wish.
+            /// The server does not know of the order. At this moment the card is started without the server. If the
+            /// order is a wish, it is dropped.
             case asked(until: Int)
-            /// The word to the server has left, and its answer is waited for as long.
+            /// The announcement was sent, and its answer is waited for until this moment.
             case announced(until: Int)
-            /// The card is being made.
+            /// iOS is asked for the card.
             case starting
-            /// iOS makes no card while the app is not on the screen: when it is back the order begins anew, if that is
-            /// before this moment.
+            /// iOS makes no card while the app is off the screen. If the app is back before this moment, the order
+            /// begins anew.
             case postponed(until: Int)
         }
 
         let number: Int
         let card: CardOrder
-        /// The server asked for it, not the app.
+        /// `true` if the server asked for the card, not the app.
         let isWish: Bool
         var stage: Stage
-        /// The server may have heard of it, and waits for the card.
+        /// `true` if the server may know of the order and wait for the card.
         var isAnnounced = false
 
         var deadline: Int? {
@@ -33,12 +35,12 @@ extension RegistrationMachine {
         }
 
         var isPostponed: Bool { if case .postponed = stage { true } else { false } }
-        /// Its card may be made any moment, or is being made.
+        /// `true` if the card may be made any moment or is being made.
         var isUnderWay: Bool { !isPostponed }
 
         var isUnheard: Bool { if case .asked = stage { true } else { false } }
 
-        /// The word to the server leaves.
+        /// Notes that the announcement is sent.
         mutating func announce() {
             guard let deadline else { return }
             stage = .announced(until: deadline)
@@ -54,7 +56,7 @@ extension RegistrationMachine {
             case device(DeviceRequest)
             case startToken(type: String, TokenText)
             case announcement(order: Int)
-            /// The card of an order that the server has heard of was not made.
+            /// The server knows of the order, and its card was not made.
             case withdrawal(order: Int)
             case inventory([String: Int])
             case card(String, version: Int)
@@ -65,34 +67,34 @@ extension RegistrationMachine {
         let epoch: Int
         let round: Int
         let sentAt: Int
-        /// The contents of the cards when it left: an answer does not overrule what came meanwhile.
+        /// The contents of the cards when the call left. An answer does not overrule later changes.
         let contents: [String: JSONObject?]
-        /// It went with the phone's own credential.
+        /// `true` if the call used the phone's own credential.
         let usesCredential: Bool
     }
 
-    /// The way to the server, which has room for one call at a time.
+    /// The state of the connection to the server, which has room for one call at a time.
     enum Line: Sendable {
         /// The next call may leave.
         case free
-        /// None leaves before: the one before failed.
+        /// No call leaves before this moment, because the last one failed.
         case pausing(until: Int)
         case busy(InFlight)
 
         var call: InFlight? { if case .busy(let call) = self { call } else { nil } }
 
-        /// The pause ends: the next call goes at once.
+        /// Ends the pause, so that the next call leaves at once.
         mutating func endPause() { if case .pausing = self { self = .free } }
     }
 
     /// The credential that the server has given this phone.
     enum Credential: Sendable, Hashable {
         case none
-        /// The one of the person before, which proves that the phone was handed over.
+        /// The previous person's credential, which proves that the phone was handed over.
         case proof(isUntried: Bool)
-        /// One of its own that the server has not refused.
+        /// A credential of the phone's own that the server has not refused.
         ///
-        /// - Parameter isUntried: This process was given it, and no call was taken with it yet.
+        /// - Parameter isUntried: `true` if this process received it and no call with it was accepted yet.
         case own(isUntried: Bool)
 
         var isOwn: Bool { if case .own = self { true } else { false } }

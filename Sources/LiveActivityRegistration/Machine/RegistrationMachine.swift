@@ -1,51 +1,52 @@
 internal import JSONText
 package import LiveActivityAPI
 
-/// Everything that an app on a phone decides about its Live Activities: what to tell the server and when, what to do
-/// with the cards, and what an answer means.
+/// The decisions of an app about its Live Activities: what to report to the server and when, what to do with the cards,
+/// and what an answer means.
 ///
-/// Pure: the time and the dice are arguments, and what is to be done comes out as actions. Whoever keeps it feeds it
-/// with what iOS says and performs the actions in their order.
+/// The machine is pure. The time and the dice are arguments, and its actions are results. The shell passes on what iOS
+/// reports and performs the actions in order.
 package struct RegistrationMachine: Sendable {
     package struct Limits: Sendable, Hashable {
-        /// How long a start waits for the server's word before it is done without.
+        /// Time that a start waits for the server's answer before it proceeds without one. Limits are in milliseconds
+        /// unless they say otherwise.
         package var patience = 3_000
-        /// How long a call may take, the credential for it included; what nobody answered by then is asked again.
-        /// `nil`: for good.
+        /// Time that a call may take, including its credential. A call without an answer by then is repeated. `nil`: no
+        /// limit.
         package var answerPatience: Int? = 30_000
-        /// How long after the app announced a start it may still do it: the server waits 120 s.
+        /// Time after its announcement in which the app may perform a start. The server waits 120 s.
         package var announcementLease = 60_000
         package var firstPause = 1_000
         package var longestPause = 300_000
-        /// How long a state that the app set itself stays against the server's older one.
+        /// Time for which a state that the app set is kept against the server's older one.
         package var aheadLease = 60_000
-        /// How far, in seconds, the states of answers may take a card with a token ahead of the server's clock. A later
-        /// state is left to a push, because pushes have to be newer than what the card shows.
+        /// Seconds by which the states of answers may take a card with a token ahead of the server's clock. A later
+        /// state is left to a push, because a push must be newer than what the card shows.
         package var secondsAhead = 10
-        /// After a switch was turned, what vanishes was not swiped away.
+        /// Time after a changed setting in which a vanished card does not count as swiped away.
         package var settlingAfterSwitch = 60_000
-        /// How long the server is not told that a person left because cards are still being ended.
+        /// Time that the report of a sign-out waits for cards that are still being ended.
         package var endingPatience = 10_000
-        /// How long the next action waits for iOS to come back from one on a card.
+        /// Time that the next action waits for iOS to return from an update or end.
         package var cardPatience = 5_000
-        /// How long iOS must not list a card that ran for it to count as gone: after a cold launch the list may not be
-        /// filled yet.
+        /// Time that a running card must be missing from iOS's list to count as gone. After a cold launch the list may
+        /// not be complete yet.
         package var absence = 3_000
-        /// How long a card that was ordered off the screen, and that iOS refused for that, is waited with.
+        /// Time for which an order is kept that iOS refused because the app was off the screen.
         package var orderLife = 3_600_000
-        /// iOS ends a card by itself after this time.
+        /// The age at which iOS ends a card by itself.
         package var cardLife = 8 * 3_600_000
-        /// From this age on a second card is the server's renewal, and both stay until the new one has a token.
+        /// The age from which a second card is the server's renewal. Both cards stay until the new one has a token.
         package var renewalAge = 7 * 3_600_000
 
         package init() {}
     }
 
-    /// How one type of card is treated.
+    /// The rules for one type of card.
     package struct TypeRules: Sendable, Hashable {
-        /// Cards that the server would have shown are started by the app while it is on the screen.
+        /// `true` if the app starts cards that the server wants while it is on the screen.
         package var startsCards = true
-        /// What the app showed last stays until the server has something new.
+        /// `true` if the app's last state stays until the server has a newer one.
         package var isAppAuthority = false
 
         package init(startsCards: Bool = true, isAppAuthority: Bool = false) {
@@ -58,59 +59,60 @@ package struct RegistrationMachine: Sendable {
     package let limits: Limits
     var rules: [String: TypeRules]
 
-    // What lasts as long as the process.
+    // State of this process, which is not saved.
     package internal(set) var isForeground = false
     var knowsFacts = false
     var knowsCards = false
-    /// The server's clock less the steady one, in milliseconds; `nil` until an answer told. The phone's own clock has
-    /// no part in it: somebody may set it at any moment.
+    /// The server's clock minus the steady clock in milliseconds, or `nil` before the first answer. The phone's own
+    /// clock has no part in it, because somebody may set it at any moment.
     var offset: Int?
     var line = Line.free
     var calls = 0
-    /// Grows with every change of person: answers of an earlier time are dropped.
+    /// A number that grows with every change of person. Answers of an earlier epoch are dropped.
     package internal(set) var epoch = 0
-    /// Grows whenever everything is to be said again.
+    /// A number that grows whenever everything is to be reported again.
     var round = 0
-    /// When the last person left, on the steady clock.
+    /// The moment at which the last person left, on the steady clock.
     var leftAt: Int?
-    /// Calls that failed one after another.
+    /// The number of failed calls in a row.
     var failures = 0
     var orders: [Order] = []
-    /// Orders of which the server has heard, and whose card was not made: it is told, or waits its two minutes.
+    /// Announced orders whose card was not made. Each is reported, because the server would otherwise wait 120 s.
     var withdrawals: [(order: Int, card: CardOrder)] = []
-    /// Cards that were seen running by this process.
+    /// The cards that this process has seen running.
     var witnessed: Set<String> = []
-    /// Cards that iOS does not list and that ran when they were last heard of: since when, on the steady clock.
+    /// The cards that were running and that iOS does not list, with the moment since when, on the steady clock.
     var absent: [String: Int] = [:]
-    /// When iOS is to be asked for its list again, on the steady clock; `nil`: there is no need.
+    /// The moment at which iOS's list is read again, on the steady clock, or `nil` if there is no need.
     var looksAgainAt: Int?
-    /// Cards that were there before the app said who is signed in, or that nobody is.
+    /// The cards that were there before the app said that somebody, or nobody, is signed in.
     var unclaimed: [String: SeenCard] = [:]
-    /// Cards whose end was asked for and not seen yet.
+    /// The cards whose end was requested and not yet seen.
     var ending: Set<String> = []
-    /// Cards that were to leave the lock screen at once.
+    /// The cards that were to leave the lock screen at once.
     var swept: Set<String> = []
-    /// The updates that this process asked for and that iOS has not come back from.
+    /// The updates that this process requested and from which iOS has not returned.
     var underWay: Set<Int> = []
-    /// The revision that a card did not take: it is tried again when the app is woken, and not before.
+    /// The revision that each card did not accept. It is tried again when the app is woken, and not before.
     var tried: [String: Int] = [:]
     var credential: Credential
-    /// How often one of its own was taken back from this process.
+    /// Number of the phone's own credentials that the server has refused in this process.
     var credentialsLost = 0
-    /// The types whose push-to-start token iOS has named in this round: what it named in an earlier one may be stale.
+    /// The types whose push-to-start token iOS has named in this round. A token of an earlier round may be stale.
     var named: Set<String> = []
-    /// What the server said last of each activity that is over, by one spelling of its id: when its card leaves the
-    /// lock screen.
+    /// The dismissal rule of each activity that is over, from the server's last answer. The key is the canonical
+    /// spelling of its id.
     var endedActivities: [String: CardDismissal] = [:]
-    /// Wishes that could not be fulfilled: not again until the app comes back to the screen.
+    /// The activities of the server's wishes that failed. They are not tried again until the app comes back to the
+    /// screen.
     var failedWishes: Set<String> = []
     var switchedAt: Int?
     private var actions: [ClientAction] = []
     private var saved: RegistrationMemory
 
-    /// The machine of a process that was just launched.
+    /// Creates the machine of a process that was just launched.
     ///
-    /// - Parameter credentials: What is kept of them.
+    /// - Parameter credentials: The kept credentials.
     package init(
         _ memory: RegistrationMemory, types: [String: TypeRules], limits: Limits = Limits(),
         credentials: PhoneCredentials = PhoneCredentials()
@@ -127,12 +129,12 @@ package struct RegistrationMachine: Sendable {
         self.limits = limits
         if credential.isOwn, !memory.isLeaving { self.memory.isUnproven = false }
         self.memory.forgetMoments()
-        // What was confirmed is said again by a new process: tokens and the server's rows may have changed meanwhile.
+        // A new process reports everything again, because tokens and the server's records may have changed meanwhile.
         sayAgain()
     }
 
-    /// What to do now, in order: the memory is written down before anything follows from it, and after a credential
-    /// that it counts on.
+    /// Returns what to do now, in order. Saving the memory comes before everything that depends on it, and after a
+    /// credential that the memory depends on.
     package mutating func takeActions() -> [ClientAction] {
         defer { actions = [] }
         guard memory != saved else { return actions }
@@ -140,7 +142,7 @@ package struct RegistrationMachine: Sendable {
         return actions.filter(\.isGain) + [.save] + actions.filter { !$0.isGain }
     }
 
-    /// When to call ``tick(_:)``, on the steady clock; `nil`: when something happens.
+    /// The moment to call ``tick(_:)``, on the steady clock, or `nil` if only an event can change anything.
     package var nextWake: Int? {
         var due = orders.compactMap(\.deadline)
         if line.call == nil, hasPending {
@@ -153,22 +155,22 @@ package struct RegistrationMachine: Sendable {
         return due.min()
     }
 
-    /// When nobody waits any more for the call under way, on the steady clock.
+    /// The moment at which the call under way is given up, on the steady clock.
     private var callEnd: Int? {
         guard let call = line.call, let patience = limits.answerPatience else { return nil }
         return call.sentAt + patience
     }
 
-    /// Whether the server has confirmed all there is to say.
+    /// `true` if the server has confirmed everything.
     package var isSettled: Bool {
         line.call == nil && !hasPending && !orders.contains(where: \.isUnderWay) && looksAgainAt == nil
     }
 
     // MARK: - What the shell says
 
-    /// Time has passed.
+    /// Performs what is due at this moment.
     package mutating func tick(_ now: PhoneMoment) {
-        // Each phone has waited from a moment of its own: there is nothing to spread.
+        // Each phone has waited since a moment of its own, so there is nothing to spread.
         if let call = line.call, let callEnd, callEnd <= now.steady { answered(call.number, nil, dice: 0.5, now) }
         for order in orders {
             if let deadline = order.deadline, deadline <= now.steady { begin(order.number, isConfirmed: false, now) }
@@ -180,7 +182,7 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// The app is on the screen, or no longer.
+    /// Notes whether the app is on the screen.
     package mutating func setForeground(_ isForeground: Bool, _ now: PhoneMoment) {
         let returns = isForeground && !self.isForeground
         self.isForeground = isForeground
@@ -194,23 +196,23 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// Something woke the app: a token, a start or a background push. Everything is said again.
+    /// Reports everything again, because a token, a start or a background push woke the app.
     package mutating func wake(_ now: PhoneMoment) {
         repeatEverything(now)
         pump(now)
     }
 
-    /// The network is back: what waits for a pause goes at once.
+    /// Makes a waiting call at once, because the network is back.
     package mutating func retryNow(_ now: PhoneMoment) {
         line.endPause()
         pump(now)
     }
 
-    /// The phone as it is now; an absent field is not known. The `user` means nothing.
+    /// Handles the phone as it is now. An absent field is not known, and the `user` means nothing.
     package mutating func see(_ facts: DeviceRequest, _ now: PhoneMoment) {
         var merged = facts
         merged.user = ""
-        // Both are told some time after the launch.
+        // Both become known some time after the launch.
         merged.deviceToken = facts.deviceToken ?? memory.facts.deviceToken
         merged.notificationAuthorization = facts.notificationAuthorization ?? memory.facts.notificationAuthorization
         if let token = merged.deviceToken, token != memory.facts.deviceToken { obtained("device", token, now) }
@@ -227,7 +229,7 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// The push-to-start token of a type; `nil` is not one, and changes nothing.
+    /// Handles the push-to-start token of a type. `nil` is not a token and changes nothing.
     package mutating func see(startToken token: TokenText?, for type: String, _ now: PhoneMoment) {
         guard let token else { return }
         if memory.startTokens[type] != token {
@@ -238,8 +240,8 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// A person is signed in. Another one than before sees nothing of what ran; what was there before anybody was named
-    /// is theirs.
+    /// Signs a person in. If it is another person than before, all cards end. Cards that were there before the first
+    /// sign-in belong to this person.
     package mutating func signIn(_ user: String, _ now: PhoneMoment) {
         if memory.user != user {
             owesLeave()
@@ -255,8 +257,8 @@ package struct RegistrationMachine: Sendable {
         pump(now)
     }
 
-    /// Nobody is signed in any more: every card leaves at once, also one that is over, then the server is told until it
-    /// has confirmed.
+    /// Signs the person out. Every card leaves at once, also an ended one. Then the server is told until it has
+    /// confirmed.
     package mutating func signOut(_ now: PhoneMoment) {
         memory.isSignedOut = true
         disown()
@@ -274,14 +276,15 @@ package struct RegistrationMachine: Sendable {
 
     // MARK: - Parts
 
-    /// Everything is sent anew: an app that comes back cannot know what was lost meanwhile.
+    /// Reports everything again, because an app that comes back cannot know what was lost meanwhile.
     private mutating func repeatEverything(_ now: PhoneMoment) {
         line.endPause()
         tried = [:]
         sayAgain()
     }
 
-    /// All that iOS says now. A push-to-start token that it does not name would only tell what it once was.
+    /// Marks everything that iOS reports now as unconfirmed. A push-to-start token that iOS does not name again is not
+    /// reported, because it may be an old one.
     private mutating func sayAgain() {
         round += 1
         named = []
@@ -289,7 +292,7 @@ package struct RegistrationMachine: Sendable {
         memory.owesInventory = true
     }
 
-    /// The server has nothing, or should have.
+    /// Marks everything as unconfirmed, because the server has nothing or must get everything again.
     mutating func forgetConfirmations() {
         sayAgain()
         memory.confirmedStartTokens = [:]
@@ -300,7 +303,7 @@ package struct RegistrationMachine: Sendable {
             if card.isRunning { end(localID, content: nil, .immediate, timestamp: nil) }
             memory.bury(localID)
         }
-        // What is over and still shown says as much about the person as what runs.
+        // An ended card that is still shown says as much about the person as a running one.
         for farewell in memory.farewells ?? [] { sweep(farewell.localID) }
         (orders, withdrawals) = ([], [])
         (absent, looksAgainAt) = ([:], nil)
@@ -315,18 +318,18 @@ package struct RegistrationMachine: Sendable {
     }
 
     private mutating func obtained(_ kind: String, _ token: TokenText, type: String? = nil, _ now: PhoneMoment) {
-        // Something new is tried at once, however long the pause after the last failure is.
+        // A new token is reported at once, however long the pause after the last failure is.
         line.endPause()
         tell(PhoneNote(.tokenObtained, type: type, detail: "\(kind) \(token)"))
     }
 
     // MARK: - Credentials
 
-    /// What lets this phone speak is one person's: of the next one it is the proof that they hold the phone. Where the
-    /// server may know somebody here and nothing proves that this is their phone, they take their leave first.
+    /// Turns the credential of the previous person into the proof that the phone was handed over.
     ///
-    /// Who comes back before the server heard of their leaving does so as well: else it would find their cards gone,
-    /// and make them no others.
+    /// If the server may know somebody here and nothing proves that this is their phone, the previous person is signed
+    /// out first. The same holds for a person who returns before the server knew that they left. Otherwise the server
+    /// would find their cards gone and start no others.
     private mutating func handOver(to user: String) {
         if memory.isUnproven || memory.leaver == user { return takeLeave() }
         memory.isLeaving = false
@@ -334,13 +337,13 @@ package struct RegistrationMachine: Sendable {
         act(.change(.turnIntoProof))
     }
 
-    /// This person's cards end here, and the server is not told yet.
+    /// Notes that this person's cards end here and that the server does not know it yet.
     private mutating func owesLeave() {
         memory.leaver = memory.leaver ?? memory.user
     }
 
-    /// The server is to be told that the last person left, whichever it knows: with the phone's own credential, and
-    /// where that is not taken with what the last person lent.
+    /// Notes that the server must be told that the last person left, whoever it knows. The call uses the phone's own
+    /// credential, or the last person's if that is refused.
     private mutating func takeLeave() {
         memory.isLeaving = true
         guard case .proof(let isUntried) = credential else { return }
@@ -348,7 +351,7 @@ package struct RegistrationMachine: Sendable {
         act(.change(.turnIntoOwn))
     }
 
-    /// Whatever lets this phone speak for somebody is forgotten.
+    /// Forgets all credentials.
     mutating func dropCredentials() {
         credential = .none
         act(.change(.dropAll))
@@ -365,12 +368,12 @@ package struct RegistrationMachine: Sendable {
         memory.cards[localID] = card
     }
 
-    /// Milliseconds since 1970 by the server's clock, where that is known.
+    /// Returns milliseconds since 1970 by the server's clock, or `nil` if it is not known.
     func serverTime(_ now: PhoneMoment) -> Int? { offset.map { now.steady + $0 } }
 
-    /// Milliseconds since 1970, by the phone's clock until the server's is known.
+    /// Returns milliseconds since 1970 by the server's clock, or by the phone's until that is known.
     func time(_ now: PhoneMoment) -> Int { serverTime(now) ?? now.wall }
 
-    /// Seconds since 1970 by the server's clock, where that is known.
+    /// Returns seconds since 1970 by the server's clock, or `nil` if it is not known.
     func serverSeconds(_ now: PhoneMoment) -> Int? { serverTime(now).map { $0 / 1_000 } }
 }

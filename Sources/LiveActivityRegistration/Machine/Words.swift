@@ -1,9 +1,9 @@
 package import JSONText
 package import LiveActivityAPI
 
-/// A moment on a phone.
+/// A moment by both clocks of a phone.
 package struct PhoneMoment: Sendable, Hashable {
-    /// Milliseconds since 1970 by the phone's clock, as it was set when the process began: people may set it.
+    /// Milliseconds since 1970 by the phone's clock as it was set when the process began. People may set it.
     package var wall: Int
     /// Milliseconds that only grow, from any beginning within one process.
     package var steady: Int
@@ -14,17 +14,17 @@ package struct PhoneMoment: Sendable, Hashable {
     }
 }
 
-/// A card as ActivityKit tells of it.
+/// A card as ActivityKit reports it.
 package struct SeenCard: Sendable, Hashable {
     package var localID: String
     package var type: String
-    /// The activity that its attributes name.
+    /// The activity that the attributes name.
     package var activity: String?
     package var attributes: JSONObject?
     package var content: JSONObject?
     package var state: InstanceRequest.State
     package var token: TokenText?
-    /// The broadcast channel whose pushes it shows, where that is known: it has no token.
+    /// The broadcast channel whose pushes the card shows, if that is known. Such a card has no token.
     package var channel: String?
 
     package init(localID: String, type: String, state: InstanceRequest.State = .active) {
@@ -34,20 +34,20 @@ package struct SeenCard: Sendable, Hashable {
     }
 }
 
-/// A card that is to be started on this phone.
+/// An order for a card on this phone.
 package struct CardOrder: Sendable, Hashable {
     package var type: String
     package var activity: String?
     package var attributes: JSONObject
     package var content: JSONObject
     package var staleAt: Instant?
-    /// Its place among other cards; `nil`: nobody said.
+    /// The rank among the app's cards, or `nil` if none was given.
     package var relevance: Double?
-    /// The broadcast channel whose pushes it is to show; `nil`: it is to have a token.
+    /// The broadcast channel whose pushes the card is to show, or `nil` for an update token.
     package var channel: String?
-    /// Whether it is over when the person turns to something else.
+    /// `true` if the card ends when the person turns to something else.
     package var isTransient = false
-    /// When iOS is to show it, and what it says then; `nil`: at once, without a word.
+    /// The date and alert with which iOS shows the card, or `nil` to show it at once without an alert.
     package var schedule: Schedule?
 
     package struct Schedule: Sendable, Hashable {
@@ -73,13 +73,13 @@ package struct CardOrder: Sendable, Hashable {
     }
 }
 
-/// What a content is shown with.
+/// The presentation of a content.
 package struct CardPresentation: Sendable, Hashable {
-    /// When the card is to look outdated; `nil`: never.
+    /// The time from which the card looks outdated, or `nil` for never.
     package var staleAt: Instant?
-    /// Its place among other cards; `nil`: the one that it has.
+    /// The rank among the app's cards, or `nil` to keep the present one.
     package var relevance: Double?
-    /// What the person is told of it, once; `nil`: nothing.
+    /// An alert for the person, once, or `nil` for none.
     package var alert: CardAlert?
 
     package init(staleAt: Instant? = nil, relevance: Double? = nil, alert: CardAlert? = nil) {
@@ -89,11 +89,11 @@ package struct CardPresentation: Sendable, Hashable {
     }
 }
 
-/// What an alert says.
+/// The texts and sound of an alert.
 package struct CardAlert: Sendable, Hashable {
     package var title: String
     package var body: String
-    /// The name of a sound in the app; `nil`: the system's.
+    /// The name of a sound in the app, or `nil` for the system's sound.
     package var sound: String?
 
     package init(title: String, body: String, sound: String? = nil) {
@@ -103,46 +103,48 @@ package struct CardAlert: Sendable, Hashable {
     }
 }
 
-/// When an ended card leaves the lock screen.
+/// A rule for when an ended card leaves the lock screen.
 package enum CardDismissal: Sendable, Hashable, Codable {
-    /// When iOS likes, four hours later at most.
+    /// A time that iOS decides, at most four hours later.
     case systemDefault
     case immediate
-    /// At that time of the server's clock; iOS takes four hours at most.
+    /// At this time of the server's clock. iOS accepts at most four hours.
     case at(Instant)
 }
 
-/// What the shell has to do, in this order, each before the next.
+/// An action of the shell. Actions are performed in order, each before the next.
 package enum ClientAction: Sendable, Hashable {
-    /// Writes the memory down; whatever follows counts on it.
+    /// Saves the memory. Later actions depend on it.
     case save
     case start(order: Int, CardOrder)
-    /// - `change`: to be named when iOS has come back, with what the card holds then.
-    /// - `timestamp`: seconds since 1970 by the server's clock; `nil`: not known, iOS takes its own.
+    /// Updates a card.
+    ///
+    /// - `change`: the number to report when iOS has returned, with what the card holds then.
+    /// - `timestamp`: seconds since 1970 by the server's clock, or `nil` if unknown; iOS then takes its own time.
     case update(change: Int, localID: String, content: JSONObject, CardPresentation, timestamp: Int?)
     case end(localID: String, content: JSONObject?, CardDismissal, timestamp: Int?)
-    /// What lets this phone speak is another from now on.
+    /// Changes the kept credentials.
     case change(PhoneCredentials.Change)
     case send(PhoneCall)
-    /// Looks at everything again: iOS may have listed fewer cards than there are.
+    /// Reads everything again, because iOS may have listed fewer cards than there are.
     case look
     case tell(PhoneNote)
 
-    /// The server gave something to speak with.
+    /// `true` if the server gave a new credential.
     var isGain: Bool { if case .change(.keep) = self { true } else { false } }
 }
 
-/// An HTTP call to the server; there is never more than one under way.
+/// An HTTP call to the server. There is never more than one under way.
 package struct PhoneCall: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     package enum Method: String, Sendable, Hashable { case put = "PUT", delete = "DELETE" }
 
     package let number: Int
     package let method: Method
-    /// From the server's root, percent-encoded.
+    /// The path from the server's root, percent-encoded.
     package let path: String
-    /// JSON.
+    /// The JSON body, or `nil` for none.
     package let body: [UInt8]?
-    /// Beside the person's own credential the one of before is shown, as a proof that this is the phone.
+    /// `true` if the call also shows the previous credential, which proves that this is the phone.
     package let showsProof: Bool
 
     package init(number: Int, method: Method, path: String, body: [UInt8]?, showsProof: Bool = false) {
@@ -154,11 +156,11 @@ package struct PhoneCall: Sendable, Hashable, CustomStringConvertible, CustomRef
     }
 
     package var description: String { "\(method.rawValue) \(path)" }
-    /// Bodies hold tokens.
+    /// An empty mirror, because bodies contain tokens.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What the server said to a call.
+/// The server's answer to a call.
 package struct PhoneAnswer: Sendable {
     package var status: Int
     package var body: [UInt8]
@@ -171,11 +173,11 @@ package struct PhoneAnswer: Sendable {
         self.date = date
     }
 
-    /// Why the server refused, in its stable word.
+    /// The stable code of the server's refusal.
     package var code: String? { (try? JSONValue(parsing: body))?.object?["code"]?.string }
 }
 
-/// Something that an app may want to know or to log; tokens are masked.
+/// An event for the app or its log. Tokens are masked.
 package struct PhoneNote: Sendable, Hashable {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         case tokenObtained, tokenSent, tokenConfirmed, tokenDead
@@ -191,7 +193,7 @@ package struct PhoneNote: Sendable, Hashable {
     package var type: String?
     package var activity: String?
     package var localID: String?
-    /// What it is about in a word: the kind of a token and its first characters, the code of a refusal.
+    /// A short detail: the kind of a token and its first characters, or the code of a refusal.
     package var detail: String?
 
     package init(

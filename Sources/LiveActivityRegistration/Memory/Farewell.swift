@@ -1,18 +1,18 @@
 internal import JSONText
 
-/// How a card was ended that iOS may still show: on the lock screen it stays up to four hours.
+/// A record of how a card was ended that iOS may still show. On the lock screen an ended card stays up to four hours.
 struct Farewell: Sendable, Hashable, Codable {
     let localID: String
-    /// Whose card it was.
+    /// The person whose card it was.
     let user: String
-    /// When it leaves; `nil`: somebody else ended it, such as a push, and the card does not say.
+    /// The rule for when it leaves, or `nil` if something else ended it, such as a push, and the card does not say.
     var dismissal: CardDismissal?
-    /// Its last state; `nil`: what it showed before, or what somebody else gave it.
+    /// Its last state, or `nil` for what it showed before or what something else gave it.
     var content: JSONObject?
-    /// What the end was dated by, in seconds since 1970.
+    /// The timestamp of the end, in seconds since 1970.
     var timestamp: Int?
 
-    /// Of so many cards it is remembered; iOS keeps about five.
+    /// The most remembered records. iOS keeps about five cards.
     static let limit = 16
 }
 

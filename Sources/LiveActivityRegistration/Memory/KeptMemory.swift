@@ -1,12 +1,13 @@
 package import JSONText
 internal import LiveActivityAPI
 
-// An app's next version reads what this one wrote, and after a step back this one what the next wrote.
+// Reading of a memory that another version of the app has written. The app may have been updated, or replaced by an
+// earlier version.
 extension RegistrationMemory {
-    /// What some version of the app wrote down: what that one did not know has its first value here, and what this one
-    /// cannot read is forgotten, and nothing else.
+    /// Reads what some version of the app saved. Members that are missing get their first value. Members that cannot be
+    /// read are dropped, and nothing else is.
     ///
-    /// - Returns: `nil` when it does not even say which device it is of.
+    /// - Returns: `nil` if the value does not even name its device.
     package init?(kept: JSONValue) {
         guard var members = kept.object, let device = members["device"]?.string else { return nil }
         if let cards = members["cards"]?.object {
@@ -20,7 +21,7 @@ extension RegistrationMemory {
 }
 
 extension CardMemory {
-    /// A card with every member in place; `nil` when nobody can say which card it is.
+    /// Returns a card with every member, or `nil` if the value does not say which card it is.
     fileprivate static func readable(_ kept: JSONValue) -> JSONValue? {
         guard let members = kept.object, let type = members["type"]?.string, let number = members["number"]?.int,
             let seenAt = members["seenAt"]?.int
@@ -31,7 +32,8 @@ extension CardMemory {
 }
 
 private enum Kept {
-    /// All members at once, over the first values; where that fails, each that can be read by itself.
+    /// Decodes all members at once over the first values. If that fails, it decodes each member that can be read by
+    /// itself.
     static func read<Value: Codable>(_ members: JSONObject, over first: Value) -> Value? {
         guard var object = (try? JSONValue(encoding: first))?.object else { return nil }
         if let value: Value = decoded(object.replacing(members)) { return value }

@@ -1,30 +1,30 @@
-/// What lets a phone speak. It is kept where no backup goes; the machine says what becomes of it, and whoever keeps it
-/// does so.
+/// The credentials of a phone's calls. They are kept where no backup goes. The machine decides what becomes of them,
+/// and the engine performs it.
 package struct PhoneCredentials: Sendable, Hashable, Codable, CustomStringConvertible, CustomReflectable {
-    /// What the server gave this phone, for the person who is signed in.
+    /// The credential that the server gave this phone for the signed-in person.
     package var own: String?
-    /// What the server gave it for the person before: shown beside the next one's own, it proves that the phone was
-    /// handed over, and does not speak by itself any more.
+    /// The credential that the server gave this phone for the previous person. Shown beside the next person's own, it
+    /// proves that the phone was handed over. It makes no calls by itself any more.
     package var proof: String?
-    /// The person's own, which the app gave: used until there is one of the phone's.
+    /// The person's own credential, which the app gave. It is used until the phone has one of its own.
     package var borrowed: String?
-    /// Whose they are, `own` and `borrowed`: they are not written down in one step with who is signed in.
+    /// The person of `own` and `borrowed`. Credentials and the signed-in person are not saved in one step.
     package private(set) var person: String?
 
     package init() {}
 
     package enum Change: Sendable, Hashable {
-        /// The server gave this phone one of its own for this person, which is used from now on.
+        /// The server gave this phone a credential for this person, which is used from now on.
         case keep(String, of: String)
-        /// Another person is signed in: what was given for the one before is their proof.
+        /// Another person is signed in, so the previous person's credential becomes the proof.
         case turnIntoProof
-        /// It is the one before after all of whom the server is to be told something.
+        /// The server must be told something for the previous person after all.
         case turnIntoOwn
-        /// The server has the next person: there is nothing to prove any more.
+        /// The server knows the next person, so nothing is left to prove.
         case dropProof
-        /// The server does not take it any more: the person's is used again.
+        /// The server refused the credential, so the person's is used again.
         case dropOwn
-        /// Nobody is spoken for any more.
+        /// No call is made for anybody any more.
         case dropAll
     }
 
@@ -40,12 +40,13 @@ package struct PhoneCredentials: Sendable, Hashable, Codable, CustomStringConver
         }
     }
 
-    /// The app gave the person's own; nobody's, while the last one is leaving.
+    /// Keeps the person's credential that the app gave. `person` is `nil` while the last person is leaving.
     package mutating func borrow(_ credential: String, of person: String?) {
         (borrowed, self.person) = (credential, person)
     }
 
-    /// What a process that ended amid a change of person left undone, if anything.
+    /// Returns the change that a process left undone when it ended during a change of person, or `nil` if there is
+    /// none.
     func changeLeft(by memory: RegistrationMemory) -> Change? {
         if memory.isLeaving { return own == nil && proof != nil ? .turnIntoOwn : nil }
         guard let user = memory.user else { return self == PhoneCredentials() ? nil : .dropAll }
@@ -53,6 +54,6 @@ package struct PhoneCredentials: Sendable, Hashable, Codable, CustomStringConver
     }
 
     package var description: String { "PhoneCredentials" }
-    /// No parts, so that `dump` shows none of them.
+    /// An empty mirror, so that `dump` shows no credential.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,56 +1,58 @@
 package import JSONText
 package import LiveActivityAPI
 
-/// What a phone's app has to remember across launches: what it found, and what of it the server has confirmed.
+/// The memory of a phone's app across launches: what it found, and what of it the server has confirmed.
 ///
-/// Whatever is not confirmed is pending, so that nothing else has to be queued.
+/// Everything that is not confirmed is pending, so there is no other queue.
 package struct RegistrationMemory: Sendable, Hashable, Codable {
     /// The id of this installation.
     package internal(set) var device: String
-    /// Who is signed in.
+    /// The signed-in person.
     package internal(set) var user: String?
-    /// The app said that nobody is; without a person and without this it has not said anything yet.
+    /// `true` if the app said that nobody is signed in. Without a person and without this the app has not said anything
+    /// yet.
     var isSignedOut = false
-    /// The server may not know yet that the last person left.
+    /// `true` while the server may not know that the last person left.
     package internal(set) var isLeaving = false
-    /// Whose cards ended here without the server's knowing of it; `nil`: nobody's.
+    /// The person whose cards ended here without the server's knowledge, or `nil` for nobody.
     var leaver: String?
-    /// The server may have the person signed in here, and nothing that it gave proves that this is their phone.
+    /// `true` if the server may have the person signed in here, and nothing that it gave proves that this is their
+    /// phone.
     var isUnproven = false
-    /// The phone as it was seen last; its `user` means nothing.
+    /// The phone as it was last seen. Its `user` means nothing.
     var facts = DeviceRequest(user: "")
-    /// What the server has confirmed of it.
+    /// The facts that the server has confirmed.
     var confirmed: DeviceRequest?
     var startTokens: [String: TokenText] = [:]
     var confirmedStartTokens: [String: TokenText] = [:]
-    /// Values that the server knows to be dead: never sent again.
+    /// Tokens that the server knows to be dead. They are never sent again.
     var deadTokens: [TokenText] = []
     var cards: [String: CardMemory] = [:]
-    /// Cards that are over and reported, by local id: whatever comes of them is old news.
+    /// The local ids of cards that are over and reported. Later news of them is old.
     var over: [String] = []
-    /// Those of them that may still be on the lock screen, newest last; `nil`: none ever was.
+    /// The ended cards that may still be on the lock screen, the newest last, or `nil` if there never were any.
     var farewells: [Farewell]?
     /// The number of the last inventory.
     var sequence = 0
     var owesInventory = true
-    /// Numbers cards in the order in which they were seen, and the words before a start.
+    /// The counter that numbers cards in the order of their appearance, and announcements of starts.
     var counter = 0
 
-    /// The most cards that are remembered as over: iOS keeps an ended one for four hours.
+    /// The most cards that are remembered as over. iOS keeps an ended card for four hours.
     static let overLimit = 128
-    /// The most cards that are remembered as gone, should they be there after all.
+    /// The most cards that are remembered as gone, in case they are there after all.
     static let lostLimit = 16
     static let deadLimit = 16
 
-    /// The memory of an app that was just installed.
+    /// Creates the memory of an app that was just installed.
     package init(device: String) {
         self.device = device
     }
 
-    /// What each card is known to hold.
+    /// The content that each card is known to hold.
     package var contents: [String: JSONObject] { cards.compactMapValues(\.content) }
 
-    /// How often the person opened the app by a card.
+    /// Returns how often the person opened the app by a card.
     package func opens(of localID: String) -> Int { cards[localID]?.opens ?? 0 }
 
     mutating func bury(_ localID: String) {
@@ -60,7 +62,8 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
         if over.count > Self.overLimit { over.removeFirst() }
     }
 
-    /// A card that is gone, and reported as that, is kept: iOS may just not have listed it. Not all of them for ever.
+    /// Drops the oldest cards that are gone and reported as gone. Some are kept, because iOS may just not have listed
+    /// them.
     mutating func forgetLost() {
         let lost = cards.filter { $0.value.state == .gone && !$0.value.isPending }
         for (localID, _) in lost.sorted(by: { $0.value.number < $1.value.number }).dropLast(Self.lostLimit) {
@@ -74,7 +77,7 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
         if deadTokens.count > Self.deadLimit { deadTokens.removeFirst() }
     }
 
-    /// The steady clock of an earlier process says nothing to this one.
+    /// Forgets moments of the steady clock of an earlier process, which mean nothing to this one.
     mutating func forgetMoments() {
         for localID in cards.keys {
             cards[localID]?.ahead?.at = nil
@@ -88,69 +91,71 @@ package struct RegistrationMemory: Sendable, Hashable, Codable {
     }
 }
 
-/// One card as the app remembers it.
+/// A card as the app remembers it.
 struct CardMemory: Sendable, Hashable, Codable {
     var type: String
     var activity: String?
     var attributes: JSONObject?
     var content: JSONObject?
     var token: TokenText?
-    /// The broadcast channel whose pushes it shows, as long as it has no token.
+    /// The broadcast channel whose pushes the card shows, while it has no token.
     var channel: String?
     var state: InstanceRequest.State
-    /// How often the person opened the app by it; `nil`: never.
+    /// The number of times the person opened the app by the card, or `nil` for none.
     var opens: Int?
-    /// The app started it, not a push.
+    /// `true` if the app started the card, not a push.
     var isOwn = false
-    /// When the app started it, by the server's clock.
+    /// The time at which the app started the card, by the server's clock.
     var startedAt: Instant?
-    /// When it was started, as the server knows.
+    /// The start of the card as the server knows it.
     var begunAt: Instant?
-    /// Its place in the order in which cards were seen.
+    /// The card's place in the order in which cards were seen.
     var number: Int
-    /// When it was first seen, in milliseconds since 1970; by the phone's clock where the server's was not known.
+    /// The time at which the card was first seen, in milliseconds since 1970, by the phone's clock if the server's was
+    /// not known.
     var seenAt: Int
     /// The newest timestamp of an update by the app, in seconds since 1970.
     var lastTimestamp: Int?
-    /// The newest timestamp that the server has used for it, in seconds since 1970.
+    /// The newest timestamp of the server's pushes to the card, in seconds since 1970.
     var pushedTimestamp: Int?
-    /// The revision that it shows, where that is known.
+    /// The revision that the card shows, if it is known.
     var revision: Int?
-    /// When it was to look outdated, as the app last said.
+    /// The time from which the card looks outdated, as the app last set it.
     var staleAt: Instant?
-    /// The app's own change of it, until the server's next state.
+    /// The app's own change, until the server's next state.
     var ahead: LocalChange?
-    /// What iOS was asked to show and has not come back from, oldest first. The card's own until then is what it held.
+    /// The updates from which iOS has not returned, the oldest first. Until it returns, the card's content is the
+    /// previous one.
     var changes: [Change] = []
-    /// Grows with all that is to be reported.
+    /// A number that grows with every change that is to be reported.
     var version = 1
     var confirmedVersion = 0
 
     struct LocalChange: Sendable, Hashable, Codable {
-        /// The revision that the card showed before, where that was known.
+        /// The revision that the card showed before the change, if it was known.
         var basedOn: Int?
-        /// When, on the steady clock; `nil`: an earlier process did it.
+        /// The moment of the change on the steady clock, or `nil` if an earlier process made it.
         var at: Int?
     }
 
-    /// One update on its way to the card.
+    /// An update on its way to the card.
     struct Change: Sendable, Hashable, Codable {
         let number: Int
-        /// What the card held before it.
+        /// The content of the card before the update.
         var held: JSONObject?
         let content: JSONObject
         let staleAt: Instant?
         let timestamp: Int?
-        /// The server's revision that it is; `nil`: the app's own.
+        /// The server's revision, or `nil` for the app's own change.
         let revision: Int?
-        /// The app's own change, with what it is based on.
+        /// The app's own change with its base, or `nil` for a revision of the server.
         var ahead: LocalChange?
     }
 
-    /// More are never on their way: an app that changes a card faster than iOS takes it loses the oldest.
+    /// The most updates on their way. An app that changes a card faster than iOS accepts loses the oldest.
     static let changeLimit = 16
 
-    /// What the card holds now, whoever changed it.
+    /// Notes what the card holds now, whoever changed it.
     mutating func hold(_ content: JSONObject?) {
         self.content = content
         for index in changes.indices { changes[index].held = content }
@@ -158,7 +163,7 @@ struct CardMemory: Sendable, Hashable, Codable {
 
     var isOnChannel: Bool { channel != nil && token == nil }
     var isRunning: Bool { state.isRunning }
-    /// A newer update has a newer timestamp than all of these.
+    /// The newest of all timestamps. A newer update has a newer one.
     var newestTimestamp: Int? {
         ([lastTimestamp, pushedTimestamp] + changes.map(\.timestamp)).compactMap(\.self).max()
     }
@@ -166,7 +171,7 @@ struct CardMemory: Sendable, Hashable, Codable {
 }
 
 extension InstanceRequest.State {
-    /// Whether updates still change such a card.
+    /// `true` if updates still change such a card.
     package var isRunning: Bool {
         switch self {
         case .pending, .active, .stale: true
