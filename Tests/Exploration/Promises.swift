@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-// The promises that are judged at a claim and at a settlement: docs/architecture.md, "Promises".
+// The promises that are judged at a claim and at a settlement: docs/internals/promises.md.
 extension Situation {
     func judge(_ seat: Flight.Seat, _ flight: Flight) -> Violation? {
         let plan = seat.plan

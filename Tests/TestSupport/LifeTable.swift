@@ -22,7 +22,7 @@ package struct LifeTable: Sendable, Equatable {
     /// The table in the doc comment of `CardLife`.
     package static let ofSource = LifeTable(in: text("Sources/LiveActivityCore/Card/CardLife.swift"))
     /// The table in the document. Other tables there have as many columns.
-    package static let ofDocument = LifeTable(in: text("docs/architecture.md"))
+    package static let ofDocument = LifeTable(in: text("docs/internals/life-of-a-card.md"))
 
     private static func text(_ path: String) -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")

@@ -1,6 +1,6 @@
 package import APNSModel
 
-/// Consequence of one push's outcome. The table is in `docs/architecture.md`, "What follows an answer".
+/// Consequence of one push's outcome. The table is in `docs/internals/answers.md`, "What follows an answer".
 package enum Consequence: Sendable, Equatable {
     /// APNs accepted the push.
     case accepted
