@@ -1,97 +1,105 @@
 package import LiveActivityCore
 
 extension LiveActivityServer {
-    /// What the server takes at most. The defaults fit one small machine.
+    /// Limits of the server. The defaults suit one small machine.
     public struct Limits: Sendable, Hashable {
-        /// The most bytes of a request's body; beyond, the call answers 413.
+        /// Maximum size of a request's body, in bytes. A larger body is answered with 413.
         public var bodyBytes = 64 * 1024
-        /// The most bytes of an inventory, which lists every card of a phone, and of a page of an audience.
+        /// Maximum size of an inventory or of a page of an audience, in bytes.
         public var inventoryBytes = 256 * 1024
-        /// The most arrays and objects inside one another in a body.
+        /// Maximum nesting of arrays and objects in a body.
         public var jsonDepth = 32
-        /// The most values in a body.
+        /// Maximum number of values in a body.
         public var jsonValues = 20_000
-        /// The most phones whose outlook one answer works out one by one.
+        /// Maximum number of phones that one answer examines one by one.
         public var countedPhones = 2_000
-        /// Of more phones so many are looked at, and the others taken to be like them.
+        /// Number of phones in the sample from which an answer estimates, if there are more than `countedPhones`.
         public var sampledPhones = 500
-        /// The most phones that a dry run counts.
+        /// Maximum number of phones that a dry run counts.
         public var previewedPhones = 10_000
-        /// The most bytes of one line of a batch; a longer one is answered with 413.
+        /// Maximum size of one line of a batch, in bytes. A longer line is answered with 413.
         public var lineBytes = 64 * 1024
-        /// The most lines of a batch.
+        /// Maximum number of lines of a batch.
         public var lines = 1_000_000
-        /// The most lines of a batch that are worked on at the same time.
+        /// Maximum number of lines of a batch that are processed at the same time.
         public var openLines = 256
-        /// The most bytes of answers that wait for their reader; while there are as many, no further line is read.
+        /// Maximum number of bytes of answers that wait for their reader. No further line is read while they wait.
         public var unreadBytes = 16 * 1024 * 1024
-        /// The most batches and streamed audiences at the same time; a further one is answered with 503.
+        /// Maximum number of batches and streamed audiences at the same time. A further one is answered with 503.
         public var streams = 8
-        /// The same of one app.
+        /// Maximum number of batches and streamed audiences of one app at the same time.
         public var streamsOfApp = 4
-        /// The most streams of events (`GET /v1/events`) at the same time; a further one is answered with 503.
+        /// Maximum number of event streams (`GET /v1/events`) at the same time. A further one is answered with 503.
         public var eventStreams = 256
-        /// The same of one app.
+        /// Maximum number of event streams of one app at the same time.
         public var eventStreamsOfApp = 64
-        /// The most events that wait for one of their readers; one that reads more slowly is cut, and comes back.
+        /// Maximum number of events that wait for one reader. A reader that is slower is cut off, and can reconnect.
         public var unreadEvents = 1000
-        /// How often a stream of events shows that it is alive when there are none.
+        /// Interval at which an idle event stream sends a sign of life.
         public var eventBeat = Duration.seconds(15)
-        /// Events of one read from the database.
+        /// Number of events in one read from the database.
         var eventPage: Int { min(500, unreadEvents) }
-        /// How long a policy is tried at most; what is not played by then is refused.
+        /// Maximum duration of a policy trial. A trial that is not finished by then is refused.
         public var trialTime = Duration.seconds(30)
-        /// How much of a day one trial plays.
+        /// Maximum part of a day that one trial replays.
         package var trial = RecordedDay.Limits()
-        /// The most requests that are worked on at the same time; a further one is answered with 503.
+        /// Maximum number of requests that are processed at the same time. A further one is answered with 503.
         public var openRequests = 2_000
-        /// The same of one API key: half of them; a further one is answered with 429.
+        /// Maximum number of simultaneous requests of one API key. A further one is answered with 429.
         var openRequestsOfKey: Int { max(1, openRequests / 2) }
-        /// The same of one person or phone that calls by itself.
+        /// Maximum number of simultaneous requests of one person or phone that makes its own calls.
         var openRequestsOfPerson: Int { min(32, openRequestsOfKey) }
-        /// The most requests at the same time of one call that needs no key, such as `GET /metrics`; a further one is
-        /// answered with 503. They are counted apart, and do not take up room of `openRequests`.
+        /// Maximum number of simultaneous requests of each call that needs no key, such as `GET /metrics`.
+        ///
+        /// A further one is answered with 503. These requests do not count towards `openRequests`.
         public var keylessRequests = 32
-        /// The most calls of one API key in a second, and twice as many at once; `nil`: any number.
+        /// Maximum number of calls of one API key per second; after a pause, twice as many at once. `nil`: unlimited.
         public var requestsPerSecond: Int? = 10_000
-        /// The same of one person or phone that calls by itself, and about one device.
+        /// Maximum number of calls per second of one person or phone that makes its own calls, and about one device.
+        ///
+        /// After a pause, twice as many at once. `nil`: unlimited.
         public var requestsPerSecondPerDevice: Int? = 20
-        /// The most connections at the same time; further ones wait to be accepted.
+        /// Maximum number of connections at the same time. Further ones wait to be accepted.
         public var connections = 10_000
-        /// The same of the listener of metrics, where it is one of its own.
+        /// Maximum number of connections at the same time to a separate metrics listener.
         public var metricsConnections = 64
-        /// The most connections of one remote address, of IPv6 of one network of 64 bits; half of all where nothing is
-        /// said. A further one is closed. A proxy in front is one address.
+        /// Maximum number of connections of one remote address; for IPv6, of one 64-bit network. A further one is
+        /// closed.
+        ///
+        /// Default: half of `connections`. All clients behind a proxy share one address.
         public var connectionsPerAddress: Int {
             get { ownConnectionsPerAddress ?? max(1, connections / 2) }
             set { ownConnectionsPerAddress = newValue }
         }
         private var ownConnectionsPerAddress: Int?
-        /// The most sign-ins to the console from one remote address in a second, and twice as many at once; `nil`: any
-        /// number. Further ones are answered with 429.
+        /// Maximum number of sign-ins to the console from one remote address per second; after a pause, twice as many
+        /// at once.
+        ///
+        /// Further ones are answered with 429. `nil`: unlimited.
         public var signInsPerSecond: Int? = 5
-        /// How long a connection may be silent before it is closed, and lines may come without a whole one among them.
+        /// Time after which a silent connection is closed. Also the time in which a stream of lines must bring a whole
+        /// line.
         public var idleTimeout = Duration.seconds(60)
-        /// The most bytes of a request's header; of HTTP/2's at most 16 KiB.
+        /// Maximum size of a request's header, in bytes. For HTTP/2 it is at most 16 KiB.
         public var headerBytes = 32 * 1024
-        /// The most fields of a request's header.
+        /// Maximum number of fields in a request's header.
         public var headerFields = 100
-        /// How long a handshake, and a header from its first byte on, may take.
+        /// Maximum duration of a TLS handshake, and of a header from its first byte on.
         public var headTimeout = Duration.seconds(10)
-        /// How long a body may take; lines that are answered while they come have only to go on.
+        /// Maximum duration of a body. Lines that are answered while they arrive have no such limit.
         public var bodyTimeout = Duration.seconds(30)
-        /// How long answers may wait for a client that does not read them, while more than 64 KiB of them do.
+        /// Time for which answers may wait for a client that does not read them, while more than 64 KiB wait.
         public var writeTimeout = Duration.seconds(30)
-        /// The most bytes that are still read of a body that was refused.
+        /// Maximum number of bytes that are still read of a body that was refused.
         public var unreadBody = 1024 * 1024
-        /// How long a connection stays open after its last answer for the client to close it.
+        /// Time for which a connection stays open after its last answer, so that the client can close it.
         public var closeGrace = Duration.seconds(1)
-        /// How long idle connections are kept when the server stops, for a request that is on its way.
+        /// Time for which idle connections are kept when the server stops, for requests that are on their way.
         public var stopGrace = Duration.seconds(1)
-        /// How long the server takes to stop at most: what is not answered by then is cut off.
+        /// Maximum time for stopping the server. Requests that are not answered by then are cut off.
         public var stopTimeout = Duration.seconds(25)
 
-        /// The standard limits.
+        /// Creates the default limits.
         public init() {}
     }
 }

@@ -6,61 +6,62 @@ package import LiveActivityTracing
 package import Logging
 public import ServiceLifecycle
 
-/// The HTTP API of Islet as a service: backends say what should be shown, phones report what they hold.
+/// The HTTP API of Islet as a service: backends set what should be shown, and phones report what they hold.
 ///
-/// It decides nothing and sends nothing: each call is checked, committed to the store, and answered; delivery finds the
-/// work there. Every answer is JSON, every refusal a problem document (RFC 9457) with a stable `code`.
-/// `docs/api.md` describes the calls.
+/// The server neither decides about pushes nor sends them. It checks each call, commits it to the store and answers;
+/// delivery finds the work in the store. Every answer is JSON. Every refusal is a problem document (RFC 9457) with a
+/// stable `code`. `docs/api.md` describes the calls.
 public struct LiveActivityServer: Service {
-    /// Where the server listens.
+    /// An address on which the server listens.
     public struct Address: Sendable, Hashable, CustomStringConvertible {
-        /// The address it is bound to, such as `127.0.0.1`.
+        /// The host that the server is bound to, such as `127.0.0.1`.
         public var host: String
-        /// The port it is bound to; where 0 was asked for, the one that the system gave.
+        /// The port that the server is bound to. If port 0 was requested, the port that the system chose.
         public var port: Int
-        /// It speaks TLS.
+        /// `true` if the server uses TLS.
         public var isEncrypted = false
 
-        /// `http://host:port`, or `https`.
+        /// The URL of the server: `http://host:port`, or with `https`.
         public var description: String {
             "http\(isEncrypted ? "s" : "")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
         }
     }
 
-    /// What a server is made of.
+    /// The settings of a server.
     package struct Configuration: Sendable {
         package var apps: [AppSettings]
         package var host = "127.0.0.1"
-        /// 0 takes any free port.
+        /// The port. 0 takes any free port.
         package var port = 8080
-        /// A socket that somebody else bound and that is served in place of an address, by its descriptor: it outlives
-        /// the process.
+        /// The descriptor of a socket that was bound elsewhere, served instead of `host` and `port`. It outlives the
+        /// process.
         package var socket: CInt?
-        /// Without, the server speaks HTTP/1.1 in the clear.
+        /// The certificate for TLS. `nil`: the server speaks HTTP/1.1 without encryption.
         package var certificates: Certificates?
         package var limits = Limits()
-        /// What `GET /metrics` shows and alerts look at; `nil`: neither is there.
+        /// The sources of `GET /metrics` and of alerts. `nil`: both are missing.
         package var metrics: MetricsSources?
-        /// What delivery knows, for readiness and diagnoses.
+        /// The state of delivery, for readiness and diagnoses.
         package var delivery = DeliverySources()
-        /// How people of each app prove who they are; without an entry only keys and phones call.
+        /// The settings that prove people's identities, by app. In an app without an entry only keys and phones can
+        /// call.
         package var people: [BundleID: PeopleSettings] = [:]
-        /// The endpoints that events are told to, by somebody else than the server.
+        /// The endpoints that receive events. Another component sends the events.
         package var webhooks: [ToldWebhook] = []
-        /// `/` is the console.
+        /// `true` if `/` serves the console.
         package var console = true
-        /// In development: the simulator whose phones the console shows.
+        /// The simulator whose phones the console shows. Only in development.
         package var simulator: SimulatorControl?
-        /// Where spans go; `nil`: there are none.
+        /// The destination of spans. `nil`: no spans are recorded.
         package var traces: Traces?
-        /// Who can try a policy on a recorded day; `nil`: nobody.
+        /// The parser and the player for policy trials on a recorded day. `nil`: the server refuses such trials.
         package var trials: PolicyTrials?
-        /// What the server calls itself.
+        /// The version that the server reports.
         package var version = ""
-        /// A device credential that was not used for so long is not taken any more.
+        /// The time after which a device credential that was not used is no longer accepted.
         package var credentialIdleLimit = Duration.seconds(90 * 86_400)
 
-        /// `GET /metrics` is answered there and not on the API's address; `nil`: on the API's.
+        /// The separate listener for `GET /metrics`. `nil`: the API's address serves it.
         package var metricsListener: MetricsListener?
 
         package init(apps: [AppSettings]) {
@@ -68,10 +69,10 @@ public struct LiveActivityServer: Service {
         }
     }
 
-    /// A listener for whoever watches the server: `/metrics`, `/healthz` and `/readyz`, and nothing else.
+    /// A separate listener for monitoring. It serves `/metrics`, `/healthz` and `/readyz`, and nothing else.
     package struct MetricsListener: Sendable {
         package var host: String
-        /// 0 takes any free port.
+        /// The port. 0 takes any free port.
         package var port: Int
         /// Called once the port is bound.
         package var onListening: @Sendable (Address) async -> Void
@@ -83,30 +84,30 @@ public struct LiveActivityServer: Service {
         }
     }
 
-    /// The address of ``MetricsListener`` cannot be bound.
+    /// An error that occurs if the address of ``MetricsListener`` cannot be bound.
     package struct MetricsListenerFailure: Error {
         package let host: String
         package let port: Int
         package let cause: any Error
     }
 
-    /// Hummingbird's application, for its test framework alone: `run` serves the same responder by a front of its own.
+    /// Hummingbird's application, for its test framework only. `run` serves the same responder through ``Front``.
     package let application: Application<Responder>
-    /// What has to run beside it.
+    /// The upkeep of keys and their uses. Must run beside the server.
     package let upkeep: CallerUpkeep
-    /// What takes the samples of `GET /v1/overview`; has to run beside it too.
+    /// The sampler for `GET /v1/overview`. Must run beside the server.
     package let sampler: FigureSampler
-    /// What looks at the rules of alerts; has to run beside it as well.
+    /// The evaluation of alert rules. Must run beside the server.
     package let alertWatch: AlertWatch
-    /// What hands events to their readers; has to run beside it, and to stop before it.
+    /// The relay that passes events to their readers. Must run beside the server, and stop before it.
     package let relay: EventRelayService
     private let front: Front
-    /// For those who watch, where they have a listener of their own.
+    /// The front of the monitoring listener, if it is configured.
     private let watchersFront: Front?
 
     /// - Parameters:
-    ///   - dice: 64 random bits at each call, which nobody can foresee: for keys of new devices, and for credentials.
-    ///   - onListening: Called once the port is bound; requests are answered from then on.
+    ///   - dice: Returns 64 unpredictable random bits at each call, for keys of new devices and for credentials.
+    ///   - onListening: Called once the port is bound. The server answers requests from then on.
     package init(
         configuration: Configuration, store: any ServerStore, time: TimeSource, dice: @escaping @Sendable () -> UInt64,
         logger: Logger, onListening: @escaping @Sendable (Address) async -> Void = { _ in }
@@ -165,10 +166,11 @@ public struct LiveActivityServer: Service {
         }
     }
 
-    /// Serves until its service group shuts down gracefully: then no more connections are accepted, and requests that
-    /// are being answered, or on their way on a connection, are finished.
+    /// Serves until its service group shuts down gracefully.
     ///
-    /// - Throws: When the port cannot be bound.
+    /// It then accepts no more connections, but finishes requests that are being answered or are on their way.
+    ///
+    /// - Throws: An error if a port cannot be bound.
     public func run() async throws {
         guard let watchersFront else { return try await front.run() }
         try await withThrowingTaskGroup(of: Void.self) { group in

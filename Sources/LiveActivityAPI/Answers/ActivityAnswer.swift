@@ -1,45 +1,45 @@
-/// The answer of every call that changes an activity: what the change means for its phones.
+/// The answer of every call that changes an activity: the effect of the change on the activity's phones.
 public struct ActivityAnswer: Sendable, Hashable, Codable {
     /// The revision of the desired state after the call.
     public var revision: Int
-    /// Whether the call changed anything; a repeated call did not.
+    /// `true` if the call changed the desired state. `false` for a repeated call.
     public var changed: Bool
-    /// Where the activity is in its life, such as `active` or `ended`.
+    /// The phase of the activity, such as `active` or `ended`.
     public var phase: String
-    /// What follows on how many phones.
+    /// The number of phones by what follows on them.
     public var phones: Phones
-    /// Why phones wait or get nothing, the most frequent first.
+    /// The reasons why phones wait or get nothing, the most frequent first.
     public var reasons: [ReasonCount]
-    /// The same in a sentence.
+    /// ``phones`` and ``reasons`` in a sentence.
     public var summary: String?
-    /// Whether the counts are worked out from a sample of the phones, which are too many to look at; absent: they are
+    /// `true` if the counts are estimated from a sample, because the activity has too many phones. `nil` if they are
     /// exact.
     public var estimated: Bool?
-    /// Of a dry run: the phones beyond those counted here, which are 10,000 at most; absent: none.
+    /// In a dry run, the number of phones beyond the 10,000 that are counted. `nil` if all are counted.
     public var more: Int?
-    /// Whether the call came after one with a greater `sequence`, and changed nothing; absent: no.
+    /// `true` if a call with a greater `sequence` came before, so that this one changed nothing. Otherwise `nil`.
     public var superseded: Bool?
-    /// Whether nothing was done: the answer says what would be; absent: no.
+    /// `true` if the call was a dry run: nothing was changed, and the answer says what would follow. Otherwise `nil`.
     public var dryRun: Bool?
-    /// Of a dry run: what follows on each phone, one page of them.
+    /// In a dry run, what follows on each phone, one page of them.
     public var devices: [DeviceVerdict]?
-    /// Of a dry run: the cursor of the next page of phones; absent: this is the last.
+    /// In a dry run, the cursor of the next page of phones. `nil` if this is the last page.
     public var next: String?
 
-    /// How many phones get what.
+    /// Numbers of phones by what follows on them.
     public struct Phones: Sendable, Hashable, Codable {
         /// A card is started.
         public var start: Int
-        /// The card that is there is updated, or ended.
+        /// The existing card is updated or ended.
         public var update: Int
-        /// Something follows later: a token, a budget or the app is awaited.
+        /// Something follows later. A token, a budget or the app is awaited.
         public var pending: Int
         /// Nothing follows.
         public var none: Int
-        /// An ordinary notification goes out in place of a card that cannot be shown; absent: on none.
+        /// An ordinary notification is sent because a card cannot be shown. `nil` if this happens on no phone.
         public var fallback: Int?
 
-        /// The counts of one answer.
+        /// Creates the counts.
         public init(start: Int, update: Int, pending: Int, none: Int, fallback: Int? = nil) {
             self.fallback = fallback
             self.start = start
@@ -49,21 +49,21 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
         }
     }
 
-    /// How many phones one reason holds for.
+    /// The number of phones for which one reason holds.
     public struct ReasonCount: Sendable, Hashable, Codable {
         /// The stable code of the reason, such as `nothing-to-update`.
         public var reason: String
         /// The number of phones.
         public var count: Int
 
-        /// A reason and its count.
+        /// Creates a reason with its count.
         public init(reason: String, count: Int) {
             self.reason = reason
             self.count = count
         }
     }
 
-    /// The answer to one change.
+    /// Creates an answer to a call that is not a dry run.
     public init(
         revision: Int, changed: Bool, phase: String, phones: Phones, reasons: [ReasonCount], more: Int? = nil
     ) {
@@ -76,18 +76,18 @@ public struct ActivityAnswer: Sendable, Hashable, Codable {
     }
 }
 
-/// What follows on one phone, and why.
+/// The course that the server takes on one phone, and its reason.
 public struct DeviceVerdict: Sendable, Hashable, Codable {
     /// The id of the device.
     public var device: String
     /// The user of the device.
     public var user: String
-    /// `start`, `update`, `fallback`, `pending` or `none`, as they are counted in ``ActivityAnswer/Phones``.
+    /// One of `start`, `update`, `fallback`, `pending` and `none`, as counted in ``ActivityAnswer/Phones``.
     public var course: String
-    /// Why.
+    /// The reason.
     public var reason: Reason
 
-    /// The verdict on one phone.
+    /// Creates the verdict on one phone.
     public init(device: String, user: String, course: String, reason: Reason) {
         self.device = device
         self.user = user

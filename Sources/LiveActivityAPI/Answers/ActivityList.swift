@@ -1,9 +1,8 @@
-/// The answer of `GET /v1/activities`: an app's activities in the order in which they were made, or the
-/// newest first.
+/// The answer of `GET /v1/activities`: the app's activities in the order of their creation, or the newest first.
 public struct ActivityList: Sendable, Hashable, Codable {
-    /// One page of them. It may be empty although there is a next one.
+    /// The activities of one page. It may be empty even if there is a next page.
     public var activities: [Row]
-    /// The cursor of the next page; absent: this is the last.
+    /// The cursor of the next page. `nil` if this is the last page.
     public var next: String?
 
     /// One activity.
@@ -12,20 +11,20 @@ public struct ActivityList: Sendable, Hashable, Codable {
         public var activity: String
         /// The activity type.
         public var type: String
-        /// Where the activity is in its life: `announced`, `active` or `ended`.
+        /// The phase of the activity: `announced`, `active` or `ended`.
         public var phase: String
-        /// Which life of the activity this is, from 1.
+        /// The number of the activity's run, from 1.
         public var run: Int
         /// The revision of the desired state.
         public var revision: Int
-        /// When the activity was first set; absent after a reopening.
+        /// The time when the activity was first set. `nil` after a reopening.
         public var createdAt: Instant?
-        /// When its desired state last changed.
+        /// The time when the desired state last changed.
         public var updatedAt: Instant
-        /// How many phones it is on; absent: not counted.
+        /// The number of phones of the activity. `nil` if it was not counted.
         public var phones: Int?
 
-        /// One activity.
+        /// Creates a row.
         public init(
             activity: String, type: String, phase: String, run: Int, revision: Int, createdAt: Instant? = nil,
             updatedAt: Instant, phones: Int? = nil
@@ -41,7 +40,7 @@ public struct ActivityList: Sendable, Hashable, Codable {
         }
     }
 
-    /// One page of activities.
+    /// Creates one page of activities.
     public init(activities: [Row], next: String? = nil) {
         self.activities = activities
         self.next = next

@@ -1,14 +1,14 @@
 public import JSONText
 
-/// The answer of `GET /v1/activities/{activity}`: what should be shown, and what is.
+/// The answer of `GET /v1/activities/{activity}`: the desired state, and what the phones show.
 public struct ActivityView: Sendable, Hashable, Codable {
     /// The id that the backend chose.
     public var activity: String
     /// The activity type.
     public var type: String
-    /// Where the activity is in its life, such as `active` or `ended`.
+    /// The phase of the activity: `announced`, `active` or `ended`.
     public var phase: String
-    /// Which life of the activity this is, from 1.
+    /// The number of the activity's run, from 1.
     public var run: Int
     /// The revision of the desired state.
     public var revision: Int
@@ -16,24 +16,24 @@ public struct ActivityView: Sendable, Hashable, Codable {
     public var state: JSONObject
     /// The attributes.
     public var attributes: JSONObject
-    /// When the activity was first set.
+    /// The time when the activity was first set. `nil` after a reopening.
     public var createdAt: Instant?
-    /// When its desired state last changed.
+    /// The time when the desired state last changed.
     public var updatedAt: Instant
-    /// How many phones are in which state, by the name of the state.
+    /// The number of phones in each state, by the name of the state.
     public var counts: [String: Int]
-    /// The phones beyond those counted here, which are 1,000 at most; absent: none.
+    /// The number of phones beyond the 1,000 that are counted. `nil` if all are counted.
     public var more: Int?
-    /// How far the newest change has come; absent: to every phone.
+    /// The progress of the newest change. `nil` if it has reached every phone.
     public var fanOut: FanOut?
-    /// Why nothing goes out at the moment, where that is not a phone's matter; absent: nothing holds it back.
+    /// The reason why nothing is sent now, if no single phone causes it. `nil` if nothing is held back.
     public var reason: Reason?
-    /// The phones, one page of them.
+    /// The phones of one page.
     public var devices: [DeviceView]
-    /// The cursor of the next page of phones; absent: this is the last.
+    /// The cursor of the next page of phones. `nil` if this is the last page.
     public var next: String?
 
-    /// The view of one activity.
+    /// Creates the view of one activity.
     public init(
         activity: String, type: String, phase: String, run: Int, revision: Int, state: JSONObject,
         attributes: JSONObject, createdAt: Instant? = nil, updatedAt: Instant, counts: [String: Int],
@@ -53,14 +53,15 @@ public struct ActivityView: Sendable, Hashable, Codable {
         self.next = next
     }
 
-    /// How far a change has come on its way around an activity's phones.
+    /// The progress of a change through an activity's phones.
     public struct FanOut: Sendable, Hashable, Codable {
-        /// The phones that were looked at since the change, and sent what they lacked; of many an estimate.
+        /// The number of phones that were examined since the change, and sent what they lacked. An estimate if there
+        /// are many.
         public var done: Int
-        /// All phones of the activity.
+        /// The number of all phones of the activity.
         public var phones: Int
 
-        /// So many of so many phones.
+        /// Creates a progress.
         public init(done: Int, phones: Int) {
             self.done = done
             self.phones = phones
@@ -74,34 +75,35 @@ public struct DeviceView: Sendable, Hashable, Codable {
     public var device: String
     /// The user of the device.
     public var user: String
-    /// ActivityKit's id of the card, once the phone reported it.
+    /// ActivityKit's id of the card. `nil` until the phone has reported it.
     public var localID: String?
-    /// Where the card is in its life, such as `unconfirmed` or `live`.
+    /// The state of the card in its life cycle, such as `unconfirmed` or `live`.
     public var state: String
-    /// The newest revision that this phone holds for all we know: sent and accepted, or reported by itself; 0: none.
+    /// The newest revision that the phone presumably holds: accepted by APNs, or reported by the phone. 0 if there is
+    /// none.
     public var revision: Int
-    /// The newest revision that the phone itself reported to hold.
+    /// The newest revision that the phone itself has reported. `nil` if there is none.
     public var shownRevision: Int?
-    /// How sure it is that the phone shows that revision.
+    /// The certainty that the phone shows ``revision``.
     public var confirmation: Confirmation
-    /// The last push, and what came of it.
+    /// The last push and its result. `nil` if there is none.
     public var lastDelivery: DeliveryView?
-    /// Why the server does what it does with this phone now.
+    /// The reason for what the server does with this phone now.
     public var reason: Reason
 
-    /// How sure it is that a phone shows a revision: APNs accepts pushes, it does not confirm that they are shown.
+    /// The certainty that a phone shows a revision. APNs accepts pushes, but does not confirm that a phone shows them.
     public enum Confirmation: String, Sendable, Hashable, Codable, CaseIterable {
-        /// APNs accepted it; the phone did not report since, which is normal.
+        /// APNs accepted the push. The phone has not reported since, which is normal.
         case accepted
-        /// The phone reported that it holds it.
+        /// The phone reported that it holds the revision.
         case held
-        /// The phone reported an older one after it was sent.
+        /// The phone reported an older revision after the push.
         case contradicted
         /// Nothing is known.
         case unknown
     }
 
-    /// The view of one phone.
+    /// Creates the view of one phone.
     public init(
         device: String, user: String, localID: String? = nil, state: String, revision: Int, shownRevision: Int? = nil,
         confirmation: Confirmation, lastDelivery: DeliveryView? = nil, reason: Reason
@@ -118,22 +120,22 @@ public struct DeviceView: Sendable, Hashable, Codable {
     }
 }
 
-/// One attempt to get a push accepted by APNs.
+/// One attempt to deliver a push to APNs.
 public struct DeliveryView: Sendable, Hashable, Codable {
-    /// What was sent: `start`, `update` or `end`.
+    /// The kind of push: `start`, `update` or `end`.
     public var kind: String
-    /// When it was sent.
+    /// The time when it was sent.
     public var at: Instant
-    /// The HTTP status that APNs answered; absent: no answer came.
+    /// The HTTP status of APNs's answer. `nil` if no answer came.
     public var status: Int?
-    /// What the answer means, in one word.
+    /// The meaning of the answer as a stable code.
     public var verdict: String
-    /// APNs's own reason, such as `BadDeviceToken`; absent: it gave none.
+    /// APNs's own reason, such as `BadDeviceToken`. `nil` if APNs gave none.
     public var reason: String?
-    /// What the answer means, for people.
+    /// The meaning of the answer in a sentence for people.
     public var detail: String?
 
-    /// The view of one attempt.
+    /// Creates the view of one attempt.
     public init(
         kind: String, at: Instant, status: Int? = nil, verdict: String, reason: String? = nil, detail: String? = nil
     ) {
@@ -146,14 +148,14 @@ public struct DeliveryView: Sendable, Hashable, Codable {
     }
 }
 
-/// Why the server did or does something.
+/// The reason for something that the server did or does.
 public struct Reason: Sendable, Hashable, Codable {
-    /// The stable code, for programs.
+    /// The stable code for programs.
     public var code: String
-    /// The sentence, for people.
+    /// The sentence for people.
     public var text: String
 
-    /// A reason in both forms.
+    /// Creates a reason.
     public init(code: String, text: String) {
         self.code = code
         self.text = text

@@ -1,28 +1,28 @@
-/// The answer of `GET /v1/alerts`: what somebody should look at now, as the server itself sees it.
+/// The answer of `GET /v1/alerts`: the alerts that fire now, as the server itself evaluates them.
 public struct AlertList: Sendable, Hashable, Codable {
-    /// When the rules were last looked at; absent: not since the process began.
+    /// The time when the rules were last evaluated. `nil` if this has not happened since the process started.
     public var evaluatedAt: Instant?
-    /// Those that fire, of the caller's app and of the whole server, in the order of docs/metrics.md.
+    /// The alerts of the caller's app and of the whole server, in the order of docs/metrics.md.
     public var alerts: [Alert]
 
-    /// One that fires.
+    /// An alert that fires.
     public struct Alert: Sendable, Hashable, Codable {
         /// The name of its rule.
         public var name: String
-        /// `page` (now) or `ticket` (on a working day).
+        /// The urgency: `page` (act now) or `ticket` (act on a working day).
         public var severity: String
-        /// Since when it is so.
+        /// The time since which the rule's expression holds.
         public var since: Instant
-        /// What the rule's expression comes to.
+        /// The value of the rule's expression.
         public var value: Double
-        /// Which app, environment, type or webhook it is about; none: the whole server.
+        /// The app, environment, type or webhook that the alert is about. Empty if it is about the whole server.
         public var labels: [String: String]
-        /// In a line.
+        /// A summary of one line.
         public var summary: String
-        /// What it means, and what to do.
+        /// The meaning of the alert, and what to do.
         public var meaning: String
 
-        /// An alert that fires.
+        /// Creates an alert.
         public init(
             name: String, severity: String, since: Instant, value: Double, labels: [String: String], summary: String,
             meaning: String
@@ -37,7 +37,7 @@ public struct AlertList: Sendable, Hashable, Codable {
         }
     }
 
-    /// Alerts, and when they were looked for.
+    /// Creates a list of alerts.
     public init(evaluatedAt: Instant?, alerts: [Alert]) {
         self.evaluatedAt = evaluatedAt
         self.alerts = alerts

@@ -1,36 +1,36 @@
 /// The answer of `POST /v1/activities/{activity}/audience`.
 public struct AudienceAnswer: Sendable, Hashable, Codable {
-    /// How many people joined.
+    /// The number of people who joined.
     public var added: Int
-    /// How many people left.
+    /// The number of people who left.
     public var removed: Int
-    /// How many of the people it named belonged to it already.
+    /// The number of people in the call who already belonged to the audience.
     public var unchanged: Int
-    /// How many people belong to it now.
+    /// The number of people who belong to the audience now.
     public var members: Int
-    /// The revision of the desired state, which an audience does not change.
+    /// The revision of the desired state. A change of the audience does not change it.
     public var revision: Int
-    /// Where the activity is in its life.
+    /// The phase of the activity.
     public var phase: String
-    /// What follows on how many phones; absent where pages are streamed.
+    /// The number of phones by what follows on them. `nil` for a streamed page.
     public var phones: ActivityAnswer.Phones?
-    /// Why phones wait or get nothing, the most frequent first.
+    /// The reasons why phones wait or get nothing, the most frequent first. `nil` for a streamed page.
     public var reasons: [ActivityAnswer.ReasonCount]?
-    /// The same in a sentence; absent where pages are streamed.
+    /// ``phones`` and ``reasons`` in a sentence. `nil` for a streamed page.
     public var summary: String?
-    /// Whether the counts are worked out from a sample of the phones, which are too many to look at; absent: they are
+    /// `true` if the counts are estimated from a sample, because the activity has too many phones. `nil` if they are
     /// exact.
     public var estimated: Bool?
-    /// The phones beyond those counted here; absent: none.
+    /// The number of phones that are not counted here. `nil` if all are counted.
     public var more: Int?
-    /// Whether nothing was done: the answer says what would be; absent: no.
+    /// `true` if the call was a dry run: nothing was changed, and the answer says what would follow. Otherwise `nil`.
     public var dryRun: Bool?
-    /// Of a dry run: what follows on each phone, one page of them.
+    /// In a dry run, what follows on each phone, one page of them.
     public var devices: [DeviceVerdict]?
-    /// Of a dry run: the cursor of the next page of phones; absent: this is the last.
+    /// In a dry run, the cursor of the next page of phones. `nil` if this is the last page.
     public var next: String?
 
-    /// The counts of one change.
+    /// Creates the counts of one change.
     public init(added: Int, removed: Int, unchanged: Int, members: Int, revision: Int, phase: String) {
         self.added = added
         self.removed = removed

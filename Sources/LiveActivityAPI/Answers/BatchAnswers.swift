@@ -1,17 +1,17 @@
 public import JSONText
 
-/// The answer to one line of `POST /v1/batch`, or of a streamed audience: a line too, in the order of the lines.
+/// The answer to one line of `POST /v1/batch` or of a streamed audience. Answers come in the order of the lines.
 public struct LineAnswer: Sendable, Hashable, Codable {
-    /// The number of the line that is answered, from 1.
+    /// The number of the answered line, from 1.
     public var line: Int
-    /// The HTTP status that the write would have had as a call of its own.
+    /// The HTTP status that the write would have as a call of its own.
     public var status: Int
-    /// Whether it is the answer to an earlier call with the same idempotency key; absent: no.
+    /// `true` if this repeats the answer to an earlier call with the same idempotency key. Otherwise `nil`.
     public var replayed: Bool?
-    /// The answer of the write, or the problem document (``ProblemDetails``) that says why it was refused.
+    /// The answer of the write, or the problem document (``ProblemDetails``) if it was refused.
     public var body: JSONValue
 
-    /// The answer to one line.
+    /// Creates the answer to one line.
     public init(line: Int, status: Int, replayed: Bool? = nil, body: JSONValue) {
         self.line = line
         self.status = status
@@ -20,18 +20,18 @@ public struct LineAnswer: Sendable, Hashable, Codable {
     }
 }
 
-/// What a write of an activity answers within a batch: what it changed, without a look at its phones.
+/// The answer to a write of an activity within a batch. Unlike ``ActivityAnswer``, it says nothing about phones.
 public struct BatchActivityAnswer: Sendable, Hashable, Codable {
     /// The revision of the desired state after the write.
     public var revision: Int
-    /// Whether it changed anything.
+    /// `true` if the write changed the desired state.
     public var changed: Bool
-    /// Where the activity is in its life.
+    /// The phase of the activity.
     public var phase: String
-    /// Whether it came after one with a greater `sequence`, and changed nothing; absent: no.
+    /// `true` if a write with a greater `sequence` came before, so that this one changed nothing. Otherwise `nil`.
     public var superseded: Bool?
 
-    /// The answer to one write.
+    /// Creates the answer to one write.
     public init(revision: Int, changed: Bool, phase: String, superseded: Bool? = nil) {
         self.revision = revision
         self.changed = changed

@@ -1,9 +1,9 @@
 /// The answer of `DELETE /v1/devices/{device}/credential`.
 public struct CredentialsRevokedAnswer: Sendable, Hashable, Codable {
-    /// How many credentials of the phone were valid, and are not any more.
+    /// The number of the phone's credentials that this call revoked.
     public var revoked: Int
 
-    /// So many are revoked.
+    /// Creates an answer.
     public init(revoked: Int) {
         self.revoked = revoked
     }

@@ -1,46 +1,50 @@
 public import JSONText
 
-/// The answer of every call of a phone: the desired state of each of its activities, which the app applies locally.
+/// The answer of every call of a phone: the desired state of each of its activities. The app applies it locally.
 public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
-    /// The activities that this phone should show, and those that ended lately.
+    /// The activities that this phone should show, and ended ones of which it may still have a card.
     public var activities: [DesiredState]
-    /// What this phone sends behind `Authorization: Bearer` from now on; absent when it was not asked for or is not
-    /// given out. Only `PUT /v1/devices/{device}` answers with it, and never with the same one again.
+    /// The credential that this phone sends in `Authorization: Bearer` from now on.
+    ///
+    /// Only `PUT /v1/devices/{device}` answers with it, and with each credential only once. `nil` if the call did not
+    /// ask for one, or may not have one.
     public var credential: String?
-    /// The sequence of an inventory that was taken before and is not older than the one that this answers: this one
-    /// changed nothing, and the phone is to go on from there. Only `PUT /v1/devices/{device}/instances` answers with
-    /// it.
+    /// The greatest sequence that was accepted from this device, if the inventory's own is not greater.
+    ///
+    /// The inventory then changed nothing, and the phone continues its numbering from this value. Only `PUT
+    /// /v1/devices/{device}/instances` answers with it.
     public var supersededBy: Int?
 
-    /// What one card should show.
+    /// The desired state of one activity on this phone.
     public struct DesiredState: Sendable, Hashable, Codable {
         /// The id that the backend chose.
         public var activity: String
         /// The activity type.
         public var type: String
-        /// The phone's own name of the card that shows it; absent: the server knows of none.
+        /// ActivityKit's id of the card that shows the activity. `nil` if the server knows of none.
         public var localID: String?
-        /// The attributes, for an app that is to start the card itself.
+        /// The attributes. Present only if the app may start the card itself.
         public var attributes: JSONObject?
         /// The content state.
         public var state: JSONObject
         /// The revision of that state.
         public var revision: Int
-        /// Where the activity is in its life; an ended one is to be ended locally.
+        /// The phase of the activity. The app ends the card if it is `ended`.
         public var phase: String
-        /// When the card is to look outdated; absent: never.
+        /// The time from which the card looks outdated. `nil` if it never does.
         public var staleAt: Instant?
-        /// The card's place among the app's others, the higher the further up; absent: the one that it has.
+        /// The relevance score. The app's card with the highest score comes first. `nil`: the card keeps its score.
         public var relevance: Double?
-        /// When an ended card is to leave the lock screen, in the past: at once; absent: when iOS likes, four hours
-        /// later at most.
+        /// The time when an ended card leaves the lock screen. A time in the past means at once.
+        ///
+        /// `nil` means that iOS decides, which takes four hours at most.
         public var dismissAt: Instant?
-        /// When the card was started, by the server's clock; absent: the server knows of none.
+        /// The time when the card was started, by the server's clock. `nil` if the server knows of no card.
         public var startedAt: Instant?
-        /// The newest timestamp of a push to this card: what the app shows locally needs a newer one to be shown.
+        /// The newest timestamp of a push to this card. iOS shows a local update only if its timestamp is newer.
         public var lastTimestamp: Instant?
 
-        /// The desired state of one card.
+        /// Creates the desired state of one card.
         public init(
             activity: String, type: String, attributes: JSONObject? = nil, state: JSONObject, revision: Int,
             phase: String, staleAt: Instant? = nil
@@ -55,7 +59,7 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
         }
     }
 
-    /// The desired states of one phone.
+    /// Creates the desired states of one phone.
     public init(activities: [DesiredState], credential: String? = nil) {
         self.activities = activities
         self.credential = credential

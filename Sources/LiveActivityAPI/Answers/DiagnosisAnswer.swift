@@ -1,46 +1,46 @@
 public import JSONText
 
-/// The answer of `GET /v1/devices/{device}/diagnosis`: why something did not arrive on one phone, finding by finding.
+/// The answer of `GET /v1/devices/{device}/diagnosis`: the reasons why something did not arrive on one phone.
 public struct DiagnosisAnswer: Sendable, Hashable, Codable {
     /// The id of the device.
     public var device: String
-    /// The user of the device; absent: no such device is registered.
+    /// The user of the device. `nil` if no such device is registered.
     public var user: String?
-    /// When it was looked.
+    /// The time of the diagnosis.
     public var at: Instant
     /// The gravest severity among the findings.
     public var verdict: Severity
-    /// What was found, the gravest first.
+    /// The findings, the gravest first.
     public var findings: [Finding]
 
-    /// How bad a finding is.
+    /// The severity of a finding.
     public enum Severity: String, Sendable, Hashable, Codable, CaseIterable {
         /// Worth knowing.
         case note
-        /// It works, but something is off.
+        /// Something is wrong, but pushes still arrive.
         case warning
-        /// Nothing more goes out now; it goes on by itself.
+        /// Nothing more is sent now. It continues by itself.
         case waiting
-        /// Nothing arrives before somebody does something, or nothing is to arrive any more.
+        /// Nothing arrives until somebody acts, or nothing is to arrive any more.
         case blocked
     }
 
-    /// One thing that was found.
+    /// One finding.
     public struct Finding: Sendable, Hashable, Codable {
-        /// The stable name, for programs.
+        /// The stable id for programs.
         public var id: String
-        /// How bad it is.
+        /// The severity.
         public var severity: Severity
-        /// The activity it is about; absent: the device as a whole.
+        /// The activity that the finding is about. `nil` if it is about the device as a whole.
         public var activity: String?
-        /// The sentence, for people.
+        /// The sentence for people.
         public var text: String
-        /// What to do; absent: nothing.
+        /// A way to fix it. `nil` if nothing is to be done.
         public var fix: String?
-        /// The values that show it.
+        /// The values that prove the finding.
         public var evidence: JSONObject
 
-        /// One finding.
+        /// Creates a finding.
         public init(
             id: String, severity: Severity, activity: String? = nil, text: String, fix: String? = nil,
             evidence: JSONObject = [:]
@@ -54,7 +54,7 @@ public struct DiagnosisAnswer: Sendable, Hashable, Codable {
         }
     }
 
-    /// The findings on one device.
+    /// Creates the diagnosis of one device.
     public init(device: String, user: String? = nil, at: Instant, verdict: Severity, findings: [Finding]) {
         self.device = device
         self.user = user

@@ -1,26 +1,26 @@
-/// The answer of `GET /v1/keys`: the API keys of the caller's app, without what proves them.
+/// The answer of `GET /v1/keys`: the API keys of the caller's app, without their secrets.
 public struct KeyList: Sendable, Hashable, Codable {
     /// The keys, the oldest first.
     public var keys: [Row]
 
     /// One key.
     public struct Row: Sendable, Hashable, Codable {
-        /// Its public half.
+        /// The public half of the key.
         public var id: String
-        /// What it may do: `backend`, `device`, `read` or `admin`.
+        /// The scope of the key: `backend`, `device`, `read` or `admin`.
         public var scope: String
-        /// What its maker calls it.
+        /// The name that the key's creator gave it. `nil` if it has none.
         public var name: String?
-        /// `valid`, `expired` or `revoked`.
+        /// The standing of the key: `valid`, `expired` or `revoked`.
         public var standing: String
-        /// When it was made.
+        /// The time when the key was created.
         public var createdAt: Instant
-        /// From when on it is not taken any more; absent: it has no end.
+        /// The time from which the key is no longer accepted. `nil` if the key does not expire.
         public var expiresAt: Instant?
-        /// When it was last used, up to two minutes before; absent: never.
+        /// The time of the last use, which may be up to two minutes too early. `nil` if the key was never used.
         public var usedAt: Instant?
 
-        /// One key.
+        /// Creates a row.
         public init(
             id: String, scope: String, name: String? = nil, standing: String, createdAt: Instant,
             expiresAt: Instant? = nil, usedAt: Instant? = nil
@@ -35,7 +35,7 @@ public struct KeyList: Sendable, Hashable, Codable {
         }
     }
 
-    /// All keys.
+    /// Creates a list of keys.
     public init(keys: [Row]) {
         self.keys = keys
     }

@@ -1,13 +1,13 @@
-/// The answer of `POST /v1/users/{user}/notifications`: it is kept, and goes to so many devices.
+/// The answer of `POST /v1/users/{user}/notifications`. The notification is stored and will be sent.
 public struct NotificationAnswer: Sendable, Hashable, Codable {
-    /// How many devices get it.
+    /// The number of devices that receive it.
     public var devices: Int
-    /// How many do not.
+    /// The number of devices that do not receive it.
     public var others: Int
-    /// Why they do not, the most frequent first; codes are those of phones.
+    /// The reasons why devices do not receive it, the most frequent first. The codes are those of phones.
     public var reasons: [ActivityAnswer.ReasonCount]
 
-    /// The answer to one notification.
+    /// Creates the answer to one notification.
     public init(devices: Int, others: Int, reasons: [ActivityAnswer.ReasonCount]) {
         self.devices = devices
         self.others = others

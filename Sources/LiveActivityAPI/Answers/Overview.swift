@@ -1,50 +1,52 @@
-/// The answer of `GET /v1/overview`: how the server does, as samples of its counters and gauges over the last quarter
-/// of an hour. Counters begin at 0 with the process: what happened between two samples is their difference.
+/// The answer of `GET /v1/overview`: samples of the server's counters and gauges from the last 15 minutes.
+///
+/// Counters start at 0 with the process. The difference between two samples is what happened between them.
 public struct Overview: Sendable, Hashable, Codable {
-    /// When the process began.
+    /// The time when the process started.
     public var startedAt: Instant
-    /// Its version.
+    /// The version of the server.
     public var version: String
-    /// Seconds between two samples.
+    /// The seconds between two samples.
     public var interval: Int
-    /// The oldest first.
+    /// The samples, the oldest first.
     public var samples: [Sample]
-    /// The ways to APNs of the caller's app that are not well; none: all are.
+    /// The routes of the caller's app that have a problem. Empty if there are none.
     public var routes: [RouteState]
 
-    /// One reading.
+    /// One reading of the counters and gauges.
     public struct Sample: Sendable, Hashable, Codable {
-        /// When it was taken.
+        /// The time of the reading.
         public var at: Instant
-        /// Pushes of the caller's app whose outcome is known, by verdict (docs/metrics.md).
+        /// Pushes of the caller's app whose result is known, by verdict (docs/metrics.md).
         public var pushes: [String: Int]
-        /// Those that were not accepted, by reason.
+        /// Pushes of the caller's app that were not accepted, by reason.
         public var reasons: [String: Int]
-        /// From the commit of a state to APNs's acceptance, in seconds, of all apps.
+        /// The seconds from the commit of a state to APNs's acceptance of it, of all apps.
         public var lag: Histogram
-        /// From the commit of a state to the end of an attempt that did not bring it to APNs and that another may
-        /// follow, in seconds, of all apps: what says in an outage how late states are.
+        /// The seconds from the commit of a state to the end of a failed attempt that another may follow, of all apps.
+        ///
+        /// It shows how late states are during an outage. Attempts that brought the state to APNs are not in it.
         public var failedLag: Histogram?
-        /// Seconds that the earliest due work waits; absent: the database did not answer.
+        /// The seconds for which the earliest due work has waited. `nil` if the database did not answer.
         public var queueAge: Double?
-        /// Pushes handed to the client whose outcome is not known.
+        /// The number of pushes that were handed to the client and whose result is not known.
         public var inFlight: Int
-        /// Pushes in the client that have not left.
+        /// The number of pushes in the client that have not left.
         public var queued: Int
-        /// Commands that wait to be written.
+        /// The number of commands that wait to be written. `nil` if the database did not answer.
         public var waiting: Int?
-        /// Connections to APNs that take pushes.
+        /// The number of connections to APNs that accept pushes.
         public var connections: Int
-        /// Pushes on them without an answer.
+        /// The number of pushes on these connections that have no answer yet.
         public var streams: Int
-        /// Pushes that APNs allows on them at once.
+        /// The number of pushes that APNs allows on these connections at the same time.
         public var streamLimit: Int
-        /// Resident memory of the process, in bytes; absent where the system does not tell.
+        /// The resident memory of the process, in bytes. `nil` where the operating system does not report it.
         public var memory: Int?
-        /// What pushes left of the budgets of the caller's app's phones.
+        /// The remaining budgets of the phones of the caller's app.
         public var budgets: Budgets?
 
-        /// A reading of nothing.
+        /// Creates a reading whose gauges are 0.
         public init(at: Instant, pushes: [String: Int], reasons: [String: Int], lag: Histogram) {
             self.at = at
             self.pushes = pushes
@@ -58,30 +60,32 @@ public struct Overview: Sendable, Hashable, Codable {
         }
     }
 
-    /// How often a value fell into each range.
+    /// The number of values in each range.
     public struct Histogram: Sendable, Hashable, Codable {
-        /// Upper bounds, inclusive; the last range has none.
+        /// The upper bounds of the ranges, inclusive. The last range has none.
         public var bounds: [Double]
-        /// One more than there are bounds, from the process's begin on.
+        /// The number of values in each range since the process started. There is one more count than there are bounds.
         public var counts: [Int]
 
-        /// Counts of ranges.
+        /// Creates a histogram.
         public init(bounds: [Double], counts: [Int]) {
             self.bounds = bounds
             self.counts = counts
         }
     }
 
-    /// What phones may still get, after each push that used their budgets: of what they may get at once, from 0 to 1.
+    /// The remaining budgets of phones, measured after each push that used them.
+    ///
+    /// Each value is a share of what a phone may receive at once, from 0 to 1.
     public struct Budgets: Sendable, Hashable, Codable {
-        /// Of pushes of priority 10; absent: there was none yet.
+        /// The remaining budget after pushes of priority 10. `nil` if there has been no such push.
         public var high: Histogram?
-        /// Of starts; absent: there was none yet.
+        /// The remaining budget after starts. `nil` if there has been no start.
         public var start: Histogram?
-        /// Starts that were put off, since the phone's budget was used up.
+        /// The number of starts that were postponed because the phone's budget was used up.
         public var startsPutOff: Int
 
-        /// What was left, and what was put off.
+        /// Creates the figures of budgets.
         public init(high: Histogram?, start: Histogram?, startsPutOff: Int) {
             self.high = high
             self.start = start
@@ -89,22 +93,22 @@ public struct Overview: Sendable, Hashable, Codable {
         }
     }
 
-    /// A way to APNs that is not well.
+    /// A route to APNs that has a problem.
     public struct RouteState: Sendable, Hashable, Codable {
-        /// `sandbox` or `production`.
+        /// The APNs environment: `sandbox` or `production`.
         public var environment: String
-        /// `halted` (a person must mend it) or `inTrouble` (it goes on by itself).
+        /// The state: `halted` (a person must repair it) or `inTrouble` (it continues by itself).
         public var state: String
-        /// The stable code of why.
+        /// The stable code of the reason.
         public var code: String
-        /// The same in words.
+        /// The reason in a sentence.
         public var text: String
-        /// Since when.
+        /// The time since which the problem exists.
         public var since: Instant
-        /// When the next push is risked.
+        /// The time of the next push that tests the route.
         public var nextAttemptAt: Instant
 
-        /// A way that is not well.
+        /// Creates the state of a route.
         public init(
             environment: String, state: String, code: String, text: String, since: Instant, nextAttemptAt: Instant
         ) {
@@ -117,7 +121,7 @@ public struct Overview: Sendable, Hashable, Codable {
         }
     }
 
-    /// Samples, and what is not well.
+    /// Creates an overview.
     public init(startedAt: Instant, version: String, interval: Int, samples: [Sample], routes: [RouteState]) {
         self.startedAt = startedAt
         self.version = version

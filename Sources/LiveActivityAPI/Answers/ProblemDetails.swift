@@ -1,45 +1,46 @@
-/// Why a call was refused: the body of every 4xx and 5xx answer, `application/problem+json` (RFC 9457).
+/// The reason why a call was refused: the body of every 4xx and 5xx answer, `application/problem+json` (RFC 9457).
 public struct ProblemDetails: Sendable, Hashable, Codable {
-    /// A URI that names the kind of problem.
+    /// A URI that names the kind of problem, relative to the server.
     public var type: String
-    /// The kind of problem in a few words; the same for all of a kind.
+    /// A short title, the same for every problem of this kind.
     public var title: String
     /// The HTTP status of the answer.
     public var status: Int
-    /// What is wrong with this very call.
+    /// The error in this particular call.
     public var detail: String
     /// The stable code of the problem, for programs.
     public var code: String
-    /// The JSON Pointer (RFC 6901) to the value of the body at fault.
+    /// The JSON Pointer (RFC 6901) to the wrong value in the body.
     public var pointer: String?
-    /// What would have been right there.
+    /// The value that would have been right.
     public var expected: String?
-    /// What was there instead, shortened; never a secret.
+    /// The value that was sent instead, shortened. Never a secret.
     public var given: String?
-    /// What to do about it, when that is known.
+    /// A way to fix the call. `nil` if none is known.
     public var fix: String?
-    /// A URI that names this very call, for the logs.
+    /// A URI that names this particular call in the server's log.
     public var instance: String?
-    /// The revision that the activity is at, where `If-Match` named another; 0: there is no such activity.
+    /// The activity's current revision, if `If-Match` names another one. 0 if there is no such activity.
     public var revision: Int?
-    /// Every value that does not fit the type's contract, at most 20: `pointer`, `expected`, `given` and `fix` above
-    /// are those of the first.
+    /// Every value that does not match the type's contract, at most 20.
+    ///
+    /// ``pointer``, ``expected``, ``given`` and ``fix`` are those of the first one.
     public var errors: [FieldError]?
-    /// The members that fill a push that is too large, the largest first, at most 20.
+    /// The members that take the most space of a push that is too large, the largest first, at most 20.
     public var sizes: [FieldSize]?
 
-    /// One value that does not fit.
+    /// One value that does not match the contract.
     public struct FieldError: Sendable, Hashable, Codable {
-        /// The JSON Pointer to it, in the body of the call.
+        /// The JSON Pointer to the value in the body of the call.
         public var pointer: String
-        /// What would have been right there.
+        /// The value that would have been right.
         public var expected: String
-        /// What was there instead, shortened; absent where nothing was.
+        /// The value that was sent instead, shortened. `nil` if the member is missing.
         public var given: String?
-        /// What to do about it, when that is known.
+        /// A way to fix the call. `nil` if none is known.
         public var fix: String?
 
-        /// An error; what is left out is absent from the answer.
+        /// Creates an error. Properties that are `nil` are absent from the answer.
         public init(pointer: String, expected: String, given: String? = nil, fix: String? = nil) {
             self.pointer = pointer
             self.expected = expected
@@ -48,21 +49,21 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
         }
     }
 
-    /// How much of a push one member takes.
+    /// The space that one member takes of a push.
     public struct FieldSize: Sendable, Hashable, Codable {
-        /// The JSON Pointer to it, in the body of the call.
+        /// The JSON Pointer to the member in the body of the call.
         public var pointer: String
-        /// The bytes of its name and value as JSON text.
+        /// The size of the member's name and value as JSON text, in bytes.
         public var bytes: Int
 
-        /// A member and its size.
+        /// Creates a size.
         public init(pointer: String, bytes: Int) {
             self.pointer = pointer
             self.bytes = bytes
         }
     }
 
-    /// A problem; what is left out is absent from the answer.
+    /// Creates a problem. Properties that are `nil` are absent from the answer.
     public init(
         type: String, title: String, status: Int, detail: String, code: String, pointer: String? = nil,
         expected: String? = nil, given: String? = nil, fix: String? = nil, instance: String? = nil,

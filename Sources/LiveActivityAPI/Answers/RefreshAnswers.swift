@@ -1,36 +1,40 @@
-/// The answer to `POST /v1/users/{user}/refresh` and `POST /v1/refreshes`.
+/// The answer of `POST /v1/users/{user}/refresh` and `POST /v1/refreshes`.
 public struct RefreshAskedAnswer: Sendable, Hashable, Codable {
-    /// The computations that are due now: one for each person with a device, and type. They go on in the background.
+    /// The number of computations that are due now: one for each type and person with a device.
+    ///
+    /// They run in the background.
     public var asked: Int
 
-    /// So many computations.
+    /// Creates an answer.
     public init(asked: Int) {
         self.asked = asked
     }
 }
 
-/// The answer to `GET /v1/users/{user}/refresh`: what stands of a person's computations.
+/// The answer of `GET /v1/users/{user}/refresh`: the state of a person's computations.
 public struct RefreshView: Sendable, Hashable, Codable {
-    /// By type, in the order of their names; those that were never asked for are not there.
+    /// The computations by type, sorted by the types' names. Types that were never asked for are missing.
     public var refreshes: [Refresh]
 
-    /// One type's computation.
+    /// The computation of one type.
     public struct Refresh: Sendable, Hashable, Codable {
         /// The activity type.
         public var type: String
-        /// How often it was asked for.
+        /// The number of requests for it.
         public var asked: Int
-        /// How many of these asks are answered.
+        /// The number of these requests that are answered.
         public var done: Int
-        /// Whether it goes on now.
+        /// `true` if the computation is running.
         public var running: Bool
-        /// When it is computed next: at once when that is past; absent: when somebody asks.
+        /// The time of the next computation. A time in the past means at once.
+        ///
+        /// `nil` while the computation runs, or if nothing is due until somebody asks.
         public var dueAt: Instant?
-        /// When it was computed last.
+        /// The time of the last computation.
         public var finishedAt: Instant?
-        /// Failures in a row.
+        /// The number of failures in a row.
         public var tries: Int
-        /// Why the last one failed; absent: it did not.
+        /// The reason why the last computation failed. `nil` if it did not fail.
         public var failure: String?
 
         package init(

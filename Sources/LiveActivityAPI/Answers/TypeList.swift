@@ -1,28 +1,28 @@
 public import JSONText
 
-/// The answer of `GET /v1/types`: the activity types of the caller's app, as they are configured.
+/// The answer of `GET /v1/types`: the activity types of the caller's app, as configured.
 public struct TypeList: Sendable, Hashable, Codable {
-    /// The types, by name.
+    /// The types, sorted by name.
     public var types: [Row]
 
     /// One activity type.
     public struct Row: Sendable, Hashable, Codable {
-        /// What the API calls it.
+        /// The name of the type in the API.
         public var type: String
         /// The Swift name of the app's attributes type.
         public var attributesType: String
-        /// Where the attributes name the activity, as a JSON Pointer; absent: they do not.
+        /// A JSON Pointer to the member of the attributes that names the activity. `nil` if none does.
         public var activityIDAttribute: String?
-        /// A provider computes what it shows.
+        /// `true` if a provider computes what the type shows.
         public var isProvided: Bool
-        /// The contract of the app's newest build; absent: any object is taken.
+        /// The contract of the app's newest build. `nil` if any object is accepted.
         public var contract: JSONObject?
-        /// The policy in the words of the configuration, defaults included; durations are texts such as `90s`.
+        /// The policy in the form of the configuration, defaults included. Durations are text such as `90s`.
         public var policy: JSONObject
-        /// Which field is what where a card is drawn; absent: nobody said.
+        /// The fields that are used to draw a card. `nil` if none are configured.
         public var view: View?
 
-        /// One activity type.
+        /// Creates a row.
         public init(
             type: String, attributesType: String, activityIDAttribute: String? = nil, isProvided: Bool,
             contract: JSONObject? = nil, policy: JSONObject, view: View? = nil
@@ -37,24 +37,24 @@ public struct TypeList: Sendable, Hashable, Codable {
         }
     }
 
-    /// How a card is drawn. Texts have places such as `{/status|unknown}`.
+    /// The way to draw a card. Texts may contain values of the state, as in `{/status|unknown}`.
     public struct View: Sendable, Hashable, Codable {
         /// The first line.
         public var title: String?
         /// The second line.
         public var subtitle: String?
-        /// A JSON Pointer to a number from 0 to 1, or to 100.
+        /// A JSON Pointer to a number from 0 to 1, or from 0 to 100.
         public var progress: String?
         /// A JSON Pointer to a date.
         public var countdown: String?
         /// The name of one of Apple's symbols.
         public var image: String?
 
-        /// A card without anything.
+        /// Creates a view without any fields.
         public init() {}
     }
 
-    /// All types.
+    /// Creates a list of types.
     public init(types: [Row]) {
         self.types = types
     }

@@ -1,31 +1,39 @@
-/// The answer to `GET /v1/webhooks`: the endpoints that the app's events are told to, and how each does.
+/// The answer of `GET /v1/webhooks`: the endpoints that receive the app's events, and the state of each.
 public struct WebhookList: Sendable, Hashable, Codable {
-    /// By name; those that were configured once are there too.
+    /// The endpoints, sorted by name. Endpoints that are no longer configured are included.
     public var webhooks: [Row]
 
     /// One endpoint.
     public struct Row: Sendable, Hashable, Codable {
-        /// Its name in the configuration.
+        /// The endpoint's name in the configuration.
         public var name: String
-        /// Scheme, host and port of its URL, whose rest may be a secret; absent: it is not configured any more.
+        /// The scheme, host and port of its URL. The rest of the URL may be a secret.
+        ///
+        /// `nil` if the endpoint is no longer configured.
         public var origin: String?
-        /// What it is told; absent: everything.
+        /// The kinds of events that it receives. `nil` if it receives every kind.
         public var kinds: [String]?
-        /// `on`, `failing`, `off`, `new` (no server has run with it yet) or `removed` (it is not configured any more).
+        /// The state of the endpoint.
+        ///
+        /// - `on`: events are sent as they happen.
+        /// - `failing`: the last calls failed. The server retries by itself.
+        /// - `off`: nothing is sent until somebody enables the endpoint.
+        /// - `new`: no server has run with it yet.
+        /// - `removed`: it is no longer configured.
         public var state: String
-        /// Since when it fails, or is off.
+        /// The time since which the endpoint has been failing or off.
         public var since: Instant?
         /// The last failure.
         public var reason: String?
-        /// What somebody has to do; absent: nothing.
+        /// The action that somebody must take. `nil` if none is needed.
         public var fix: String?
-        /// Failures in a row.
+        /// The number of failures in a row.
         public var failures: Int
-        /// How many events, of all apps, are newer than all that it was told.
+        /// The number of events, of all apps, that are newer than the newest one sent to this endpoint.
         public var behind: Int
-        /// Events that failed, or wait behind one that did.
+        /// The number of events that failed, or that wait behind one that failed.
         public var waiting: Int
-        /// Events that were given up.
+        /// The number of events that were given up.
         public var dead: Int
 
         package init(name: String, state: String, failures: Int, behind: Int, waiting: Int, dead: Int) {
@@ -43,25 +51,26 @@ public struct WebhookList: Sendable, Hashable, Codable {
     }
 }
 
-/// The answer to `GET /v1/webhooks/{webhook}/dead`: the events that an endpoint was not told, and will not be unless
-/// they are replayed.
+/// The answer of `GET /v1/webhooks/{webhook}/dead`: the events that were given up for an endpoint.
+///
+/// They are sent only if somebody replays them.
 public struct DeadDeliveryList: Sendable, Hashable, Codable {
-    /// In the order in which they happened.
+    /// The events in the order in which they happened.
     public var dead: [Row]
-    /// What `after` takes for the next page; absent: this is the last.
+    /// The value of `after` for the next page. `nil` if this is the last page.
     public var next: String?
 
-    /// One event.
+    /// One event that was given up.
     public struct Row: Sendable, Hashable, Codable {
-        /// Its number.
+        /// The event's number.
         public var id: String
-        /// The event; absent: it is erased.
+        /// The event. `nil` if it has been erased.
         public var event: Event?
-        /// How often it was sent.
+        /// The number of times that it was sent.
         public var tries: Int
-        /// When it was sent first.
+        /// The time of the first attempt.
         public var firstTriedAt: Instant?
-        /// When it was given up.
+        /// The time when it was given up.
         public var givenUpAt: Instant?
         /// The last failure.
         public var failure: String?
@@ -79,9 +88,9 @@ public struct DeadDeliveryList: Sendable, Hashable, Codable {
     }
 }
 
-/// The answer to `POST /v1/webhooks/{webhook}/replay`.
+/// The answer of `POST /v1/webhooks/{webhook}/replay`.
 public struct ReplayedAnswer: Sendable, Hashable, Codable {
-    /// How many that were given up are told again; absent: `since` was asked for.
+    /// The number of given-up events that are sent again. `nil` if the call had `since`.
     public var replayed: Int?
 
     package init(replayed: Int?) {
@@ -89,9 +98,9 @@ public struct ReplayedAnswer: Sendable, Hashable, Codable {
     }
 }
 
-/// The answer to `POST /v1/webhooks/{webhook}/discard`.
+/// The answer of `POST /v1/webhooks/{webhook}/discard`.
 public struct DiscardedAnswer: Sendable, Hashable, Codable {
-    /// How many that were given up are not on the list any more.
+    /// The number of given-up events that were removed from the list.
     public var discarded: Int
 
     package init(discarded: Int) {
@@ -99,9 +108,9 @@ public struct DiscardedAnswer: Sendable, Hashable, Codable {
     }
 }
 
-/// The answer to `POST /v1/webhooks/{webhook}/enable`.
+/// The answer of `POST /v1/webhooks/{webhook}/enable`.
 public struct WebhookEnabledAnswer: Sendable, Hashable, Codable {
-    /// Whether it was off before.
+    /// `true` if the endpoint was off before the call.
     public var changed: Bool
 
     package init(changed: Bool) {

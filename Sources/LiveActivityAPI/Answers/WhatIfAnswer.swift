@@ -1,39 +1,40 @@
 public import JSONText
 
-/// The answer of `POST /v1/types/{type}/what-if`: what a recorded day would have been under another policy.
+/// The answer of `POST /v1/types/{type}/what-if`: a recorded day, replayed under another policy.
 public struct WhatIfAnswer: Sendable, Hashable, Codable {
-    /// The stretch of time that was played.
+    /// The start of the recorded time.
     public var from: Instant
-    /// Where it ends.
+    /// The end of the recorded time.
     public var to: Instant
-    /// How many activities were played.
+    /// The number of activities that were replayed.
     public var activities: Int
-    /// How many changes of theirs.
+    /// The number of changes to these activities.
     public var changes: Int
-    /// On how many phones.
+    /// The number of phones of these activities.
     public var phones: Int
-    /// There was more than one trial plays: the activities that something happened of last were taken.
+    /// `true` if the recorded time has more activities than one trial replays. The most recently active ones were
+    /// taken.
     public var isPart: Bool
-    /// The policy that was tried, whole, in the words of the configuration.
+    /// The complete policy that was tried, in the form of the configuration.
     public var policy: JSONObject
-    /// What went out really, of the same activities.
+    /// The figures of the recorded day: what was actually sent for the same activities.
     public var sent: Figures
-    /// What is played under the present policy.
+    /// The result of the replay under the present policy.
     public var now: Figures
-    /// The same under the policy that was tried.
+    /// The result of the replay under the policy that was tried.
     public var then: Figures
-    /// What is not recorded, and what was taken in its place: in words, for a person.
+    /// Sentences for people about what is not recorded, and what the replay assumes instead.
     public var unknown: [String]
 
-    /// What went out, and what became of the changes.
+    /// Numbers of pushes, and what happened to the changes.
     public struct Figures: Sendable, Hashable, Codable {
         /// Starts, updates and ends together.
         public var pushes: Int
         /// Pushes that start a card.
         public var starts: Int
-        /// Pushes that update one.
+        /// Pushes that update a card.
         public var updates: Int
-        /// Pushes that end one.
+        /// Pushes that end a card.
         public var ends: Int
         /// Ordinary notifications in place of a card.
         public var fallbacks: Int
@@ -41,24 +42,24 @@ public struct WhatIfAnswer: Sendable, Hashable, Codable {
         public var high: Int
         /// Pushes of priority 5.
         public var low: Int
-        /// Pushes with an alert; a start has one, unless it renews a card.
+        /// Pushes with an alert. Every start has one, unless it renews a card.
         public var alerts: Int
-        /// The pushes by why they went out, as codes.
+        /// The pushes by the code of the reason why they were sent.
         public var reasons: [String: Int]
-        /// What became of the changes.
+        /// The changes by what happened to them.
         public var changes: Changes
-        /// Seconds from a change to the push that carried it; absent: there was none.
+        /// The seconds from a change to the push that carried it. `nil` if there was no such push.
         public var delay: Delay?
-        /// Activities that the server ended, since nobody set them any more.
+        /// The number of activities that the server ended because nobody set them any more.
         public var endedIdle: Int
-        /// Only of what is played: cards that had to wait, by why.
+        /// In a replay, the cards that had to wait, by the code of the reason. `nil` for what was actually sent.
         public var held: [String: Int]?
-        /// Only of what is played: pushes that went at low priority for want of something.
+        /// In a replay, the pushes that were sent at low instead of high priority. `nil` for what was actually sent.
         public var lowered: Lowered?
-        /// Only of what is played: changes that would have been refused.
+        /// In a replay, the changes that would have been refused. `nil` for what was actually sent.
         public var refused: Int?
 
-        /// Figures; what only a played day has is absent.
+        /// Creates figures without the properties that only a replay has.
         public init(
             pushes: Int, starts: Int, updates: Int, ends: Int, fallbacks: Int, high: Int, low: Int, alerts: Int,
             reasons: [String: Int], changes: Changes, endedIdle: Int
@@ -77,16 +78,16 @@ public struct WhatIfAnswer: Sendable, Hashable, Codable {
         }
     }
 
-    /// What became of the changes that backends made.
+    /// The numbers of changes that backends made, by what happened to them.
     public struct Changes: Sendable, Hashable, Codable {
-        /// A push carried them.
+        /// The number of changes that a push carried.
         public var sent: Int
-        /// They went out together with a later one.
+        /// The number of changes that were sent together with a later one.
         public var together: Int
-        /// Neither they nor a later one went out.
+        /// The number of changes that were not sent, and that no later sent change replaced.
         public var unsent: Int
 
-        /// Changes by what became of them.
+        /// Creates the numbers of changes.
         public init(sent: Int, together: Int, unsent: Int) {
             self.sent = sent
             self.together = together
@@ -94,16 +95,16 @@ public struct WhatIfAnswer: Sendable, Hashable, Codable {
         }
     }
 
-    /// Seconds from a change to the first push to a phone that carried it.
+    /// The seconds from a change to the first push to a phone that carried it.
     public struct Delay: Sendable, Hashable, Codable {
-        /// Half of the pushes took no longer.
+        /// The median: half of the pushes took no longer.
         public var p50: Double
-        /// 95 of a hundred took no longer.
+        /// The 95th percentile: 95 of 100 pushes took no longer.
         public var p95: Double
-        /// The longest.
+        /// The longest delay.
         public var longest: Double
 
-        /// Delays in seconds.
+        /// Creates delays in seconds.
         public init(p50: Double, p95: Double, longest: Double) {
             self.p50 = p50
             self.p95 = p95
@@ -111,21 +112,21 @@ public struct WhatIfAnswer: Sendable, Hashable, Codable {
         }
     }
 
-    /// Pushes that would have been of high priority.
+    /// Pushes that were sent at low instead of high priority.
     public struct Lowered: Sendable, Hashable, Codable {
-        /// Another of high priority had gone to the card within `highPriorityInterval`.
+        /// Pushes to a card that had received a push of high priority within `highPriorityInterval`.
         public var byInterval: Int
-        /// The phone's budget was used up.
+        /// Pushes to a phone whose budget was used up.
         public var byBudget: Int
 
-        /// Pushes by what lowered them.
+        /// Creates the numbers of these pushes.
         public init(byInterval: Int, byBudget: Int) {
             self.byInterval = byInterval
             self.byBudget = byBudget
         }
     }
 
-    /// A day under two policies, and as it was.
+    /// Creates an answer.
     public init(
         from: Instant, to: Instant, activities: Int, changes: Int, phones: Int, isPart: Bool, policy: JSONObject,
         sent: Figures, now: Figures, then: Figures, unknown: [String]

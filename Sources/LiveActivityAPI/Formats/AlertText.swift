@@ -1,10 +1,12 @@
 import JSONText
 
-/// The words of an alert: the text itself, or a key that the app translates into the phone's language.
+/// The text of an alert: the text itself, or a key that the app translates into the phone's language.
 public enum AlertText: Sendable, Hashable {
-    /// The text as it is shown; written as a JSON string.
+    /// The text as it is shown. Encoded as a JSON string.
     case text(String)
-    /// A key of the app's `Localizable` strings and what replaces its `%@`; written as `{"locKey": …, "locArgs": […]}`.
+    /// A key of the app's `Localizable` strings, and the replacements for its `%@`.
+    ///
+    /// Encoded as `{"locKey": …, "locArgs": […]}`.
     case localized(key: String, arguments: [String])
 }
 
@@ -16,7 +18,7 @@ extension AlertText: Codable {
 
     private static let expectation = "a string or {locKey, locArgs}"
 
-    /// Words from a string or from `{locKey, locArgs}`; absent arguments are none.
+    /// Decodes the text from a string or from `{locKey, locArgs}`. Without `locArgs` there are no arguments.
     public init(from decoder: any Decoder) throws {
         switch try JSONValue(from: decoder) {
         case .string(let text): self = .text(text)
@@ -27,7 +29,7 @@ extension AlertText: Codable {
         }
     }
 
-    /// Writes a string, or an object for a key.
+    /// Encodes a text as a string, and a key as an object.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .text(let text):

@@ -1,19 +1,19 @@
 import JSONText
 
-/// Which devices of the users in an audience show an activity.
+/// A selection among the devices of each user in an audience.
 public enum DeviceSelection: Sendable, Hashable {
-    /// Of each user the device that was in touch last; written as `"lastActive"`. The default for starts.
+    /// The device of each user that was in touch last. Encoded as `"lastActive"`. The default for starts.
     case lastActive
-    /// All of them; written as `"all"`.
+    /// All devices of each user. Encoded as `"all"`.
     case all
-    /// These ones, by device id; written as an array.
+    /// The devices with these ids. Encoded as an array.
     case ids([String])
 }
 
 extension DeviceSelection: Codable {
     private static let expectation = "`lastActive`, `all` or an array of device ids"
 
-    /// A selection from one of the two words or from an array of device ids.
+    /// Decodes a selection from one of the two words, or from an array of device ids.
     public init(from decoder: any Decoder) throws {
         switch try JSONValue(from: decoder) {
         case .string("lastActive"): self = .lastActive
@@ -24,7 +24,7 @@ extension DeviceSelection: Codable {
         }
     }
 
-    /// Writes the word, or the array of device ids.
+    /// Encodes the word, or the array of device ids.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

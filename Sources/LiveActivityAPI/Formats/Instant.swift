@@ -1,38 +1,45 @@
 import IsletBasics
 import JSONText
 
-/// A moment of the API, to the millisecond, from 1970 through 9999.
+/// A moment in the API, in whole milliseconds, from 1970 through 9999.
 ///
-/// It is read from RFC 3339 text (`2026-03-01T12:00:00Z`, `2026-03-01T13:00:00.5+01:00`) or from a number of seconds
-/// since 1970-01-01T00:00:00Z, and written as RFC 3339 text in UTC. A finer fraction is cut to milliseconds.
+/// It is decoded from RFC 3339 text (`2026-03-01T12:00:00Z`, `2026-03-01T13:00:00.5+01:00`) or from a number of seconds
+/// since 1970-01-01T00:00:00Z. It is encoded as RFC 3339 text in UTC. A finer fraction in text is cut to milliseconds,
+/// in a number rounded.
 public struct Instant: Sendable, Hashable, Comparable {
-    /// The milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+    /// The milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public let milliseconds: Int
 
     private static let range = 0..<253_402_300_800_000
     private static let expectation = "an RFC 3339 time with a zone or seconds since 1970"
 
-    /// The moment so many milliseconds after 1970-01-01T00:00:00Z, or nil when it is not within 1970 through 9999.
+    /// Creates the moment this many milliseconds after 1970-01-01T00:00:00Z.
+    ///
+    /// Returns `nil` if it is not within 1970 through 9999.
     public init?(milliseconds: Int) {
         guard Self.range.contains(milliseconds) else { return nil }
         self.milliseconds = milliseconds
     }
 
-    /// The moment so many milliseconds after 1970-01-01T00:00:00Z, or the nearest that is within 1970 through 9999.
+    /// Creates the moment this many milliseconds after 1970-01-01T00:00:00Z, or the nearest one within 1970 through
+    /// 9999.
     package init(clampingMilliseconds milliseconds: Int) {
         self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound - 1)
     }
 
-    /// The moment so many seconds after 1970-01-01T00:00:00Z, or nil when it is not within 1970 through 9999.
+    /// Creates the moment this many seconds after 1970-01-01T00:00:00Z, rounded to milliseconds.
+    ///
+    /// Returns `nil` if it is not within 1970 through 9999.
     public init?(seconds: Double) {
         guard seconds >= 0, seconds < 1e12 else { return nil }
         self.init(milliseconds: Int((seconds * 1_000).rounded()))
     }
 
-    /// The moment that an RFC 3339 text names, or nil when it is none or not within 1970 through 9999.
+    /// Creates a moment from RFC 3339 text. Returns `nil` if the text has another form or is not within 1970 through
+    /// 9999.
     ///
-    /// The zone is required. `T` and `Z` may be lower case, and a space may stand for `T` (RFC 3339 section 5.6). A
-    /// leap second, `23:59:60` in UTC, is the first moment of the next day.
+    /// The zone is required. `T` and `Z` may be lower case, and a space may replace `T` (RFC 3339 section 5.6). A leap
+    /// second, `23:59:60` in UTC, is read as the first moment of the next day.
     public init?(_ text: String) {
         var reader = DigitReader(text)
         guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), reader.take("-"),
@@ -42,7 +49,7 @@ public struct Instant: Sendable, Hashable, Comparable {
             let date = CivilDate(year: year, month: month, day: day), hour < 24, minute < 60, second <= 60
         else { return nil }
         let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - offset
-        // A leap second is only ever inserted at the end of a day of UTC.
+        // Leap seconds are inserted only at the end of a day in UTC.
         guard second < 60 || seconds % 86_400 == 0 else { return nil }
         self.init(milliseconds: seconds * 1_000 + fraction)
     }
@@ -50,12 +57,12 @@ public struct Instant: Sendable, Hashable, Comparable {
     /// The seconds since 1970-01-01T00:00:00Z, with the milliseconds as a fraction.
     public var seconds: Double { Double(milliseconds) / 1_000 }
 
-    /// Whether one moment is before another.
+    /// Returns `true` if the left moment is earlier.
     public static func < (left: Instant, right: Instant) -> Bool { left.milliseconds < right.milliseconds }
 }
 
 extension Instant: CustomStringConvertible {
-    /// The moment as RFC 3339 text in UTC, with three decimals when there is a fraction.
+    /// The moment as RFC 3339 text in UTC, with three decimals if there is a fraction.
     public var description: String {
         let (seconds, fraction) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
         let (days, time) = seconds.quotientAndRemainder(dividingBy: 86_400)
@@ -65,7 +72,9 @@ extension Instant: CustomStringConvertible {
 }
 
 extension Instant: Codable {
-    /// A moment from RFC 3339 text or from seconds since 1970.
+    /// Decodes a moment from RFC 3339 text, or from seconds since 1970.
+    ///
+    /// - Throws: `DecodingError` if the value has another form, or is not within 1970 through 9999.
     public init(from decoder: any Decoder) throws {
         switch try JSONValue(from: decoder) {
         case .string(let text):
@@ -80,14 +89,14 @@ extension Instant: Codable {
         }
     }
 
-    /// Writes the moment as RFC 3339 text in UTC.
+    /// Encodes the moment as RFC 3339 text in UTC.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
 }
 
-/// Takes a text of fixed-width numbers apart, front to back.
+/// A reader of text that consists of numbers with fixed widths.
 private struct DigitReader {
     private var rest: Substring.UTF8View
 
@@ -116,7 +125,7 @@ private struct DigitReader {
         return value
     }
 
-    /// The milliseconds of an optional fraction, or nil for a point without digits.
+    /// Reads an optional fraction and returns its milliseconds. Returns `nil` for a point without digits.
     mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         guard var value = digit() else { return nil }
@@ -128,7 +137,7 @@ private struct DigitReader {
         return places == 1 ? value * 100 : places == 2 ? value * 10 : value
     }
 
-    /// The seconds by which the zone is ahead of UTC.
+    /// Reads the zone and returns the seconds by which it is ahead of UTC.
     mutating func zone() -> Int? {
         if take("Zz") { return 0 }
         let sign = rest.first == UInt8(ascii: "-") ? -1 : 1

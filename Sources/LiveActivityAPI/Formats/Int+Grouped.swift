@@ -1,5 +1,5 @@
 extension Int {
-    /// For people, with a comma between each three digits: `-12,345`.
+    /// The number for people, with a comma between groups of three digits: `-12,345`.
     package var grouped: String {
         let digits = String(magnitude)
         var text = self < 0 ? "-" : ""

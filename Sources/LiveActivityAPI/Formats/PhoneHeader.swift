@@ -1,5 +1,6 @@
-/// The headers of phones' calls besides those of HTTP.
+/// Names of the headers that only the calls of phones have.
 package enum PhoneHeader {
-    /// A credential of the phone that a person shows beside their own token, as a proof that they hold it.
+    /// The header with the phone's credential, sent beside a person's own token to prove that the person holds the
+    /// phone.
     package static let deviceCredential = "Islet-Device-Credential"
 }

@@ -1,16 +1,16 @@
 import JSONText
 
-/// A push token as a phone reports it: hexadecimal digits, an even number of them, 32 to 512.
+/// A push token as a phone reports it: an even number of 32 to 512 hexadecimal digits.
 ///
-/// Printing it shows its first 8 characters only, so that a request can be logged. It is kept in lower case: the same
-/// token in other case is the same token.
+/// Its description shows only the first 8 characters, so that a request can be logged. The token is kept in lower case,
+/// so two tokens that differ only in case are equal.
 public struct TokenText: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-    /// The whole token, in lower case; not for logs.
+    /// The whole token in lower case. Never log it.
     public let text: String
 
     private static let expectation = "an even number of hexadecimal digits, 32 to 512"
 
-    /// The token, or nil when the text cannot be one.
+    /// Creates a token. Returns `nil` if the text has another form.
     public init?(_ text: String) {
         guard 32...512 ~= text.utf8.count, text.utf8.count.isMultiple(of: 2) else { return nil }
         guard text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit && $0 < 0x80 }) else { return nil }
@@ -20,12 +20,14 @@ public struct TokenText: Sendable, Hashable, CustomStringConvertible, CustomRefl
     /// The first 8 characters.
     public var description: String { text.prefix(8) + "…" }
 
-    /// No parts, so that `dump` does not show the token either.
+    /// A mirror without children, so that `dump` does not print the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension TokenText: Codable {
-    /// A token from a string.
+    /// Decodes a token from a string.
+    ///
+    /// - Throws: `DecodingError` if the value is not an even number of 32 to 512 hexadecimal digits.
     public init(from decoder: any Decoder) throws {
         guard let text = try JSONValue(from: decoder).string else {
             throw decoder.wrongType(TokenText.self, Self.expectation)
@@ -34,7 +36,7 @@ extension TokenText: Codable {
         self = token
     }
 
-    /// Writes the whole token.
+    /// Encodes the whole token.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)

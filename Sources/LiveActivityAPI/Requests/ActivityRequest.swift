@@ -1,73 +1,84 @@
 public import JSONText
 
-/// The body of `PUT /v1/activities/{activity}`: what every phone of the audience should show.
+/// The body of `PUT /v1/activities/{activity}`: the state that every phone of the audience should show.
 ///
-/// A field that is absent leaves the default named with it; the type's policy may set another.
+/// A property that is `nil` has the default that its documentation names, unless the type's policy sets another one.
 public struct ActivityRequest: Sendable, Hashable, Codable {
     /// The activity type: the name of the app's attributes type, as configured.
     public var type: String
     /// The content state, as the app's `ContentState` decodes it.
     public var state: JSONObject
-    /// The attributes of the activity; fixed while it runs. None: an empty object.
+    /// The attributes of the activity, which are fixed while it runs.
+    ///
+    /// Default: they stay as they are. A new activity has an empty object.
     public var attributes: JSONObject?
-    /// Who should see it; absent: as it was, for a new activity nobody but the phones that report it.
+    /// The people who should see the activity.
+    ///
+    /// Default: the audience stays as it is. A new activity is then seen only by the phones that report it.
     public var audience: Audience?
-    /// An alert that goes with this state, once to each phone; absent: silent.
+    /// An alert for this state, sent once to each phone. Default: no alert.
     public var alert: Alert?
-    /// The APNs priority; absent: `auto`.
+    /// The APNs priority. Default: `auto`.
     public var priority: Priority?
-    /// Which of the app's activities comes first in the Dynamic Island: the highest. Absent: none is sent.
+    /// The relevance score. The app's activity with the highest score takes the Dynamic Island. Default: no score is
+    /// sent.
     public var relevance: Double?
-    /// When the card is to look outdated; excludes ``staleAfter``.
+    /// The time from which the card looks outdated. Cannot be combined with ``staleAfter``.
     public var staleAt: Instant?
-    /// How long after this call, or its last repetition, the card is to look outdated; absent: the policy's, else none.
+    /// The time from this call, or from its last repetition, until the card looks outdated.
+    ///
+    /// Default: the policy's value, otherwise the card never looks outdated. Cannot be combined with ``staleAt``.
     public var staleAfter: APIDuration?
-    /// Whether the server may start the activity on phones that do not show it; absent: `ifPossible`.
+    /// The rule for starting the activity on phones that do not show it. Default: `ifPossible`.
     public var start: Start?
-    /// Whether the server may start it anew where the person swiped it away; absent: `never`.
+    /// The rule for starting the activity again where the person swiped it away. Default: `never`.
     public var restart: Restart?
-    /// What an ordinary notification says on phones that cannot show a card; absent: what the type says, else nothing.
+    /// The ordinary notification for phones that cannot show a card. Default: the type's fallback, otherwise none.
     public var fallback: FallbackRequest?
-    /// Whether an activity that ended begins a new run; absent: false, and the call answers 409.
+    /// `true` to begin a new run of an activity that has ended. Default: `false`, and the call answers 409.
     public var reopen: Bool?
-    /// Grows with each call about a run of the activity: one that is not greater than the last taken changes nothing.
+    /// A number that grows with each call about a run of the activity.
+    ///
+    /// A call whose number is not greater than the greatest one accepted so far changes nothing. Default: not compared.
     public var sequence: Int?
 
-    /// The users who should see an activity, and on which of their devices.
+    /// The users who should see an activity, and the devices on which it is started.
     public struct Audience: Sendable, Hashable, Codable {
         /// The user ids.
         public var users: [String]
-        /// The devices of these users; absent: `lastActive`.
+        /// The devices of these users on which a card is started.
+        ///
+        /// Default: the selection stays as it is. A new activity has `lastActive`.
         public var devices: DeviceSelection?
 
-        /// An audience of these users.
+        /// Creates an audience of these users.
         public init(users: [String], devices: DeviceSelection? = nil) {
             self.users = users
             self.devices = devices
         }
     }
 
-    /// Which APNs priority a push has.
+    /// The APNs priority of a push.
     public enum Priority: String, Sendable, Hashable, Codable, CaseIterable {
-        /// High for starts, alerts, ends and catching up, low for the rest; as the policy says.
+        /// High for starts, alerts, ends and for phones that catch up, low for the rest. The policy has the details.
         case auto
-        /// 5: when the phone finds it convenient; costs no budget.
+        /// Priority 5: delivered when it suits the phone. Costs no budget.
         case low
-        /// 10: at once; counts against the budget.
+        /// Priority 10: delivered at once. Counts against the budget.
         case high
     }
 
-    /// Who starts the activity on a phone.
+    /// The party that may start the activity on a phone.
     public enum Start: String, Sendable, Hashable, Codable, CaseIterable {
         /// The server, wherever there is a push-to-start token.
         case ifPossible
         /// Only the app itself.
         case appOnly
-        /// Nobody: only cards that are there are updated.
+        /// Nobody. Only cards that already exist are updated.
         case never
     }
 
-    /// What brings a card back that the person swiped away.
+    /// The event that brings back a card that the person swiped away.
     public enum Restart: String, Sendable, Hashable, Codable, CaseIterable {
         /// Nothing.
         case never
@@ -77,13 +88,15 @@ public struct ActivityRequest: Sendable, Hashable, Codable {
         case always
     }
 
-    /// A request for a type and a state; what is left out has the default named with it.
+    /// Creates a request for a type and a state. All other properties are `nil`.
     public init(type: String, state: JSONObject) {
         self.type = type
         self.state = state
     }
 
-    /// A request from its JSON; refuses `staleAt` beside `staleAfter`.
+    /// Decodes a request.
+    ///
+    /// - Throws: `DecodingError`, also if both `staleAt` and `staleAfter` are present.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         type = try container.decode(String.self, forKey: .type)
@@ -106,32 +119,34 @@ public struct ActivityRequest: Sendable, Hashable, Codable {
     }
 }
 
-/// An alert that goes with a state; it reaches each phone at most once.
+/// An alert for a state. It reaches each phone at most once, unless ``onUnknown`` is `repeat`.
 public struct Alert: Sendable, Hashable, Codable {
-    /// What makes it the same alert in a repeated call; absent: every changed call is a new one.
+    /// An id that identifies the alert in repeated calls.
+    ///
+    /// Default: none, so that every call that changes something brings a new alert.
     public var id: String?
     /// The title.
     public var title: AlertText
-    /// The text below the title; absent: none.
+    /// The text below the title. Default: none.
     public var body: AlertText?
-    /// A sound file of the app, or `default`; absent: the default sound.
+    /// The name of a sound file of the app, or `default`. Default: the default sound.
     public var sound: String?
-    /// How long it is worth showing, from this call; absent: 10 min.
+    /// The time from this call during which the alert is worth showing. Default: 10 min.
     public var expiresAfter: APIDuration?
-    /// Whether a later state carries it to phones that it did not reach yet; absent: false.
+    /// `true` if a later state carries the alert to phones that it has not reached yet. Default: `false`.
     public var keep: Bool?
-    /// What happens when nobody can know whether it arrived; absent: `drop`.
+    /// The reaction if it cannot be known whether the alert arrived. Default: `drop`.
     public var onUnknown: OnUnknown?
 
-    /// What happens to an alert whose fate is unknown.
+    /// The reaction to an alert of which nobody can know whether it arrived.
     public enum OnUnknown: String, Sendable, Hashable, Codable, CaseIterable {
-        /// It is not sent again: rather none than two.
+        /// Do not send it again. The person sees it at most once.
         case drop
-        /// It is sent again: rather two than none.
+        /// Send it again. The person may see it twice.
         case `repeat`
     }
 
-    /// An alert with this title; what is left out has the default named with it.
+    /// Creates an alert with this title. All other properties are `nil`.
     public init(title: AlertText, body: AlertText? = nil, id: String? = nil) {
         self.title = title
         self.body = body

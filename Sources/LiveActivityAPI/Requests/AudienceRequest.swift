@@ -1,33 +1,36 @@
 import JSONText
 
-/// The body of `POST /v1/activities/{activity}/audience`, and one page of a streamed audience: either people who join
-/// and leave, or the whole audience.
+/// The body of `POST /v1/activities/{activity}/audience`, and one page of a streamed audience.
+///
+/// It either adds and removes people, or replaces the whole audience.
 public struct AudienceRequest: Sendable, Hashable, Codable {
-    /// The ids of users who join; whoever belongs to it already stays.
+    /// The ids of users who join. Users who already belong to the audience stay in it.
     public var add: [String]?
-    /// The ids of users who leave: their cards are ended.
+    /// The ids of users who leave. Their cards are ended.
     public var remove: [String]?
-    /// The whole audience: all others leave.
+    /// The whole audience. All other users leave.
     public var replace: Replacement?
 
-    /// A whole audience, at once or page by page.
+    /// A whole audience, in one call or page by page.
     public enum Replacement: Sendable, Hashable {
         /// These users, and nobody else.
         case users([String])
-        /// One page of a replacement under a name.
+        /// One page of a replacement that has a name.
         case page(Page)
     }
 
-    /// One page of a replacement. Nobody leaves before the last page came; repeating a page is harmless.
+    /// One page of a replacement.
+    ///
+    /// Nobody leaves before the last page has arrived. A page can be sent again without harm.
     public struct Page: Sendable, Hashable, Codable {
-        /// What the sender calls the replacement, the same on all of its pages; a new name begins another one.
+        /// The sender's name for the replacement, the same on all of its pages. A new name begins another replacement.
         public var session: String
-        /// The ids of the users of this page.
+        /// The ids of the users on this page.
         public var users: [String]
-        /// Whether this is the last page: whom no page named leaves; absent: no.
+        /// `true` if this is the last page. Users whom no page has named then leave. Default: `false`.
         public var last: Bool?
 
-        /// A page of a replacement.
+        /// Creates a page of a replacement.
         public init(session: String, users: [String], last: Bool? = nil) {
             self.session = session
             self.users = users
@@ -35,18 +38,20 @@ public struct AudienceRequest: Sendable, Hashable, Codable {
         }
     }
 
-    /// People who join and leave.
+    /// Creates a request that adds and removes people.
     public init(add: [String] = [], remove: [String] = []) {
         self.add = add
         self.remove = remove
     }
 
-    /// A whole audience, or a page of one.
+    /// Creates a request that replaces the whole audience, or sends a page of a replacement.
     public init(replace: Replacement) {
         self.replace = replace
     }
 
-    /// A request from its JSON; refuses `replace` beside `add` or `remove`, and one that says nothing.
+    /// Decodes a request.
+    ///
+    /// - Throws: `DecodingError`, also if `replace` is present beside `add` or `remove`, or if all three are absent.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         add = try container.decodeIfPresent([String].self, forKey: .add)
@@ -61,7 +66,7 @@ public struct AudienceRequest: Sendable, Hashable, Codable {
 extension AudienceRequest.Replacement: Codable {
     private static let expectation = "an array of user ids, or an object with `session`, `users` and `last`"
 
-    /// A whole audience from an array, a page from an object.
+    /// Decodes a whole audience from an array, or a page from an object.
     public init(from decoder: any Decoder) throws {
         switch try JSONValue(from: decoder) {
         case .array: self = .users(try [String](from: decoder))
@@ -70,7 +75,7 @@ extension AudienceRequest.Replacement: Codable {
         }
     }
 
-    /// Writes the array or the object.
+    /// Encodes a whole audience as an array, and a page as an object.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .users(let users): try users.encode(to: encoder)

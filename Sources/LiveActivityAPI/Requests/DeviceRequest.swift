@@ -1,32 +1,36 @@
-/// The body of `PUT /v1/devices/{device}`: whose phone it is and what it can do; an absent field is left unchanged.
+/// The body of `PUT /v1/devices/{device}`: the owner of a phone, and what the phone can do.
+///
+/// A property that is `nil` leaves the server's value unchanged.
 public struct DeviceRequest: Sendable, Hashable, Codable {
-    /// The user who is signed in. Absent: the one whom the caller's own credential names; an API key names nobody.
+    /// The user who is signed in.
+    ///
+    /// `nil` means the person of the caller's own token or credential. Required with an API key, which names no person.
     public var user: String?
-    /// The operating system; absent at first: `ios`.
+    /// The operating system. Default for a new device: `ios`.
     public var platform: Platform?
-    /// The IANA name of the time zone, such as `Europe/Berlin`; for quiet hours.
+    /// The IANA name of the time zone, such as `Europe/Berlin`. Used for quiet hours.
     public var timeZone: String?
     /// The language and region, such as `de-DE`.
     public var locale: String?
-    /// The version of the operating system, such as `18.1`: starting by push needs iOS 17.2.
+    /// The version of the operating system, such as `18.1`. Starting an activity by push needs iOS 17.2.
     public var osVersion: String?
     /// The app's version, such as `3.2`.
     public var appVersion: String?
-    /// The app's build number: contracts are kept per build.
+    /// The app's build number. Contracts are kept for each build.
     public var build: String?
     /// The model, such as `iPhone17,1`.
     public var model: String?
     /// The APNs environment of the app's tokens.
     public var environment: Environment?
-    /// Whether the person allows Live Activities.
+    /// `true` if the person allows Live Activities.
     public var activitiesEnabled: Bool?
-    /// Whether the person allows frequent updates: the larger budget.
+    /// `true` if the person allows frequent updates, which have a larger budget.
     public var frequentPushesEnabled: Bool?
-    /// What the person said about notifications.
+    /// The person's decision about notifications.
     public var notificationAuthorization: NotificationAuthorization?
     /// The token for ordinary notifications and background pushes.
     public var deviceToken: TokenText?
-    /// Whether the phone asks for a credential of its own; the answer brings it. Absent: no.
+    /// `true` to get a credential of the phone's own in the answer. Default: `false`.
     public var wantsCredential: Bool?
 
     /// An operating system.
@@ -37,19 +41,19 @@ public struct DeviceRequest: Sendable, Hashable, Codable {
 
     /// An APNs environment.
     public enum Environment: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Apps built with Xcode for development.
+        /// For apps built with Xcode for development.
         case sandbox
-        /// Apps from TestFlight and the App Store.
+        /// For apps from TestFlight and the App Store.
         case production
     }
 
-    /// Apple's `UNAuthorizationStatus`, in its words.
+    /// A value of Apple's `UNAuthorizationStatus`, under the name of its case.
     public enum NotificationAuthorization: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The person was not asked.
+        /// The app has not asked the person yet.
         case notDetermined
-        /// The person said no.
+        /// The person refused notifications.
         case denied
-        /// The person said yes.
+        /// The person allowed notifications.
         case authorized
         /// Notifications are delivered quietly on trial.
         case provisional
@@ -57,7 +61,7 @@ public struct DeviceRequest: Sendable, Hashable, Codable {
         case ephemeral
     }
 
-    /// A request that changes nothing but the user.
+    /// Creates a request that changes only the user.
     public init(user: String? = nil) {
         self.user = user
     }
@@ -65,10 +69,10 @@ public struct DeviceRequest: Sendable, Hashable, Codable {
 
 /// The body of `PUT /v1/devices/{device}/push-to-start-tokens/{type}`.
 public struct PushToStartTokenRequest: Sendable, Hashable, Codable {
-    /// The newest push-to-start token of that activity type; one value may serve several types.
+    /// The newest push-to-start token of that activity type. Several types may share one token.
     public var token: TokenText
 
-    /// A report of this token.
+    /// Creates a report of this token.
     public init(token: TokenText) {
         self.token = token
     }

@@ -1,16 +1,18 @@
-/// The body of `POST /v1/webhooks/{webhook}/discard`: what was given up and is not to be told any more.
+/// The body of `POST /v1/webhooks/{webhook}/discard`: the events to remove from the list of events that were given up.
+///
+/// Exactly one of ``events`` and ``all`` is set.
 public struct DiscardRequest: Sendable, Hashable, Codable {
-    /// These of the events that were given up, by their `id`; at most 1,000.
+    /// The `id` values of the events, at most 1,000.
     public var events: [String]?
-    /// `true`: all of them.
+    /// `true` to discard all events that were given up.
     public var all: Bool?
 
-    /// Discards these.
+    /// Creates a request that discards these events.
     public init(events: [String]) {
         self.events = events
     }
 
-    /// Discards all that were given up.
+    /// A request that discards all events that were given up.
     public static var everything: DiscardRequest {
         var request = DiscardRequest(events: [])
         request.events = nil

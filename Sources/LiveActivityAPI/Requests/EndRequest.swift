@@ -1,29 +1,33 @@
 public import JSONText
 
-/// The body of `POST /v1/activities/{activity}/end`: the last state, and when the card is to leave the lock screen.
+/// The body of `POST /v1/activities/{activity}/end`: the last state, and the time when the card leaves the lock screen.
 ///
-/// Without any of the three `dismiss` fields iOS decides, which is up to four hours later; at most one may be given.
+/// At most one of the three `dismiss` properties may be set. Without them iOS decides, and takes up to four hours.
 public struct EndRequest: Sendable, Hashable, Codable {
-    /// The last content state; absent: the newest there is.
+    /// The last content state. Default: the newest state.
     public var state: JSONObject?
-    /// An alert that goes with the end; absent: silent.
+    /// An alert for the end. Default: no alert.
     public var alert: Alert?
-    /// When the card is to leave the lock screen; iOS waits at most four hours.
+    /// The time when the card leaves the lock screen. iOS waits at most four hours.
     public var dismissAt: Instant?
-    /// How long after this call the card is to leave the lock screen; iOS waits at most four hours.
+    /// The time from this call until the card leaves the lock screen. iOS waits at most four hours.
     public var dismissAfter: APIDuration?
-    /// Whether the card is to leave the lock screen at once; absent: false.
+    /// `true` if the card leaves the lock screen at once. Default: `false`.
     public var dismissNow: Bool?
-    /// Grows with each call about a run of the activity: one that is not greater than the last taken changes nothing.
+    /// A number that grows with each call about a run of the activity.
+    ///
+    /// A call whose number is not greater than the greatest one accepted so far changes nothing. Default: not compared.
     public var sequence: Int?
 
-    /// An end with the newest state, silent, dismissed when iOS likes.
+    /// Creates an end with this state and alert. iOS decides when the card leaves the lock screen.
     public init(state: JSONObject? = nil, alert: Alert? = nil) {
         self.state = state
         self.alert = alert
     }
 
-    /// A request from its JSON; refuses a second way to dismiss.
+    /// Decodes a request.
+    ///
+    /// - Throws: `DecodingError`, also if more than one of the three `dismiss` fields is set.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         state = try container.decodeIfPresent(JSONObject.self, forKey: .state)

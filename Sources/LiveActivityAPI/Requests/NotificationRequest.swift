@@ -2,32 +2,35 @@ public import JSONText
 
 /// The body of `POST /v1/users/{user}/notifications`: an ordinary notification, or a push that wakes the app.
 ///
-/// It needs an `id`, or the header `Idempotency-Key`: repeating a call that may have been lost must not send two.
+/// The call needs an ``id`` or the header `Idempotency-Key`, so that a retry after a lost answer does not send it
+/// twice.
 public struct NotificationRequest: Sendable, Hashable, Codable {
-    /// What the phone shows; excludes ``background``.
+    /// The notification that the phone shows. Cannot be combined with ``background``.
     public var alert: NotificationAlert?
-    /// `true` wakes the app without showing anything, when iOS sees fit; excludes ``alert``.
+    /// `true` to wake the app without showing anything, when iOS sees fit. Cannot be combined with ``alert``.
     public var background: Bool?
-    /// The app's own members, beside Apple's `aps`; absent: none.
+    /// The app's own members of the payload, beside Apple's `aps`. Default: none.
     public var data: JSONObject?
-    /// The person's devices that get it; absent: `all`.
+    /// The devices of the person that receive the push. Default: `all`.
     public var devices: DeviceSelection?
-    /// What makes it the same notification in a repeated call, for 24 hours.
+    /// An id that identifies the notification in repeated calls, for 24 hours.
     public var id: String?
-    /// How long it is worth delivering, from this call; absent: 1 d.
+    /// The time from this call during which it is worth delivering. Default: 1 day.
     public var expiresAfter: APIDuration?
-    /// `apns-collapse-id`, 1 to 64 visible ASCII characters: a later one with the same takes the place of this one.
+    /// The `apns-collapse-id`, 1 to 64 visible ASCII characters.
+    ///
+    /// A later notification with the same value replaces this one.
     public var collapse: String?
 
-    /// A notification that shows this.
+    /// Creates a notification that shows this alert.
     public init(alert: NotificationAlert, id: String) {
         self.alert = alert
         self.id = id
     }
 
-    /// Reads a request.
+    /// Decodes a request.
     ///
-    /// - Throws: For a body with both ``alert`` and ``background``, or a field that there is not.
+    /// - Throws: `DecodingError`, also if ``background`` is `true` beside an ``alert``.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         alert = try container.decodeIfPresent(NotificationAlert.self, forKey: .alert)
@@ -41,20 +44,20 @@ public struct NotificationRequest: Sendable, Hashable, Codable {
     }
 }
 
-/// What an ordinary notification shows.
+/// The content of an ordinary notification.
 public struct NotificationAlert: Sendable, Hashable, Codable {
     /// The title.
     public var title: AlertText
-    /// The text below the title; absent: none.
+    /// The text below the title. Default: none.
     public var body: AlertText?
-    /// The line between title and body; absent: none.
+    /// The line between the title and the body. Default: none.
     public var subtitle: AlertText?
-    /// A sound file of the app, or `default`; absent: silent.
+    /// The name of a sound file of the app, or `default`. Default: silent.
     public var sound: String?
-    /// Notifications of one thread are shown as one group; absent: those of the app.
+    /// The id of the thread. Notifications of one thread are shown as one group. Default: one group for the app.
     public var threadId: String?
 
-    /// A notification with this title; what is left out is not shown.
+    /// Creates a notification with this title. All other properties are `nil`.
     public init(title: AlertText, body: AlertText? = nil, sound: String? = nil) {
         self.title = title
         self.body = body
@@ -62,28 +65,29 @@ public struct NotificationAlert: Sendable, Hashable, Codable {
     }
 }
 
-/// What an ordinary notification says where a card cannot be shown: texts may take values of the state, as in
-/// `Message from {/sender|somebody}`.
+/// The ordinary notification that is sent where a card cannot be shown.
+///
+/// Its texts may contain values of the state, as in `Message from {/sender|somebody}`.
 public struct FallbackRequest: Sendable, Hashable, Codable {
-    /// What it shows.
+    /// The content of the notification.
     public var alert: FallbackAlert
 
-    /// A fallback that shows this.
+    /// Creates a fallback with this content.
     public init(alert: FallbackAlert) {
         self.alert = alert
     }
 }
 
-/// The words of a fallback.
+/// The content of a fallback notification.
 public struct FallbackAlert: Sendable, Hashable, Codable {
-    /// The title, which has something to say whatever the state lacks.
+    /// The title. It must not become empty, whatever members the state lacks.
     public var title: AlertText
-    /// The text below the title; absent: none.
+    /// The text below the title. Default: none.
     public var body: AlertText?
-    /// A sound file of the app, or `default`; absent: silent.
+    /// The name of a sound file of the app, or `default`. Default: silent.
     public var sound: String?
 
-    /// A fallback with this title; what is left out is not shown.
+    /// Creates a fallback with this title. All other properties are `nil`.
     public init(title: AlertText, body: AlertText? = nil, sound: String? = nil) {
         self.title = title
         self.body = body

@@ -1,28 +1,36 @@
 public import JSONText
 
-/// The body of `PATCH /v1/activities/{activity}`: what is absent stays as it is.
+/// The body of `PATCH /v1/activities/{activity}`: the parts of the desired state that change.
+///
+/// A property that is `nil` leaves the stored value unchanged.
 public struct PatchRequest: Sendable, Hashable, Codable {
-    /// A merge patch of the content state (RFC 7396): members are replaced, `null` removes one.
+    /// A merge patch of the content state (RFC 7396). Members are replaced, and `null` removes a member.
     public var state: JSONObject?
-    /// An alert that goes with the new state; absent: silent.
+    /// An alert for the new state. Default: no alert.
     public var alert: Alert?
     /// The APNs priority of the new state.
     public var priority: ActivityRequest.Priority?
-    /// Which of the app's activities comes first in the Dynamic Island: the highest.
+    /// The relevance score. The app's activity with the highest score takes the Dynamic Island.
     public var relevance: Double?
-    /// When the card is to look outdated; excludes ``staleAfter``.
+    /// The time from which the card looks outdated. Cannot be combined with ``staleAfter``.
     public var staleAt: Instant?
-    /// How long after this call, or its last repetition, the card is to look outdated.
+    /// The time from this call, or from its last repetition, until the card looks outdated.
+    ///
+    /// Cannot be combined with ``staleAt``.
     public var staleAfter: APIDuration?
-    /// Grows with each call: one that is not greater than the last taken changes nothing.
+    /// A number that grows with each call about a run of the activity.
+    ///
+    /// A call whose number is not greater than the greatest one accepted so far changes nothing. Default: not compared.
     public var sequence: Int?
 
-    /// A patch of the state; everything else stays.
+    /// Creates a patch of the state.
     public init(state: JSONObject? = nil) {
         self.state = state
     }
 
-    /// A request from its JSON; refuses `staleAt` beside `staleAfter`.
+    /// Decodes a request.
+    ///
+    /// - Throws: `DecodingError`, also if both `staleAt` and `staleAfter` are present.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         state = try container.decodeIfPresent(JSONObject.self, forKey: .state)

@@ -1,11 +1,13 @@
-/// The body of `POST /v1/webhooks/{webhook}/replay`; without one, everything that was given up is told again.
+/// The body of `POST /v1/webhooks/{webhook}/replay`: the events to send again.
+///
+/// Without a body, the server sends again every event that was given up. Either ``events`` or ``since`` may be set.
 public struct ReplayRequest: Sendable, Hashable, Codable {
-    /// Only these of the events that were given up, by their `id`; at most 1,000.
+    /// The `id` values of the events that were given up and are sent again, at most 1,000. `nil`: all of them.
     public var events: [String]?
-    /// Everything that happened after this event and is kept, whether it was taken or not; `"0"`: all.
+    /// The id of an event. Every later event that is still kept is sent again, delivered or not. `"0"`: every event.
     public var since: String?
 
-    /// Asks for these, or for everything after one event.
+    /// Creates a request for these events, or for all events after one.
     public init(events: [String]? = nil, since: String? = nil) {
         self.events = events
         self.since = since

@@ -1,17 +1,19 @@
 public import JSONText
 
-/// The body of `POST /v1/types/{type}/what-if`: what a type's policy would be, and on which day to try it.
+/// The body of `POST /v1/types/{type}/what-if`: a change of a type's policy, and the recorded time to try it on.
 public struct WhatIfRequest: Sendable, Hashable, Codable {
-    /// Words of the configuration that are laid over the present policy, by name; null: what holds when it is left out.
+    /// The members of the configuration's `policy` that differ, merged into the present policy.
+    ///
+    /// `null` removes a member, so that its default applies.
     public var policy: JSONObject
-    /// From when on; nil: `hours` before `to`.
+    /// The start of the time. Default: ``hours`` before ``to``.
     public var from: Instant?
-    /// Until when; nil: now.
+    /// The end of the time. Default: now.
     public var to: Instant?
-    /// How many hours before `to`, 1 to 24; nil: 24, unless `from` says it.
+    /// The length of the time in hours, 1 to 24, counted back from ``to``. Default: 24, unless ``from`` is set.
     public var hours: Int?
 
-    /// Asks what a policy would have made of the last 24 hours, or of others.
+    /// Creates a request to try a policy on the last 24 hours, or on another recorded time.
     public init(policy: JSONObject, from: Instant? = nil, to: Instant? = nil, hours: Int? = nil) {
         self.policy = policy
         self.from = from

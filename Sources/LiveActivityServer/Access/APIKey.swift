@@ -1,9 +1,9 @@
 package import APNSModel
 package import LiveActivityStorage
 
-/// An API key in the clear: `islet_`, 12 characters by which it is found, `_`, 43 characters that prove it.
+/// An API key in clear text: `islet_`, an id of 12 characters, `_`, and a secret of 43 characters that proves the key.
 ///
-/// It is shown once, when it is made. Printing it shows its public half.
+/// It is shown once, when it is created. Its description shows only the id.
 package struct APIKey: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     package static let prefix = "islet_"
     static let idLength = 12
@@ -15,7 +15,7 @@ package struct APIKey: Sendable, Equatable, CustomStringConvertible, CustomRefle
     /// The key as its holder sends it. Never log it.
     package var text: String { "\(Self.prefix)\(id)_\(secret.text)" }
 
-    /// A key from a text; `nil` when it does not have the form.
+    /// Creates a key from its text. Returns `nil` if the text has another form.
     package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix) else { return nil }
         let rest = text.dropFirst(Self.prefix.count)
@@ -28,7 +28,7 @@ package struct APIKey: Sendable, Equatable, CustomStringConvertible, CustomRefle
         self.secret = secret
     }
 
-    /// A new key from these dice; give `SystemRandomNumberGenerator` outside tests.
+    /// Creates a new random key. Use `SystemRandomNumberGenerator` outside tests.
     package init(using dice: inout some RandomNumberGenerator) {
         id = String(
             decoding: (0..<Self.idLength).map { _ in Base62.alphabet[Int.random(in: 0..<62, using: &dice)] },
@@ -36,7 +36,7 @@ package struct APIKey: Sendable, Equatable, CustomStringConvertible, CustomRefle
         secret = CallerSecret(using: &dice)
     }
 
-    /// A new key and the record to keep of it; `key.text` is to be shown once and not kept.
+    /// Creates a new key and the record to store. Show `key.text` once and do not store it.
     package static func make(
         app: BundleID, scope: APIKeyRecord.Scope, at now: UnixTime, using dice: inout some RandomNumberGenerator
     ) -> (key: APIKey, record: APIKeyRecord) {
@@ -44,10 +44,11 @@ package struct APIKey: Sendable, Equatable, CustomStringConvertible, CustomRefle
         return (key, APIKeyRecord(id: key.id, app: app, scope: scope, secretHash: key.secretHash, createdAt: now))
     }
 
-    /// The SHA-256 of the secret half.
+    /// The SHA-256 hash of the secret half.
     package var secretHash: [UInt8] { secret.hash }
 
-    /// Whether the secret is the one that the record was made of; takes as long for a wrong one, and for no record.
+    /// Returns `true` if the record was made from this secret. Takes the same time for a wrong secret and without a
+    /// record.
     package func isProven(by record: APIKeyRecord?) -> Bool {
         secret.proven(by: [record?.secretHash ?? []]) != nil
     }
@@ -57,7 +58,7 @@ package struct APIKey: Sendable, Equatable, CustomStringConvertible, CustomRefle
 }
 
 extension APIKeyRecord.Scope {
-    /// Whether a key of this scope may make a call that needs `needed`: `backend` covers `device` and `read`.
+    /// Returns `true` if a key of this scope may make a call that needs `needed`. `backend` covers `device` and `read`.
     package func covers(_ needed: Self) -> Bool {
         switch self {
         case .backend: needed == .backend || needed == .device || needed == .read

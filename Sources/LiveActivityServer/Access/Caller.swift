@@ -3,13 +3,13 @@ import Crypto
 package import LiveActivityCore
 package import LiveActivityStorage
 
-/// Who makes a call, as far as it was proven: what access, limits, logs and metrics know callers by.
+/// The authenticated maker of a call. Access, limits, logs and metrics identify callers by it.
 package enum Caller: Sendable, Equatable {
-    /// Who holds an API key: the app's backend, or whom it gave one.
+    /// The holder of an API key: the app's backend, or somebody to whom it gave a key.
     case key(APIKeyRecord)
-    /// A person, by a token of the app's identity provider: the phones of this person, and no others.
+    /// A person with a token of the app's identity provider. Covers the phones of this person and no others.
     case person(app: BundleID, user: UserID)
-    /// One phone of one person, by the credential that it was handed.
+    /// One phone of one person, with the credential that the server gave it.
     case phone(app: BundleID, PhoneCredentialHolder)
 
     package enum Kind: String, Sendable, CaseIterable { case key, person, phone }
@@ -29,12 +29,14 @@ package enum Caller: Sendable, Equatable {
         }
     }
 
-    /// Another one in each process. A plain hash of an e-mail address or a short number would be found by trying.
+    /// Random in each process, because a plain hash of an e-mail address or a short number could be found by trying.
     private static let labelKey = SymmetricKey(size: .bits256)
 
-    /// The same for every call of this caller to this process and for nobody else's, of at most 24 characters and
-    /// without a secret: to count and log by. A person's is made of a keyed hash, so that a log does not say who it
-    /// was, and two runs of the server cannot be compared by it.
+    /// A label of this caller to count and log by, at most 24 characters long and without a secret.
+    ///
+    /// It is the same for every call of this caller to this process, and different from every other caller's. A
+    /// person's label is a keyed hash: a log does not reveal the person, and labels of two runs of the server cannot be
+    /// compared.
     package var label: String {
         switch self {
         case .key(let record): return "key-\(record.id)"
@@ -47,7 +49,7 @@ package enum Caller: Sendable, Equatable {
         }
     }
 
-    /// The person that the call is made for; `nil`: the app's backend answers for it.
+    /// The person for whom the call is made. `nil` if the app's backend makes it.
     package var user: UserID? {
         switch self {
         case .key: nil
@@ -57,12 +59,12 @@ package enum Caller: Sendable, Equatable {
     }
 }
 
-/// Whose credential it is.
+/// The holder of a phone credential.
 package struct PhoneCredentialHolder: Sendable, Equatable {
     package var device: DeviceKey
-    /// Who was signed in when it was handed out; signing out ends it.
+    /// The person who was signed in when the credential was issued. It ends when this person signs out.
     package var user: UserID
-    /// The SHA-256 of its secret half.
+    /// The SHA-256 hash of the credential's secret half.
     package var secretHash: [UInt8]
 
     package init(device: DeviceKey, user: UserID, secretHash: [UInt8]) {

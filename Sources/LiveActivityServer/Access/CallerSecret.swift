@@ -1,8 +1,8 @@
 import Crypto
 
-/// The half of a key or credential that proves it: 32 random bytes as 43 characters of base64url (RFC 4648 section 5).
+/// The secret half of a key or credential: 32 random bytes as 43 characters of base64url (RFC 4648 section 5).
 ///
-/// The store keeps its SHA-256 only: with 256 random bits there is nothing that a slow hash would add.
+/// The store keeps only its SHA-256 hash. A slow hash would add nothing, because the secret has 256 random bits.
 struct CallerSecret: Sendable, Equatable {
     static let length = 43
 
@@ -19,7 +19,9 @@ struct CallerSecret: Sendable, Equatable {
 
     var hash: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
 
-    /// The one of these hashes that is this secret's. Takes as long for a wrong one, and as long for none as for one.
+    /// Returns the hash that belongs to this secret, or `nil`.
+    ///
+    /// Takes the same time for a wrong secret, and the same time for no hash as for one.
     func proven(by hashes: [[UInt8]]) -> [UInt8]? {
         let given = hash
         var proven: [UInt8]?
@@ -36,7 +38,7 @@ struct CallerSecret: Sendable, Equatable {
     }
 }
 
-/// Digits and letters, of which the public halves consist.
+/// The digits and letters that make up public halves.
 enum Base62 {
     static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 }

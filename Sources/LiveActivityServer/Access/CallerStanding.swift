@@ -2,9 +2,9 @@ import APNSModel
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Whether whoever opened a stream may still make calls: a stream may last for hours, and its key was proven once.
+/// The standing of a stream's opener, which is checked again because a stream may last for hours.
 struct CallerStanding {
-    /// What is revoked meanwhile is over after this time.
+    /// Time after which a stream notices that its key was revoked.
     static let interval = Duration.seconds(1)
 
     private let responder: Responder
@@ -17,15 +17,15 @@ struct CallerStanding {
         checkedAt = responder.services.time.monotonic()
     }
 
-    /// Looks at the key again, once a second at most.
+    /// Checks the key again, at most once a second.
     ///
-    /// - Throws: What a call of its own would be refused with; `storage_unavailable` where the key cannot be read.
+    /// - Throws: The refusal that a separate call would get, or `storage_unavailable` if the key cannot be read.
     mutating func check() async throws(Problem) {
         let now = responder.services.time.monotonic()
         guard now - checkedAt >= Self.interval else { return }
         switch caller {
         case .key(let key): try await responder.check(key.id)
-        // No stream is for them.
+        // People and phones cannot open these streams.
         case .person, .phone: break
         }
         checkedAt = now

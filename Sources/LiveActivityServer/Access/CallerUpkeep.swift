@@ -4,9 +4,9 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// When keys were last used, until it is written down: many uses of a key are one, and no call waits for it.
+/// The last uses of keys that are not stored yet. It merges many uses of a key into one write, so no call waits for it.
 final class KeyUses: Sendable {
-    /// A key's last use is written this often at most.
+    /// Minimum time between two writes of a key's last use.
     static let interval = Duration.seconds(60)
 
     private let pending = Mutex<[String: UnixTime]>([:])
@@ -24,7 +24,7 @@ final class KeyUses: Sendable {
     }
 }
 
-/// When uses were last written down.
+/// The time of the last write.
 private final class LastWrite: Sendable {
     private let time: Mutex<UnixTime>
 
@@ -39,10 +39,9 @@ private final class LastWrite: Sendable {
     }
 }
 
-/// What goes on beside the calls, so that none of them does it: keys for people's tokens are fetched, and the last uses
-/// of API keys are written down.
+/// Background work for calls: fetches keys for people's tokens, and stores the last uses of API keys.
 package struct CallerUpkeep: Service {
-    /// How soon a key set that a token asks for is fetched.
+    /// Interval of the work, and so the longest delay until a key set is fetched that a token needs.
     static let tick = Duration.seconds(1)
 
     private let store: any KeyStore
@@ -66,11 +65,11 @@ package struct CallerUpkeep: Service {
         lastWrite = LastWrite(time.wall())
     }
 
-    /// Until it is stopped; what is not written down then is written at the end.
+    /// Runs until it is stopped, and then stores what is left.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                // Each by itself: where one is slow, the others are not.
+                // One task for each, so that a slow one does not delay the others.
                 for set in keySets { group.addTask { await repeatedly { await set.refresh(time, logger) } } }
                 group.addTask { await repeatedly { await writeUsesIfDue() } }
             }
@@ -85,7 +84,7 @@ package struct CallerUpkeep: Service {
         }
     }
 
-    /// Does what is due.
+    /// Does the work that is due.
     package func step() async {
         await withDiscardingTaskGroup { group in
             for set in keySets { group.addTask { await set.refresh(time, logger) } }
@@ -97,7 +96,7 @@ package struct CallerUpkeep: Service {
         if lastWrite.isDue(at: time.wall()) { await writeUses() }
     }
 
-    /// Writes down what was used since the last time.
+    /// Stores the uses since the last write.
     package func writeUses() async {
         let uses = uses.take()
         guard !uses.isEmpty else { return }

@@ -1,16 +1,16 @@
 import APNSModel
 package import LiveActivityCore
 
-/// A phone's own credential in the clear: `islet_device_`, 12 characters by which its device is found, `_`, and 43
-/// characters that prove it.
+/// A phone's credential in clear text: `islet_device_`, 12 characters that name its device, `_`, and a secret of 43
+/// characters.
 ///
-/// It is shown once, in the answer that hands it out. Printing it shows its public half, which is the device's.
+/// It is shown once, in the answer that issues it. Its description shows only the public half, which names the device.
 package struct PhoneCredential: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     package static let prefix = "islet_device_"
-    /// 62 to the power of 11 is more than the keys of devices.
+    /// Enough characters, because 62 to the power of 11 is more than the number of device keys.
     static let idLength = 12
 
-    /// Whose it is.
+    /// The device of the credential.
     package let device: DeviceKey
     private let secret: CallerSecret
 
@@ -26,7 +26,7 @@ package struct PhoneCredential: Sendable, Equatable, CustomStringConvertible, Cu
         return String(decoding: digits.reversed(), as: UTF8.self)
     }
 
-    /// A credential from a text; `nil` when it does not have the form.
+    /// Creates a credential from its text. Returns `nil` if the text has another form.
     package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix) else { return nil }
         let rest = text.dropFirst(Self.prefix.count)
@@ -38,17 +38,16 @@ package struct PhoneCredential: Sendable, Equatable, CustomStringConvertible, Cu
         self.secret = secret
     }
 
-    /// A new credential from these dice; give `SystemRandomNumberGenerator` outside tests.
+    /// Creates a new random credential. Use `SystemRandomNumberGenerator` outside tests.
     package init(of device: DeviceKey, using dice: inout some RandomNumberGenerator) {
         self.device = device & .max
         secret = CallerSecret(using: &dice)
     }
 
-    /// The SHA-256 of the secret half.
+    /// The SHA-256 hash of the secret half.
     package var secretHash: [UInt8] { secret.hash }
 
-    /// The hash that it is kept by, where it is one of the device's and was used lately enough. Looks at all of them,
-    /// whichever it is.
+    /// Returns the stored hash of this credential if it is one of the device's and not idle. Compares with all of them.
     func proven(by device: DeviceRecord?, at now: UnixTime, idleLimit: Duration) -> [UInt8]? {
         let known = device?.credentials.filter { !$0.isIdle(at: now, after: idleLimit) } ?? []
         return secret.proven(by: known.map(\.secretHash))

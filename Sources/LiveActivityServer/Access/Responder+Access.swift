@@ -6,9 +6,9 @@ import LiveActivityStorage
 import Logging
 
 extension Responder {
-    /// Who a request comes from (RFC 6750): the holder of a key, a person, or a phone.
+    /// Authenticates a request (RFC 6750) as the holder of a key, a person or a phone.
     ///
-    /// Of keys and credentials unknown, wrong and revoked look the same, in words and in time.
+    /// Unknown, wrong and revoked keys look the same in the answer and in its time. So do credentials.
     func authenticate(_ request: Request) async throws(Problem) -> Caller {
         guard let header = request.headers[.authorization] else {
             if let visitor = try await visitor(request) { return visitor }
@@ -31,13 +31,13 @@ extension Responder {
     func holder(_ text: String) async throws(Problem) -> Caller {
         guard let key = APIKey(text) else { throw Self.invalidKey }
         let record = try await services.ask { () async throws(StorageError) in try await services.store.key(key.id) }
-        // Proven first, so that the time tells nothing about which keys there are.
+        // The secret is checked before the record's presence, so that the time does not reveal which keys exist.
         guard key.isProven(by: record), let record else { throw Self.invalidKey }
         try use(record)
         return .key(record)
     }
 
-    /// Whether a key that was proven before is still good.
+    /// Checks that a key that was proven before is still valid.
     func check(_ id: String) async throws(Problem) {
         let record = try await services.ask { () async throws(StorageError) in try await services.store.key(id) }
         guard let record else { throw Self.invalidKey }
@@ -97,7 +97,7 @@ extension Responder {
             app: device.app, PhoneCredentialHolder(device: device.key, user: device.userID, secretHash: hash))
     }
 
-    /// The device of a credential, and the hash that it is kept by.
+    /// Returns the device of a credential, and the hash under which the credential is stored.
     func proven(_ text: String) async throws(Problem) -> (device: DeviceRecord, hash: [UInt8])? {
         guard let credential = PhoneCredential(text) else { return nil }
         let device = try await services.ask { () async throws(StorageError) in
@@ -108,9 +108,9 @@ extension Responder {
         return (device, hash)
     }
 
-    // MARK: - What they may do
+    // MARK: - Permissions
 
-    /// The app of the caller, when it may make this call.
+    /// Returns the caller's app if the caller may make this call.
     func authorize(_ caller: Caller, for route: Route) throws(Problem) -> AppSettings {
         switch caller {
         case .key(let key):
@@ -138,7 +138,7 @@ extension Responder {
 }
 
 extension Caller {
-    /// On whose word a phone's call is taken.
+    /// The party whose word a phone's call relies on.
     var reporter: Reporter {
         switch self {
         case .key: .backend

@@ -1,32 +1,35 @@
 import LiveActivityCore
 
-/// What a rule asks of the metrics, in those words of PromQL that our rules need: written for Prometheus as it stands,
-/// and answered here as Prometheus would.
+/// A rule's question to the metrics, in the part of PromQL that Islet's rules need.
+///
+/// It is written as PromQL for Prometheus, and evaluated here with the same result.
 indirect enum AlertExpression: Sendable {
     /// The newest value of each series.
     case latest(AlertSelector)
-    /// How much each counter has grown within a time.
+    /// The growth of each counter within a time.
     case increase(AlertSelector, Duration)
-    /// The same, where a counter that began within the time counts from 0: the very first of something is not missed.
+    /// The growth of each counter within a time, where a counter that began within that time counts from 0.
+    ///
+    /// So the first occurrence is not missed.
     case growth(AlertSelector, Duration)
-    /// How much each counter has grown within a time, for each second of it.
+    /// The growth of each counter within a time, per second.
     case rate(AlertSelector, Duration)
     case sum(by: [String], AlertExpression)
-    /// The value below which this share lies, of the buckets of histograms.
+    /// A quantile of histograms, computed from their buckets.
     case quantile(Double, AlertExpression)
     case absolute(AlertExpression)
     case scaled(Double, AlertExpression)
     case plus(AlertExpression, AlertExpression)
     case over(AlertExpression, AlertExpression)
-    /// Those values that are above a level,
+    /// The values above a level.
     case above(AlertExpression, Double)
-    /// or above those of the same labels.
+    /// The values above those of the same labels in another expression.
     case aboveThose(AlertExpression, AlertExpression)
-    /// Those values whose labels the other has too.
+    /// The values whose labels the other expression has too.
     case and(AlertExpression, AlertExpression)
 }
 
-/// Which series of a metric.
+/// A selection of a metric's series.
 struct AlertSelector: Sendable, Hashable {
     enum Part: String, Sendable, Hashable {
         case whole = ""
@@ -37,7 +40,7 @@ struct AlertSelector: Sendable, Hashable {
     struct Matcher: Sendable, Hashable {
         let label: String
         let values: [String]
-        /// All but these.
+        /// `true` to match all values except these.
         var isExclusion = false
 
         func matches(_ value: String?) -> Bool { values.contains(value ?? "") != isExclusion }
@@ -66,7 +69,7 @@ struct AlertSelector: Sendable, Hashable {
 }
 
 extension AlertExpression {
-    /// Every metric that it looks at.
+    /// Every metric that the expression reads.
     var metrics: Set<Metric> {
         switch self {
         case .latest(let selector), .increase(let selector, _), .growth(let selector, _), .rate(let selector, _):
@@ -101,7 +104,7 @@ extension AlertSelector {
 }
 
 extension AlertExpression {
-    /// On several lines where it is a comparison or a conjunction.
+    /// The PromQL text. A comparison or a conjunction takes several lines.
     var promQL: String {
         switch self {
         case .latest(let selector): selector.promQL
@@ -124,7 +127,7 @@ extension AlertExpression {
 
     static func text(_ number: Double) -> String { Int(exactly: number).map { "\($0)" } ?? "\(number)" }
 
-    /// `90s`, `5m`, `1h`, `1d`: the largest unit that divides it.
+    /// Returns the text of a duration in the largest unit that divides it: `90s`, `5m`, `1h`, `1d`.
     static func text(_ duration: Duration) -> String {
         let seconds = duration.components.seconds
         for (unit, size) in [("d", Int64(86_400)), ("h", 3600), ("m", 60)] where seconds % size == 0 && seconds > 0 {

@@ -1,22 +1,22 @@
-// The table of alerts: `docs/alerts.yml` is made of it, and the server itself goes by it.
+// The table of alert rules. `docs/alerts.yml` is generated from it, and the server itself evaluates it.
 import LiveActivityCore
 
 extension AlertRule {
     private static let route = ["app", "environment"]
 
-    /// Every rule there is; `docs/metrics.md` explains them in this order.
+    /// All rules, in the order of `docs/metrics.md`.
     static let all: [AlertRule] = [
         errorRate, tokensDie, tooManyRequests, halted, late, routeDown, standsStill, storeFails, storeHangs,
         contradicted, startsAbsent, webhookOff, webhookGaveUp, clockWrong,
     ]
 
-    /// How often the rules are looked at.
+    /// Time between two evaluations.
     static let interval = Duration.seconds(5)
 
     private static let deliveries = AlertSelector(.deliveries)
 
     private static let notAccepted = deliveries.without("verdict", "accepted", "token_dead")
-    /// A single failure is a large part of few pushes, and nobody's trouble.
+    /// The second condition is needed because a single failure is a large share of few pushes, and no problem.
     private static let errorRate = AlertRule(
         name: "IsletErrorRate",
         expression: .and(
@@ -59,7 +59,7 @@ extension AlertRule {
         meaning: "Mend the key, its environment or its topic, as the reason says. Nothing is lost meanwhile, and "
             + "delivery goes on by itself.")
 
-    /// Longer than this is late, in seconds: one of the buckets of both histograms.
+    /// Time in seconds from which a state is late. It must be a bucket bound of both histograms.
     static let lateAfter = 10.0
     private static let late = AlertRule(
         name: "IsletLate",

@@ -1,43 +1,43 @@
 import APNSModel
 import LiveActivityCore
 
-/// When somebody should look, and at what.
+/// A rule that says when somebody should act, and on what.
 struct AlertRule: Sendable {
     enum Severity: String, Sendable, CaseIterable {
-        /// Now.
+        /// Act now.
         case page
-        /// On a working day.
+        /// Act on a working day.
         case ticket
     }
 
     let name: String
-    /// It is so where this has a value; of each set of labels by itself.
+    /// The condition. The rule fires for every label set for which it has a value.
     let expression: AlertExpression
-    /// It is to be so for this long before the alert fires.
+    /// Time for which the expression must have a value before the alert fires.
     var lasts = Duration.zero
     let severity: Severity
-    /// In a line; `{{ $labels.app }}` and `{{ $value }}` stand for what they stand for in Prometheus.
+    /// A summary of one line. `{{ $labels.app }}` and `{{ $value }}` have the same meaning as in Prometheus.
     let summary: String
-    /// What it means, and what to do.
+    /// The meaning of the alert, and what to do.
     let meaning: String
 }
 
-/// One alert that is so, or has been so for less than its rule wants.
+/// An alert whose expression has a value. It fires once this has lasted as long as its rule requires.
 struct ActiveAlert: Sendable, Equatable {
     let rule: String
     let labels: [String: String]
     var value: Double
-    /// Since when it is so.
+    /// The time since which the expression has had a value.
     let since: UnixTime
     let began: MonotonicTime
     var fires: Bool
 }
 
-/// Which rules are so, and since when: what Prometheus keeps of them.
+/// The state of all alerts, as Prometheus keeps it: which are active, and since when.
 ///
-/// A pure machine.
+/// It is a pure machine.
 struct AlertBook: Sendable {
-    /// What is worth a line in a log.
+    /// A change to write to the log.
     enum Change: Sendable, Equatable {
         case fires(ActiveAlert)
         case isOver(ActiveAlert)
@@ -49,10 +49,10 @@ struct AlertBook: Sendable {
     }
 
     private var active: [Key: ActiveAlert] = [:]
-    /// When the rules were last looked at; `nil`: not yet.
+    /// The time of the last evaluation. `nil` if there was none yet.
     private(set) var evaluatedAt: UnixTime?
 
-    /// In the order of the rules.
+    /// Returns the alerts that fire, in the order of the rules.
     func firing(in rules: [AlertRule]) -> [ActiveAlert] {
         let order = Dictionary(
             rules.enumerated().map { ($0.element.name, $0.offset) }, uniquingKeysWith: { first, _ in first })
@@ -62,7 +62,7 @@ struct AlertBook: Sendable {
         }
     }
 
-    /// How many alerts of each rule fire.
+    /// The number of firing alerts of each rule.
     var counts: [String: Int] {
         active.values.reduce(into: [:]) { counts, alert in counts[alert.rule, default: 0] += alert.fires ? 1 : 0 }
     }
@@ -100,7 +100,7 @@ struct AlertBook: Sendable {
 extension ActiveAlert {
     fileprivate var order: String { labels.sorted { $0.key < $1.key }.map(\.value).joined(separator: " ") }
 
-    /// A rule's words about it.
+    /// Returns a rule's text with this alert's values filled in.
     func text(_ words: String) -> String {
         var text = words.replacing("{{ $value }}", with: Self.short(value))
         for (label, value) in labels { text = text.replacing("{{ $labels.\(label) }}", with: value) }

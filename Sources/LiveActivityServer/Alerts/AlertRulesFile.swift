@@ -2,7 +2,7 @@
 package enum AlertRulesFile {
     package static var text: String { text(annotated: true) }
 
-    /// - Parameter annotated: With what is for people.
+    /// - Parameter annotated: `true` to include the texts for people.
     static func text(annotated: Bool) -> String {
         var lines = [
             "# Alerting rules for Prometheus (rule_files). What each means stands in metrics.md, \"What to alert on\".",

@@ -5,7 +5,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Which alerts fire, for those who ask.
+/// The current alerts, for everybody who asks.
 final class AlertBoard: Sendable {
     private struct State {
         var window = AlertWindow()
@@ -24,19 +24,19 @@ final class AlertBoard: Sendable {
     }
 }
 
-/// Looks at the rules of `docs/alerts.yml` every few seconds, so that whoever has no Prometheus is told too.
+/// A service that evaluates the rules of `docs/alerts.yml` every few seconds, so alerts work without Prometheus.
 package struct AlertWatch: Service {
     let services: Services
     let clock: any Clock<Duration>
 
-    /// What is counted row by row is asked for once in so many looks.
+    /// Metrics that are counted row by row. They are read only in every fourth evaluation.
     private static let costly: Set<Metric> = [.webhookWaiting, .webhookBehind, .webhookDead, .webhookOff]
     private static let costlyEvery = 4
     private static let metrics = AlertRule.all.reduce(into: Set<Metric>()) { $0.formUnion($1.expression.metrics) }
 
     private let kept = Kept()
 
-    /// The families that are not asked for each time.
+    /// The families that are not read in each evaluation.
     private final class Kept: Sendable {
         let state = Mutex<(looks: Int, families: [MetricFamily])>((0, []))
     }
@@ -55,7 +55,7 @@ package struct AlertWatch: Service {
         }
     }
 
-    /// Looks once.
+    /// Evaluates the rules once.
     package func step() async {
         guard let sources = services.metrics else { return }
         let isCostly = kept.state.withLock { kept in

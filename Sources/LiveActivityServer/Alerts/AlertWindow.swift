@@ -1,24 +1,23 @@
 import APNSModel
 import LiveActivityCore
 
-/// The samples of some metrics that rules look back on: every one of the last quarter of an hour and a little, and one
-/// for each five minutes of the last day.
+/// The samples that rules look back on: all of the last 16 minutes, and one for each 5 minutes of the last day.
 ///
-/// A pure machine. A series costs eight bytes for each sample, and a metric has no more than so many series.
+/// It is a pure machine. A series costs eight bytes per sample, and the number of a metric's series is limited.
 struct AlertWindow: Sendable {
     struct Series: Sendable, Hashable {
         let metric: Metric
         let part: AlertSelector.Part
-        /// Values of the metric's labels, in their order.
+        /// The values of the metric's labels, in their order.
         let labels: [String]
         /// The upper bound of a bucket.
         var bound: Double?
     }
 
-    /// Samples at the same times, with what each series was at each of them.
+    /// Samples with their times, and the value of each series in each sample.
     struct Track: Sendable {
         private(set) var times: [MonotonicTime] = []
-        /// NaN where the series was not there.
+        /// NaN where the series did not exist.
         private(set) var values: [Series: [Double]] = [:]
         let lasts: Duration
 
@@ -33,7 +32,7 @@ struct AlertWindow: Sendable {
             }
             times.append(now)
             for series in values.keys where values[series]?.count != times.count { values[series]?.append(.nan) }
-            // By and by: what is dropped is moved over in every series.
+            // Removes old samples in larger steps, because a removal moves the values of every series.
             let old = times.prefix { now - $0 > lasts }.count
             guard old > times.count / 8, old > 0 else { return }
             times.removeFirst(old)
@@ -41,7 +40,7 @@ struct AlertWindow: Sendable {
             for (series, kept) in values where kept.allSatisfy(\.isNaN) { values[series] = nil }
         }
 
-        /// The first sample of so long before now.
+        /// Returns the index of the first sample within `window` before now.
         func start(of window: Duration, at now: MonotonicTime) -> Int? {
             times.firstIndex { now - $0 <= window }
         }
@@ -83,17 +82,17 @@ struct AlertWindow: Sendable {
         return sample
     }
 
-    // MARK: - What rules ask
+    // MARK: - Queries of rules
 
-    /// The newest value of each series that there is.
+    /// Returns the newest value of each series that exists.
     func latest(_ selector: AlertSelector) -> AlertVector {
         vector(selector) { series in fine.values[series]?.last }
     }
 
-    /// How much each series has grown within the last so long.
+    /// Returns the growth of each series within `window` before the newest sample.
     ///
-    /// - Parameter fromNothing: One that was not there when the time began counts from 0; else from where it was first
-    ///   seen.
+    /// - Parameter fromNothing: `true` if a series that did not exist at the start of the window counts from 0.
+    ///   Otherwise it counts from its first value.
     func increase(_ selector: AlertSelector, within window: Duration, fromNothing: Bool) -> AlertVector {
         let track = window <= Self.fineFor ? fine : coarse
         guard let now = fine.times.last, let start = track.start(of: window, at: now) else { return [:] }
@@ -119,7 +118,7 @@ struct AlertWindow: Sendable {
     }
 }
 
-/// Values by labels, as PromQL's instant vectors.
+/// Values by labels, like PromQL's instant vectors.
 typealias AlertVector = [[String: String]: Double]
 
 extension AlertVector {
@@ -128,7 +127,7 @@ extension AlertVector {
 
     func mapped(_ change: (Double) -> Double) -> Self { mapValues(change) }
 
-    /// With the values of the other that have the same labels.
+    /// Joins the values of both vectors that have the same labels.
     func joined(_ other: Self, _ join: (Double, Double) -> Double) -> Self {
         var result = Self()
         for (labels, value) in self {
@@ -143,7 +142,7 @@ extension AlertVector {
         return result
     }
 
-    /// By straight lines within a bucket; in the last it is its lower bound.
+    /// Returns the quantile, interpolated linearly within a bucket. In the last bucket it is the lower bound.
     func quantile(_ share: Double) -> Self {
         var histograms: [[String: String]: [(bound: Double, count: Double)]] = [:]
         for (labels, value) in self {
@@ -164,7 +163,7 @@ extension AlertVector {
 }
 
 extension AlertExpression {
-    /// What it comes to; values that are no numbers are left out.
+    /// Evaluates the expression. Values that are not numbers are left out.
     func values(in window: AlertWindow) -> AlertVector {
         switch self {
         case .latest(let selector): return window.latest(selector)

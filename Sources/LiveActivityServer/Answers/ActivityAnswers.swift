@@ -5,9 +5,9 @@ import LiveActivityCore
 import LiveActivityStorage
 
 extension ActivityAnswer {
-    /// - Parameter total: All phones of the activity; those beyond the counted ones are said to be more.
+    /// - Parameter total: Number of all phones of the activity. Those that are not counted are reported as `more`.
     init(_ reply: SetDesiredState.Reply, _ tally: Outlook.Tally, total: Int) {
-        // An order that nobody watches is no error: the answer says that there was nothing to do.
+        // An activity that nobody sees is not an error. The answer says that there was nothing to do.
         let reasons = total == 0 ? [ReasonCount(reason: "nothing-to-update", count: 0)] : tally.reasons
         self.init(
             revision: Int(reply.revision), changed: reply.changed, phase: reply.phase.rawValue, phones: tally.phones,
@@ -18,7 +18,7 @@ extension ActivityAnswer {
     }
 }
 
-/// Which phones of an activity an answer lists.
+/// The page of phones that an answer lists.
 struct PhonePage {
     static let standard = 100
     static let maximum = 1000
@@ -44,7 +44,7 @@ struct PhonePage {
 extension ActivityView {
     /// - Parameters:
     ///   - counted: The phones that are counted by their state.
-    ///   - page: The phones to list, and one more if there are more.
+    ///   - page: The phones to list, and one more if there is a next page.
     init(
         _ state: ActivityState, counted: [PhoneSituation], page: [PhoneSituation], limit: Int, outlook: Outlook
     ) {
@@ -84,7 +84,7 @@ extension DeviceView.Confirmation {
         } else if card.sentRevision > 0 {
             self = .accepted
         } else {
-            // A contradiction takes back what was thought to be held, until it is sent again.
+            // A contradiction removes what the phone presumably held, until it is sent again.
             self = card.revisions.contradictions > 0 ? .contradicted : .unknown
         }
     }
@@ -99,14 +99,14 @@ extension DeliveryView {
 }
 
 extension DesiredStatesAnswer.DesiredState {
-    /// What a phone is told of one activity; `nil` when it has no part in it.
+    /// Creates what a phone learns of one activity. Returns `nil` if the phone has no part in it.
     init?(_ state: ActivityState, _ card: CardMachine, app: AppSettings) {
         let record = state.record
         let hasCard = card.state.mayHaveCard || card.state == .requesting
         guard record.phase != .announced else { return nil }
-        // To a phone whose person does not belong to it, it is an activity that nobody spoke of.
+        // If the phone's person is not in the audience, the activity looks like an unknown one.
         guard card.awaitsUntil == nil else { return nil }
-        // Who left sees no state any more: the phone is told to end its card, and nothing else.
+        // A person who left must not see the state any more. The phone only learns that it must end its card.
         guard card.isWanted else {
             guard hasCard else { return nil }
             self.init(
@@ -133,7 +133,7 @@ extension DesiredStatesAnswer.DesiredState {
         nameCard(card)
     }
 
-    /// The card by the phone's own name, and the second that what the app shows of it has to be newer than.
+    /// Adds the card's local id, and the timestamp that local updates must exceed.
     private mutating func nameCard(_ card: CardMachine) {
         guard card.state.mayHaveCard else { return }
         localID = card.localID?.text
@@ -141,7 +141,7 @@ extension DesiredStatesAnswer.DesiredState {
         if card.timestamp > 0 { lastTimestamp = Instant(UnixTime(seconds: card.timestamp)) }
     }
 
-    /// Attributes are given where the app may make the card itself: where there is none and none is on its way.
+    /// Returns `true` if the app may start the card itself: no card exists and no start is on its way.
     private static func appMayStart(_ record: ActivityRecord, _ card: CardMachine) -> Bool {
         guard record.phase == .active, record.start != .never, card.mayStart else { return false }
         let isFresh = card.run != record.run
@@ -150,12 +150,12 @@ extension DesiredStatesAnswer.DesiredState {
 }
 
 extension EncodedObject {
-    /// The object that is written here; it was checked when it was stored.
+    /// The parsed object. Its JSON was checked when it was stored.
     var object: JSONObject? { (try? JSONValue(parsing: bytes))?.object }
 }
 
 extension Instant {
-    /// The same instant; outside 1970 to 9999 the nearest that is not.
+    /// Creates the same instant, or the nearest one within 1970 through 9999.
     init(_ time: UnixTime) {
         self.init(clampingMilliseconds: Int(time.milliseconds))
     }

@@ -2,14 +2,14 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// A call that asks what it would do: decided on what stands now, and not kept.
+/// A call that only asks for its effect. It is decided on the current data and not stored.
 struct DryRun {
     private let after: DeviceKey?
     private let limit: Int
 
-    /// `nil` for a call that is to be made.
+    /// Creates a dry run. Returns `nil` if the call is not one.
     ///
-    /// - Throws: `invalid_query`, also for a page of a call that is to be made.
+    /// - Throws: `invalid_query`, also for `limit` or `after` without a dry run.
     init?(_ call: Call) throws(Problem) {
         guard try call.query.flag("dryRun") else {
             guard call.query["limit"] == nil, call.query["after"] == nil else {
@@ -38,7 +38,7 @@ struct DryRun {
         outlook(preview, call).tally(preview.phones.first ?? [])
     }
 
-    /// What follows on the phones of the page, and where the next one begins.
+    /// Returns what follows on the phones of the page, and the cursor of the next page.
     func page<Reply>(_ preview: Preview<Reply>, _ call: Call) -> (devices: [DeviceVerdict], next: String?) {
         let outlook = outlook(preview, call)
         let found = (preview.phones.last ?? []).prefix(limit + 1)

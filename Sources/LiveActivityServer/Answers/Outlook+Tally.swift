@@ -2,12 +2,12 @@ import LiveActivityAPI
 import LiveActivityCore
 
 extension Outlook {
-    /// How many phones take which course, and why those wait or get nothing.
+    /// Numbers of phones by what follows on them, and the reasons why phones wait or get nothing.
     struct Tally {
         var phones = ActivityAnswer.Phones(start: 0, update: 0, pending: 0, none: 0)
         var reasons: [ActivityAnswer.ReasonCount] = []
         var counted = 0
-        /// Worked out from a sample.
+        /// `true` if the numbers are estimated from a sample.
         var isEstimate = false
     }
 
@@ -15,9 +15,11 @@ extension Outlook {
         Self.tally(situations.map { Share(verdict(on: $0), count: 1) }, isEstimate: false)
     }
 
-    /// The same of phones too many to look at one by one: how many are without a card, have an open start, have one,
-    /// are over, is kept exactly; what follows on each kind is taken from a sample of it. Device keys are random, so
-    /// that any stretch of them is one.
+    /// Estimates a tally for too many phones.
+    ///
+    /// The numbers of phones without a card, with an open start, with a card, and with a card that is over are exact.
+    /// The course of each kind is estimated from a sample of it. Device keys are random, so any range of them is a
+    /// random sample.
     func tally(_ counts: LaneCounts, sample: [PhoneSituation]) -> Tally {
         var shares: [Share] = []
         for kind in Kind.allCases {
@@ -27,7 +29,7 @@ extension Outlook {
         return Self.tally(shares, isEstimate: sample.count < counts.total)
     }
 
-    /// So many phones of one verdict.
+    /// A number of phones with the same verdict.
     fileprivate struct Share {
         let verdict: Verdict
         let count: Int
@@ -62,7 +64,7 @@ extension Outlook {
         return tally
     }
 
-    /// What lanes count.
+    /// The kinds of phones that lanes count.
     private enum Kind: CaseIterable {
         case absent, open, live, over
 
@@ -81,8 +83,10 @@ extension Outlook {
             return count(in: counts) == 1
         }
 
-        /// The phones of this kind, divided as the sample of it is; what rounding leaves over goes to the largest part.
-        /// A kind that the sample has none of is rare: it is taken for what is usual of it.
+        /// Divides the phones of this kind in the proportions of its sample. The rounding error goes to the largest
+        /// part.
+        ///
+        /// A kind that is missing in the sample is rare. All its phones get the usual verdict.
         func share(_ total: Int, _ sample: [Verdict]) -> [Share] {
             guard !sample.isEmpty else { return [Share(usual, count: total)] }
             var parts: [String: (verdict: Verdict, count: Int)] = [:]
@@ -109,7 +113,7 @@ extension Outlook {
 }
 
 extension Outlook.Tally {
-    /// In words: "will start 812 of 1,040; 103 below iOS 17.2, 90 without token, 35 disabled".
+    /// Returns a sentence such as "will start 812 of 1,040; 103 below iOS 17.2, 90 without token, 35 disabled".
     func summary(total: Int) -> String {
         guard total > 0 else { return "no phone: nothing to update" }
         let about = isEstimate ? "about " : ""

@@ -4,14 +4,14 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// What follows on a phone, by the decision that delivery will make of the same rows: the one source of what the API
-/// says about phones.
+/// The outlook on phones, by the same decision that delivery makes. Everything that the API says about phones comes
+/// from here.
 struct Outlook {
     enum Course: Sendable, Equatable {
         case start, update, fallback, pending, none
     }
 
-    /// What follows on one phone, and why.
+    /// The course on one phone, and its reason.
     struct Verdict {
         var course: Course
         var reason: LiveActivityAPI.Reason
@@ -20,7 +20,7 @@ struct Outlook {
     private let desired: DesiredSituation?
     private let laneReason: LiveActivityCore.Reason?
     private let now: UnixTime
-    /// Pushes from then on count as what follows from the call that is being answered.
+    /// Pushes from this time on count as effects of the call that is being answered.
     private let since: UnixTime?
 
     init(_ state: ActivityState, app: AppSettings, now: UnixTime, since: UnixTime?) {
@@ -49,7 +49,7 @@ struct Outlook {
         let reason = decision.reason
         switch decision {
         case .send(let plan):
-            // A fault that is not the phone's holds back everybody who is behind.
+            // A fault that does not concern single phones holds back every phone that is behind.
             if let laneReason { return Verdict(course: .pending, reason: .init(laneReason)) }
             return Verdict(course: plan.kind == .start ? .start : .update, reason: .init(reason))
         case .fallBack: return Verdict(course: .fallback, reason: .init(reason))
@@ -62,7 +62,8 @@ struct Outlook {
         }
     }
 
-    /// What was sent already because of the call that is being answered: delivery may be faster than the answer.
+    /// Returns what was already sent because of the call that is being answered. Delivery may be faster than the
+    /// answer.
     private func sent(_ phone: PhoneSituation) -> Course? {
         guard let since, let last = phone.card.last, last.at >= since, last.status == 200,
             last.revision == desired?.activity.revision
@@ -70,7 +71,8 @@ struct Outlook {
         return last.kind == .start ? .start : .update
     }
 
-    /// Whether a phone that gets nothing now gets something by the ordinary course of things: a token, a card, the app.
+    /// Returns the course of a phone that gets nothing now. It is `pending` if something normally follows: a token, a
+    /// card, or the app.
     private static func course(of code: LiveActivityCore.Reason.Code) -> Course {
         switch code.prospect {
         case .passing: code == .starting ? .start : .pending
@@ -79,14 +81,14 @@ struct Outlook {
         }
     }
 
-    /// The most frequent first; by name where equal, so that an answer is the same each time.
+    /// Sorts reasons by frequency, and equal ones by name, so that an answer is the same each time.
     static func reasons(_ counts: [String: Int]) -> [ActivityAnswer.ReasonCount] {
         counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { .init(reason: $0.key, count: $0.value) }
     }
 }
 
 extension ActivityState {
-    /// Why a lane waits. The reason of its last failure stays in the row after there was nothing left to send.
+    /// The reason why a lane waits. A lane's row keeps the reason of its last failure after nothing is left to send.
     var waitReason: LiveActivityCore.Reason? { lanes.lazy.filter { $0.nextAt != nil }.compactMap(\.reason).first }
 }
 

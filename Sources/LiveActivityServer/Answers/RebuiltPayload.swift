@@ -3,16 +3,17 @@ import JSONText
 import LiveActivityCore
 import LiveActivityStorage
 
-/// What pushes carried, made anew from the timeline: what was sent is not kept, and what waits is never bytes.
+/// Payloads of past pushes, rebuilt from the timeline. The server stores no payload, neither before nor after sending
+/// it.
 ///
-/// The state and the alert are those of the revision, the timestamp is the push's own. Stale date and dismissal are
-/// worked out from the policy and may differ where they were renewed or given by the call.
+/// The state and the alert are those of the revision, and the timestamp is the push's own. Stale date and dismissal are
+/// computed from the policy. They may differ from what was sent if they were renewed, or if the call set them.
 struct RebuiltPayloads {
     private let type: ActivityType?
     private let attributes: EncodedObject
     private var changes: [Revision: (at: UnixTime, content: ChangeContent)] = [:]
 
-    /// - Parameter entries: In which the changes are; a push whose change is not among them has no payload.
+    /// - Parameter entries: The entries with the changes. A push whose change is missing has no payload.
     init(_ state: ActivityState, _ entries: some Sequence<HistoryEntry>, type: ActivityType?) {
         self.type = type
         attributes = state.content?.attributes ?? .empty

@@ -2,17 +2,17 @@ import APNSModel
 import LiveActivityAPI
 import LiveActivityCore
 
-/// Which stretch of a timeline an answer holds. One stored row holds the entries of a whole flight, so that a cursor is
-/// a row and a place in it.
+/// The page of a timeline that an answer holds. A stored row has the entries of a whole flight, so a cursor names a row
+/// and an entry in it.
 struct TimelinePage {
     static let standard = 100
     static let maximum = 1000
 
     let limit: Int
-    /// The last entries instead of the first.
+    /// `true` to answer the last entries instead of the first.
     let isNewest: Bool
     private let row: Int64
-    /// How many entries of that row were answered already; `nil`: all of them.
+    /// Number of entries of that row that were already answered. `nil`: all of them.
     private let entry: Int?
 
     init(_ query: Query) throws(Problem) {
@@ -37,15 +37,15 @@ struct TimelinePage {
 
     private static let badCursor = Problem(.invalidQuery, "`after` is the `next` of an earlier answer")
 
-    /// The rows after this one are needed.
+    /// The page needs the rows after this one.
     var rowsAfter: Int64 { entry == nil ? row : row - 1 }
 
-    /// The last entries of rows of which the newest comes first.
+    /// Returns the last entries of rows that are sorted from the newest.
     func end(of rows: [HistoryRecord]) -> [HistoryEntry] {
         Array(rows.reversed().flatMap(\.entries).suffix(limit))
     }
 
-    /// The entries of this page, and the cursor of the next one.
+    /// Returns the entries of this page, and the cursor of the next one.
     func cut(_ rows: [(sequence: Int64, record: HistoryRecord)]) -> (entries: [HistoryEntry], next: String?) {
         var entries: [HistoryEntry] = []
         var last: String?
@@ -74,7 +74,7 @@ extension TimelineView.Entry {
         state = entry.device == nil ? ChangeContent(entry)?.state : nil
     }
 
-    /// What came of it counts before why it was done.
+    /// Returns the code and text of an entry. Its result takes precedence over its reason.
     private static func words(of entry: HistoryEntry) -> (code: String, text: String) {
         let code = (entry.outcome ?? entry.reason)?.code.rawValue ?? entry.kind.name
         let reasons = [entry.reason, entry.outcome].compactMap { $0?.text }

@@ -5,11 +5,12 @@ import LiveActivityCore
 import LiveActivityStorage
 import LiveActivityTracing
 
-/// What backends call.
+/// The calls of backends about activities.
 enum ActivityCalls {
     /// `PUT /v1/activities/{activity}`: sets what every phone of the audience should show.
     ///
-    /// Answers 200 once it is durable, with what follows on how many phones; repeating it changes nothing.
+    /// Answers 200 once the change is durable, with the number of phones by what follows. A repeated call changes
+    /// nothing.
     @Sendable static func set(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         let request = try call.decode(ActivityRequest.self)
@@ -18,7 +19,7 @@ enum ActivityCalls {
         return try await write(command, of: id, in: call)
     }
 
-    /// `PATCH /v1/activities/{activity}`: changes parts of it; what is absent stays as it stands.
+    /// `PATCH /v1/activities/{activity}`: changes parts of the desired state. Absent members stay unchanged.
     @Sendable static func patch(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         let request = try call.decode(PatchRequest.self)
@@ -27,7 +28,7 @@ enum ActivityCalls {
         return try await write(command, of: id, in: call)
     }
 
-    /// `POST /v1/activities/{activity}/end`: ends it with a last state, and says when cards leave the lock screen.
+    /// `POST /v1/activities/{activity}/end`: ends an activity with a last state and a dismissal time.
     @Sendable static func end(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         let request = try call.decode(EndRequest.self, empty: .object([:]))
@@ -36,7 +37,7 @@ enum ActivityCalls {
         return try await write(command, of: id, in: call)
     }
 
-    /// `DELETE /v1/activities/{activity}`: ends it now; cards leave the lock screen at once.
+    /// `DELETE /v1/activities/{activity}`: ends an activity now. Its cards leave the lock screen at once.
     @Sendable static func delete(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         var command = EndActivity(
@@ -45,7 +46,7 @@ enum ActivityCalls {
         return try await write(command, of: id, in: call)
     }
 
-    /// `GET /v1/activities/{activity}`: what should be shown, what is shown where, and why.
+    /// `GET /v1/activities/{activity}`: returns what should be shown, what each phone shows, and why.
     @Sendable static func view(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         let page = try PhonePage(call.query)
@@ -64,7 +65,7 @@ enum ActivityCalls {
             revision: state.record.revision)
     }
 
-    /// `GET /v1/activities/{activity}/timeline`: what happened, oldest first.
+    /// `GET /v1/activities/{activity}/timeline`: returns what happened, the oldest first.
     @Sendable static func timeline(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         let page = try TimelinePage(call.query)
@@ -76,7 +77,7 @@ enum ActivityCalls {
             guard !page.isNewest else {
                 return (page.end(of: try await store.latestHistory(of: number, limit: page.limit)), nil)
             }
-            // One row more than needed, so that the last page is known to be the last.
+            // One more row than needed shows whether there is a next page.
             return page.cut(try await store.history(of: number, after: page.rowsAfter, limit: page.limit + 1))
         }
         let keys = Set(entries.compactMap(\.device)).sorted()
@@ -86,7 +87,7 @@ enum ActivityCalls {
         guard try call.query.flag("payloads") else {
             return try Answer(TimelineView(entries: entries.map { .init($0, devices: devices) }, next: next))
         }
-        // Changes that an earlier page answered are not among these rows; a page of the newest has them mostly.
+        // The rows of this page lack changes of earlier pages. The newest page usually has them.
         let latest = try await call.ask { () async throws(StorageError) in
             try await call.services.store.latestHistory(of: state.record.number, limit: TimelinePage.maximum)
         }
@@ -120,8 +121,10 @@ enum ActivityCalls {
         }
     }
 
-    /// What follows on the phones: on each of them, or, where they are more than one call looks at, by the counts that
-    /// are kept and a sample.
+    /// Returns what follows on the phones.
+    ///
+    /// Each phone is examined. If there are too many for one call, the result is estimated from stored counts and a
+    /// sample.
     static func tally(of state: ActivityState, in call: Call) async throws(Problem) -> Outlook.Tally {
         let limits = call.services.limits
         let outlook = Outlook(state, app: call.app, now: call.now, since: call.now)

@@ -2,9 +2,9 @@ import APNSModel
 import LiveActivityAPI
 import LiveActivityCore
 
-/// What somebody should look at.
+/// The calls about alerts.
 enum AlertCalls {
-    /// `GET /v1/alerts`: those that fire, of the caller's app and of the whole server.
+    /// `GET /v1/alerts`: returns the firing alerts of the caller's app and of the whole server.
     @Sendable static func list(_ call: Call) async throws(Problem) -> Answer {
         let (book, app) = (call.services.alerts.book, call.app.bundleID.text)
         let rules = Dictionary(AlertRule.all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

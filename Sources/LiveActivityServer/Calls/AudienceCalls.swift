@@ -2,13 +2,13 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Who should see an activity.
+/// The calls about audiences.
 enum AudienceCalls {
-    /// `POST /v1/activities/{activity}/audience`: people join and leave, or the whole audience is replaced, at once or
-    /// page by page.
+    /// `POST /v1/activities/{activity}/audience`: adds and removes people, or replaces the audience at once or page by
+    /// page.
     ///
-    /// Whom a replacement leaves out is removed in steps, each a commit of its own. A call that was broken off between
-    /// them is repeated.
+    /// People whom a replacement leaves out are removed in steps, each with its own commit. A call that was interrupted
+    /// between two steps can be repeated.
     @Sendable static func change(_ call: Call) async throws(Problem) -> Answer {
         let id: ActivityID = try call.id("activity")
         var command = try call.decode(AudienceRequest.self).command(of: id, in: call)
@@ -39,7 +39,7 @@ enum AudienceCalls {
 }
 
 extension ChangeAudience {
-    /// What a page does shows only when the others have come.
+    /// The effect of a page is only known once the other pages have arrived.
     fileprivate var isPreviewable: Bool {
         switch change {
         case .change, .replace: true

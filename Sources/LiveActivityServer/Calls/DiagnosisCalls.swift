@@ -4,12 +4,12 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Why did it not arrive?
+/// The calls about diagnoses.
 enum DiagnosisCalls {
-    /// `GET /v1/devices/{device}/diagnosis`: what stands between the states that are wanted and this phone's lock
-    /// screen; of one activity with `?activity=`.
+    /// `GET /v1/devices/{device}/diagnosis`: returns what keeps the desired states from this phone's lock screen.
     ///
-    /// An unknown device or activity is a finding like any other: it is the answer to the question.
+    /// `?activity=` limits it to one activity. An unknown device or activity is a finding, not an error, because it
+    /// answers the question.
     @Sendable static func device(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
         let activity: ActivityID?

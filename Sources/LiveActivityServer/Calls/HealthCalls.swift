@@ -4,13 +4,14 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Whether the server runs, whether it can work, and how it does. None needs a key, and none says whose work it is.
+/// The calls about the server's health. They need no key, and do not reveal whose work the server does.
 enum HealthCalls {
     private struct Status: Encodable {
         let status: String
     }
 
-    /// The server is ready while it can take what should be shown: what waits for APNs or for a key is kept.
+    /// The answer of a server that is ready. It is ready while it can accept states: work that waits for APNs or a key
+    /// is kept.
     private struct Readiness: Encodable {
         let status = "ready"
         let routes: [Route]
@@ -19,7 +20,7 @@ enum HealthCalls {
         struct Route: Encodable {
             let app: String
             let environment: String
-            /// `halted` (a person must mend it) or `inTrouble` (APNs or the network; it goes on by itself).
+            /// `halted` (a person must repair it) or `inTrouble` (APNs or the network; it continues by itself).
             let state: String
             let code: String
             let text: String
@@ -28,13 +29,15 @@ enum HealthCalls {
         }
     }
 
-    /// `GET /healthz`: 200 as long as the process answers.
+    /// `GET /healthz`: answers 200 as long as the process runs.
     @Sendable static func alive(_ services: Services) async throws(Problem) -> Answer {
         try Answer(Status(status: "ok"))
     }
 
-    /// `GET /readyz`: 200 when the store answers, else 503 `not_ready`. Routes that are not well, and rows that cannot
-    /// be read, are named and leave the server ready: other apps' work goes on, and a restart would mend nothing.
+    /// `GET /readyz`: answers 200 if the store answers, otherwise 503 `not_ready`.
+    ///
+    /// Routes with a problem and unreadable rows are reported, but the server stays ready. The work of other apps goes
+    /// on, and a restart would not help.
     @Sendable static func ready(_ services: Services) async throws(Problem) -> Answer {
         do throws(Problem) {
             try await services.ask { () async throws(StorageError) in try await services.store.check() }
@@ -54,11 +57,12 @@ enum HealthCalls {
                 damagedRows: damaged.flatMap { $0 > 0 ? $0 : nil }))
     }
 
-    /// How long one page is everybody's: reading it counts rows.
+    /// Time for which all readers share one page, because reading it counts rows.
     static let pageFreshness = Duration.seconds(1)
 
-    /// `GET /metrics`: every number of `docs/metrics.md` in the text format of Prometheus, or 404 when turned off.
-    /// Whoever asks within a second gets the same page.
+    /// `GET /metrics`: returns all metrics of `docs/metrics.md` in Prometheus's text format.
+    ///
+    /// Answers 404 if metrics are turned off. All requests within a second get the same page.
     @Sendable static func metrics(_ services: Services) async throws(Problem) -> Answer {
         guard let sources = services.metrics, sources.isServed else {
             throw Problem(.notFound, "metrics are turned off", fix: "set `metrics: true` in the configuration")
@@ -69,7 +73,7 @@ enum HealthCalls {
         return Answer(text: text, contentType: PrometheusText.contentType)
     }
 
-    /// `GET /openapi.json`: what this API is, for programs. The same while the process lives.
+    /// `GET /openapi.json`: returns the API's description for programs. It does not change while the process runs.
     @Sendable static func description(_ services: Services) async throws(Problem) -> Answer {
         var answer = Answer(bytes: OpenAPIDocument.bytes, contentType: "application/json")
         answer.headers[.cacheControl] = "public, max-age=3600"

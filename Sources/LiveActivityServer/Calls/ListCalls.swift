@@ -3,13 +3,14 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// What there is.
+/// The calls that list activities.
 enum ListCalls {
     private static let standard = 100
     private static let maximum = 1000
 
-    /// `GET /v1/activities`: an app's activities in the order in which they were made, or the newest
-    /// first, by type, phase and user.
+    /// `GET /v1/activities`: returns an app's activities in the order of their creation or the newest first.
+    ///
+    /// They can be filtered by type, phase and user.
     @Sendable static func activities(_ call: Call) async throws(Problem) -> Answer {
         var filter = ActivityFilter(limit: try call.query.limit(default: standard, maximum: maximum))
         filter.type = try call.query["type"].map { (name) throws(Problem) in try call.type(name, pointer: nil).name }

@@ -1,9 +1,11 @@
 import LiveActivityAPI
 import LiveActivityCore
 
-/// Ordinary notifications: what is told rather than shown.
+/// The calls about ordinary notifications.
 enum NotificationCalls {
-    /// `POST /v1/users/{user}/notifications`: kept until each of the person's devices has it. Nobody there is no fault.
+    /// `POST /v1/users/{user}/notifications`: stores a notification until each of the person's devices has it.
+    ///
+    /// A person without devices is not an error.
     @Sendable static func notify(_ call: Call) async throws(Problem) -> Answer {
         let user: UserID = try call.id("user")
         let request = try call.decode(NotificationRequest.self)

@@ -2,9 +2,9 @@ import APNSModel
 import LiveActivityAPI
 import LiveActivityCore
 
-/// How the server does.
+/// The calls about the server's state.
 enum OverviewCalls {
-    /// `GET /v1/overview`: samples of the last quarter of an hour, and the routes of the app that are not well.
+    /// `GET /v1/overview`: returns samples of the last 15 minutes, and the app's routes that have a problem.
     @Sendable static func overview(_ call: Call) async throws(Problem) -> Answer {
         try Answer(overview(of: call.app.bundleID, call.services.figures.all, call.services))
     }

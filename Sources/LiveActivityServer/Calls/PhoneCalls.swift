@@ -4,9 +4,9 @@ import LiveActivityCore
 import LiveActivityStorage
 import Logging
 
-/// What phones call, or the app's backend for them. Each answers with what the phone should show now.
+/// The calls of phones, or of the app's backend for them. Each answers with what the phone should show now.
 enum PhoneCalls {
-    /// `PUT /v1/devices/{device}`: whose phone it is and what it can do; what is left out stays as it was.
+    /// `PUT /v1/devices/{device}`: registers a phone's owner and abilities. Absent members stay unchanged.
     @Sendable static func register(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
         let request = try call.decode(DeviceRequest.self)
@@ -22,18 +22,19 @@ enum PhoneCalls {
             done = try await register(command, in: call)
         } catch {
             if error.code == .deviceTaken { call.log("a device was not handed over to another person", of: device) }
-            // The same refusal as for other tokens, pointing at the field of this body.
+            // Other tokens have this refusal too. Here its pointer names this body's field.
             let isOfToken = error.code == .deadToken || error.code == .tooManyTokens
             throw isOfToken ? error.pointing(at: "/deviceToken") : error
         }
         call.note("device", command.body.deviceToken?.masked, on: device)
-        // By itself, so that a repeated call has one too: what is kept of a call's answer is no place for it.
+        // Issued separately, so that a repeated call gets a credential too. The stored answer of a call must not
+        // contain it.
         let credential = wantsCredential ? try await handOut(device, done.reply, in: call) : nil
         return try await desiredStates(
             on: device, done.reply, isReplayed: done.isReplayed, credential: credential, in: call)
     }
 
-    /// A device with very many activities of its former person is handed over page by page first.
+    /// Registers a device. If its former person has very many activities, the device is first handed over page by page.
     private static func register(
         _ command: RegisterDevice, in call: Call
     ) async throws(Problem) -> Committed<DeviceKey> {
@@ -50,7 +51,8 @@ enum PhoneCalls {
         }
     }
 
-    /// What a person shows beside their own token as a sign that they hold the phone, where it is one.
+    /// Returns the hash of the credential that a person shows beside their own token, if it proves that they hold this
+    /// phone.
     private static func possession(of device: DeviceID, in call: Call) async throws(Problem) -> [UInt8]? {
         guard case .person(let app, _) = call.caller, let text = call.shownCredential,
             let (owner, hash) = try await Responder(services: call.services).proven(text), owner.app == app,
@@ -69,14 +71,16 @@ enum PhoneCalls {
         return credential.text
     }
 
-    /// `DELETE /v1/devices/{device}/credential`: the phone needs its person's own token, or a key, from now on.
+    /// `DELETE /v1/devices/{device}/credential`: revokes the phone's credentials. It then needs its person's token or a
+    /// key.
     @Sendable static func revokeCredentials(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
         let done = try await call.commit(RevokeCredentials(app: call.app.bundleID, id: device))
         return try Answer(CredentialsRevokedAnswer(revoked: done.reply.revoked), isReplayed: done.isReplayed)
     }
 
-    /// `PUT /v1/devices/{device}/push-to-start-tokens/{type}`: the newest token that starts this type here.
+    /// `PUT /v1/devices/{device}/push-to-start-tokens/{type}`: stores the newest token that starts this type on the
+    /// phone.
     @Sendable static func registerPushToStartToken(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
         let type = try call.type(call.parameters["type"] ?? "", pointer: nil)
@@ -92,7 +96,7 @@ enum PhoneCalls {
         return try await desiredStates(on: device, done.reply, isReplayed: done.isReplayed, in: call)
     }
 
-    /// `PUT /v1/devices/{device}/instances/{localID}`: one card, as the phone knows it.
+    /// `PUT /v1/devices/{device}/instances/{localID}`: stores a report of one card.
     @Sendable static func reportCard(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
         let localID: LocalID = try call.id("localID")
@@ -104,7 +108,7 @@ enum PhoneCalls {
         return try await desiredStates(on: device, done.reply, isReplayed: done.isReplayed, in: call)
     }
 
-    /// `PUT /v1/devices/{device}/instances`: every card of the phone; what is not listed is not there.
+    /// `PUT /v1/devices/{device}/instances`: stores a report of all cards. A card that is not listed no longer exists.
     @Sendable static func reportInventory(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
         var command = try call.decode(InventoryRequest.self).command(of: device, in: call)
@@ -114,7 +118,7 @@ enum PhoneCalls {
             on: device, done.reply.device, isReplayed: done.isReplayed, supersededBy: done.reply.supersededBy, in: call)
     }
 
-    /// `DELETE /v1/devices/{device}`: the person signed out; from now on the phone only has its cards ended.
+    /// `DELETE /v1/devices/{device}`: signs the person out. From now on the phone's cards are only ended.
     @Sendable static func signOut(_ call: Call) async throws(Problem) -> Answer {
         let device: DeviceID = try call.id("device")
         var command = SignOutDevice(app: call.app.bundleID, id: device, now: call.now)
@@ -123,12 +127,12 @@ enum PhoneCalls {
         return try await desiredStates(on: device, done.reply, isReplayed: done.isReplayed, in: call)
     }
 
-    /// What stands now, also for a call that is repeated: the newest state is what a phone is to show.
+    /// Answers with the current states, even for a repeated call, because a phone must show the newest state.
     private static func desiredStates(
         on device: DeviceID, _ key: DeviceKey, isReplayed: Bool, credential: String? = nil, supersededBy: Int64? = nil,
         in call: Call
     ) async throws(Problem) -> Answer {
-        // Within a batch nobody hands it to the phone.
+        // In a batch nobody passes the states to the phone.
         if call.isLine { return try Answer([String: String](), isReplayed: isReplayed) }
         let activities = try await call.ask { () async throws(StorageError) in
             try await call.services.store.activities(on: device, of: call.app.bundleID)
@@ -140,8 +144,10 @@ enum PhoneCalls {
         return try Answer(answer, isReplayed: isReplayed)
     }
 
-    /// Between a call's commit and its answer the phone may have become another person's, whose states are not for the
-    /// caller. A phone does not change back within a call.
+    /// Checks that the phone still belongs to the caller.
+    ///
+    /// Between a call's commit and its answer the phone may pass to another person, whose states the caller must not
+    /// see. A phone does not change back within a call.
     private static func checkOwner(of device: DeviceID, _ key: DeviceKey, in call: Call) async throws(Problem) {
         guard let user = call.caller.user else { return }
         let owner = try await call.ask { () async throws(StorageError) in
@@ -152,7 +158,7 @@ enum PhoneCalls {
 }
 
 extension Call {
-    /// The way of a token begins here, with what may be shown of it; the dispatcher tells when APNs refuses it.
+    /// Logs the registration of a token, masked. The dispatcher logs when APNs refuses it.
     fileprivate func note(_ kind: String, _ token: String?, on device: DeviceID) {
         guard let token else { return }
         services.logger.debug(
@@ -166,7 +172,7 @@ extension Call {
     }
 }
 
-/// The server's dice as a generator.
+/// The server's source of random bits as a generator.
 private struct Dice: RandomNumberGenerator {
     let roll: @Sendable () -> UInt64
     mutating func next() -> UInt64 { roll() }

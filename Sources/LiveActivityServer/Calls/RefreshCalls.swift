@@ -3,12 +3,12 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Asking providers what people should see.
+/// The calls that ask providers what people should see.
 enum RefreshCalls {
-    /// `POST /v1/users/{user}/refresh`: what a person should see is computed anew, in the background and soon.
+    /// `POST /v1/users/{user}/refresh`: requests a computation of what a person should see, in the background and soon.
     ///
-    /// Answers 200 once the ask is durable. Many asks for one person collapse; one that comes during a computation is
-    /// answered by another.
+    /// Answers 200 once the request is durable. Many requests for one person are merged. A request during a computation
+    /// causes another one.
     @Sendable static func ask(_ call: Call) async throws(Problem) -> Answer {
         let user: UserID = try call.id("user")
         let types = try types(call.decode(RefreshRequest.self, empty: .object([:])).type, call)
@@ -17,7 +17,7 @@ enum RefreshCalls {
         return try Answer(RefreshAskedAnswer(asked: done.reply.asked), isReplayed: done.isReplayed)
     }
 
-    /// `GET /v1/users/{user}/refresh`: what was asked and computed, and why the last computation failed.
+    /// `GET /v1/users/{user}/refresh`: returns what was requested and computed, and why the last computation failed.
     @Sendable static func view(_ call: Call) async throws(Problem) -> Answer {
         let user: UserID = try call.id("user")
         let records = try await call.ask { () async throws(StorageError) in
@@ -26,7 +26,7 @@ enum RefreshCalls {
         return try Answer(RefreshView(refreshes: records.map { .init($0) }))
     }
 
-    /// `POST /v1/refreshes`: the same for many, whom nobody waits for, at the configured pace.
+    /// `POST /v1/refreshes`: requests computations for many people, at the configured pace.
     @Sendable static func askMany(_ call: Call) async throws(Problem) -> Answer {
         let request = try call.decode(RefreshesRequest.self)
         let types = try types(request.type, call)
@@ -52,7 +52,8 @@ enum RefreshCalls {
         return try Answer(RefreshAskedAnswer(asked: done.reply.asked), isReplayed: done.isReplayed)
     }
 
-    /// A thousand people a commit. A call that was broken off is repeated: asking twice computes once.
+    /// Requests computations for everybody, a thousand people per commit. An interrupted call can be repeated without
+    /// harm.
     private static func askAll(_ types: [String], _ call: Call) async throws(Problem) -> Answer {
         guard call.conditions.key == nil else {
             throw Problem(

@@ -4,14 +4,14 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// What the app of a key is configured as: to be read, not to be changed.
+/// The calls that read the configuration of the key's app. It cannot be changed by calls.
 enum SettingsCalls {
-    /// `GET /v1/types`: the app's activity types with contract, policy and view.
+    /// `GET /v1/types`: returns the app's activity types with contract, policy and view.
     @Sendable static func types(_ call: Call) async throws(Problem) -> Answer {
         try Answer(TypeList(types: call.app.types.values.sorted { $0.name < $1.name }.map { TypeList.Row($0) }))
     }
 
-    /// `GET /v1/keys`: the app's keys, by their public halves.
+    /// `GET /v1/keys`: returns the app's keys without their secrets.
     @Sendable static func keys(_ call: Call) async throws(Problem) -> Answer {
         let all = try await call.ask { () async throws(StorageError) in try await call.services.store.keys() }
         let own = all.filter { $0.app == call.app.bundleID }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
@@ -48,7 +48,7 @@ extension TypeList.View {
 }
 
 extension TypePolicy {
-    /// In the words of the configuration; what is not set is left out.
+    /// The policy in the form of the configuration. Settings without a value are left out.
     var described: JSONObject {
         var object: JSONObject = [
             "coalescingWindow": Self.text(coalescingWindow), "startGrace": Self.text(startGrace),

@@ -4,12 +4,12 @@ import LiveActivityAPI
 package import LiveActivityCore
 import LiveActivityStorage
 
-/// An endpoint that events are told to, as the server's calls show it.
+/// A configured endpoint that receives events, as calls show it.
 package struct ToldWebhook: Sendable {
     package var key: WebhookKey
-    /// Scheme, host and port: what follows them in the URL may be a secret.
+    /// The scheme, host and port of the URL. The rest of the URL may be a secret.
     package var origin: String
-    /// `nil`: all.
+    /// The kinds of events that it receives. `nil`: all.
     package var kinds: Set<EventRecord.Kind>?
 
     package init(key: WebhookKey, origin: String, kinds: Set<EventRecord.Kind>?) {
@@ -19,12 +19,12 @@ package struct ToldWebhook: Sendable {
     }
 }
 
-/// How the endpoints do that events are told to; the dead, and what has them told again.
+/// The calls about webhooks: their state, the events that were given up, and replays.
 enum WebhookCalls {
     private static let standard = 100
     private static let maximum = 1000
 
-    /// `GET /v1/webhooks`: the app's endpoints, and what is to be done about each.
+    /// `GET /v1/webhooks`: returns the app's endpoints, and what is to be done about each.
     @Sendable static func list(_ call: Call) async throws(Problem) -> Answer {
         let (app, store, configured) = (call.app.bundleID, call.services.store, call.services.webhooks)
         let known = try await call.ask { () async throws(StorageError) in try await store.webhooks() }
@@ -48,7 +48,7 @@ enum WebhookCalls {
         return try Answer(WebhookList(webhooks: rows))
     }
 
-    /// `GET /v1/webhooks/{webhook}/dead`: the events that were given up.
+    /// `GET /v1/webhooks/{webhook}/dead`: returns the events that were given up.
     @Sendable static func dead(_ call: Call) async throws(Problem) -> Answer {
         let key = key(call)
         let limit = try call.query.limit(default: standard, maximum: maximum)
@@ -64,7 +64,7 @@ enum WebhookCalls {
             let known = try await call.ask { () async throws(StorageError) in try await store.webhooks() }
             guard known.contains(where: { $0.key == key }) else { throw unknown(key) }
         }
-        // One more than is answered, to know whether there are more.
+        // One more event than needed shows whether there is a next page.
         let found = try await call.ask { () async throws(StorageError) in
             try await store.deadDeliveries(to: key, after: from, limit: limit + 1)
         }
@@ -79,9 +79,9 @@ enum WebhookCalls {
                 next: found.count > limit ? page.last.map { String($0.number) } : nil))
     }
 
-    /// `POST /v1/webhooks/{webhook}/replay`: has an endpoint told again.
+    /// `POST /v1/webhooks/{webhook}/replay`: sends events to an endpoint again.
     ///
-    /// The server that tells it heeds that within 10 seconds. An event has the same `webhook-id` each time.
+    /// The server that sends them starts within 10 seconds. An event has the same `webhook-id` each time.
     @Sendable static func replay(_ call: Call) async throws(Problem) -> Answer {
         let key = key(call)
         let request = try call.decode(ReplayRequest.self, empty: .object([:]))
@@ -93,7 +93,7 @@ enum WebhookCalls {
         return try Answer(ReplayedAnswer(replayed: request.since == nil ? count : nil))
     }
 
-    /// `POST /v1/webhooks/{webhook}/discard`: takes events off the list of those that were given up.
+    /// `POST /v1/webhooks/{webhook}/discard`: removes events from the list of those that were given up.
     @Sendable static func discard(_ call: Call) async throws(Problem) -> Answer {
         let key = key(call)
         let request = try call.decode(DiscardRequest.self)
@@ -154,7 +154,7 @@ enum WebhookCalls {
         return number
     }
 
-    /// The app is that of the caller's key, whatever the path says.
+    /// Returns the webhook's key. Its app is always that of the caller's key.
     private static func key(_ call: Call) -> WebhookKey {
         WebhookKey(call.app.bundleID, call.parameters["webhook"] ?? "")
     }

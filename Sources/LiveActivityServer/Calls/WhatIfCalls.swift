@@ -6,13 +6,13 @@ import LiveActivityCore
 import LiveActivityStorage
 import Logging
 
-/// What a policy would have made of a day.
+/// The calls that replay a recorded day under another policy.
 enum WhatIfCalls {
     private static let longest = 24
 
-    /// `POST /v1/types/{type}/what-if`: plays a recorded day under a type's policy and under a changed one.
+    /// `POST /v1/types/{type}/what-if`: replays a recorded day under a type's policy and under a changed one.
     ///
-    /// It changes nothing. One at a time is played, and no longer than `Limits.trialTime`.
+    /// It changes nothing. Only one trial runs at a time, for at most `Limits.trialTime`.
     @Sendable static func play(_ call: Call) async throws(Problem) -> Answer {
         let type = try call.type(call.parameters["type"] ?? "", pointer: nil)
         guard let trials = call.services.trials else {
@@ -91,7 +91,7 @@ enum WhatIfCalls {
 }
 
 extension Problem {
-    /// A policy that means nothing, with every place at which it does.
+    /// Creates a refusal of an invalid policy, with every place that is wrong.
     fileprivate init(_ faults: PolicyTrials.Faults) {
         let first = faults.all.first
         self.init(

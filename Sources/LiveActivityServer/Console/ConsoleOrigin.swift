@@ -1,11 +1,11 @@
 import HTTPTypes
 
-/// Where a browser says that a request comes from, and what its cookie may therefore do.
+/// The origin of a request according to the browser, which decides what the request's cookie permits.
 ///
-/// A browser sends a cookie along with what any page makes it ask for. It says by `Sec-Fetch-Site` (Fetch Metadata) and
-/// `Origin` (RFC 6454) whose page that was, and no page can change either.
+/// A browser sends a cookie with every request, whichever page causes it. `Sec-Fetch-Site` (Fetch Metadata) and
+/// `Origin` (RFC 6454) name that page, and no page can change them.
 package struct ConsoleOrigin: Sendable, Equatable {
-    /// `host:port` that was asked, as the browser sees it.
+    /// The requested `host:port`, as the browser sees it.
     package var authority: String
     package var origin: String?
     package var site: String?
@@ -22,20 +22,22 @@ package struct ConsoleOrigin: Sendable, Equatable {
             site: HTTPField.Name("Sec-Fetch-Site").flatMap { request.headerFields[$0] })
     }
 
-    /// Whether a request of our own pages may look like this; of a `write` more has to be said.
+    /// Returns `true` if a request of the console's own pages may look like this. A write must meet stricter
+    /// conditions.
     package func isOwn(write: Bool) -> Bool {
         if let site { return site == "same-origin" || (!write && site == "none") }
         guard let origin else { return !write }
         return origin == "http://\(authority)" || origin == "https://\(authority)"
     }
 
-    /// The page came over TLS, to us or to a proxy in front of us: its cookie is to go over nothing else.
+    /// `true` if the page came over TLS, from the server or from a proxy. Its cookie must then never be sent without
+    /// TLS.
     package var isSecure: Bool { origin?.hasPrefix("https://") ?? false }
 
-    /// A key that is sent from there goes over no network in the clear.
+    /// `true` if a key that is sent from this page crosses no network unencrypted.
     package var mayCarryKey: Bool { isSecure || isLoopback }
 
-    /// The page is this machine's own.
+    /// `true` if the page comes from this machine.
     package var isLoopback: Bool {
         var host = authority[...]
         if host.hasPrefix("[") {
@@ -51,8 +53,10 @@ package struct ConsoleOrigin: Sendable, Equatable {
         return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
     }
 
-    /// The cookie's name. One of a loopback address has the port in it, since cookies know no ports; one of TLS has the
-    /// prefix that has the browser see to it that no other host set it (RFC 6265bis section 4.1.3).
+    /// The name of the cookie.
+    ///
+    /// Without TLS it contains the port, because cookies do not distinguish ports. With TLS it has a prefix that makes
+    /// the browser ensure that no other host set it (RFC 6265bis section 4.1.3).
     package var cookieName: String {
         guard !isSecure else { return Self.secureCookie }
         let digits = authority.reversed().prefix { $0.isASCII && $0.isNumber }
@@ -64,7 +68,7 @@ package struct ConsoleOrigin: Sendable, Equatable {
 }
 
 extension HTTPFields {
-    /// The value of a cookie; the first of several.
+    /// Returns the value of a cookie, or of the first one if there are several.
     func cookie(_ name: String) -> String? {
         for field in self[values: .cookie] {
             for pair in field.split(separator: ";") {

@@ -2,7 +2,7 @@ import Crypto
 import HTTPTypes
 import LiveActivityStorage
 
-/// What is served beside the API for people: files, the session, what is live, and in development the simulator.
+/// A path of the console beside the API: files, the session, the live stream and, in development, the simulator.
 enum ConsolePage: Sendable, Equatable {
     case asset(ConsoleAsset)
     case session
@@ -11,7 +11,7 @@ enum ConsolePage: Sendable, Equatable {
     case simulator(String)
     case nothing
 
-    /// `nil` for a path that is none of the console's.
+    /// Returns `nil` for a path outside the console.
     init?(path: String) {
         if path == "/" {
             self = .asset(.page)
@@ -34,12 +34,12 @@ enum ConsolePage: Sendable, Equatable {
     }
 }
 
-/// A file of the console, as the binary holds it.
+/// A file of the console, embedded in the binary.
 struct ConsoleAsset: Sendable, Equatable {
     let name: String
     let contentType: String
     let bytes: [UInt8]
-    /// Changes with the content.
+    /// An entity tag that changes with the content.
     let tag: String
 
     private init(_ name: String, _ bytes: [UInt8]) {
@@ -58,7 +58,7 @@ struct ConsoleAsset: Sendable, Equatable {
 
     static let page = ConsoleAsset("index.html", PackageResources.index_html)
 
-    /// All but the page itself, by name.
+    /// All files except the page itself, by name.
     static let named = Dictionary(
         [
             ConsoleAsset("style.css", PackageResources.style_css), ConsoleAsset("icon.svg", PackageResources.icon_svg),
@@ -76,9 +76,11 @@ struct ConsoleAsset: Sendable, Equatable {
         ].map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 }
 
-/// What browsers are told with everything that the console serves.
+/// The headers of all answers of the console.
 enum ConsoleHeaders {
-    /// Nothing but our own files; no script or style in a page; no text becomes markup; nobody may frame it.
+    /// The content security policy. It permits only the console's own files.
+    ///
+    /// It forbids inline scripts and styles, text that becomes markup, and framing.
     static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

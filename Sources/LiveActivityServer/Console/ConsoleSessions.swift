@@ -1,22 +1,23 @@
 import APNSModel
 import Synchronization
 
-/// Who is signed in to the console: an API key that was shown once stands for each session, and is asked anew at every
-/// call, so that a key that is revoked ends its sessions.
+/// The sessions of the console. Each one stands for an API key that was entered once.
 ///
-/// A pure machine. Sessions are kept in memory, by the hash of what the browser has; a restart ends them.
+/// The key is checked again in every call, so revoking it ends its sessions. This is a pure machine. Sessions are kept
+/// in memory, by the hash of the browser's secret, so a restart ends them.
 package struct ConsoleSessions: Sendable {
-    /// The most sessions there are; the one that was used the longest ago makes room.
+    /// Maximum number of sessions. A further one replaces the one that has not been used for longest.
     package static let maximum = 1000
-    /// A session ends so long after it began,
+    /// Maximum duration of a session.
     package static let lifetime = Duration.seconds(12 * 3600)
-    /// and when it was not used for so long.
+    /// Time after which an unused session ends.
     package static let idleLimit = Duration.seconds(2 * 3600)
 
     struct Session: Sendable, Equatable {
-        /// The public half of the key that was shown.
+        /// The public half of the key that was entered.
         let keyID: String
-        /// What a page shows with every write: another site could make a browser send its cookie, but cannot read this.
+        /// The token that a page sends with every write. Another site can make a browser send its cookie, but cannot
+        /// read this.
         let token: String
         let beganAt: MonotonicTime
         var usedAt: MonotonicTime
@@ -38,7 +39,7 @@ package struct ConsoleSessions: Sendable {
         return session
     }
 
-    /// The session of a cookie; `nil` for none, or one that is over. Looking counts as use.
+    /// Returns the session of a cookie, which counts as a use. Returns `nil` if there is none or it has ended.
     mutating func find(_ secret: CallerSecret, at now: MonotonicTime) -> Session? {
         let hash = secret.hash
         guard var session = sessions[hash] else { return nil }
@@ -51,7 +52,7 @@ package struct ConsoleSessions: Sendable {
         return session
     }
 
-    /// Whether there is still a session of this cookie. Looking is no use of it.
+    /// Returns `true` if the cookie's session is still open. This does not count as a use.
     func isOpen(_ secret: CallerSecret, at now: MonotonicTime) -> Bool {
         sessions[secret.hash].map { Self.isOpen($0, at: now) } ?? false
     }
@@ -65,7 +66,7 @@ package struct ConsoleSessions: Sendable {
     }
 }
 
-/// The sessions that all connections share.
+/// The sessions, shared by all connections.
 final class ConsoleDesk: Sendable {
     private let sessions = Mutex(ConsoleSessions())
 

@@ -7,9 +7,9 @@ import LiveActivityCore
 import LiveActivityStorage
 import NIOCore
 
-/// A simulator whose phones the console acts on, in development.
+/// The control of a simulator, whose phones the console shows in development.
 package struct SimulatorControl: Sendable {
-    /// Asks its control API.
+    /// Calls the simulator's control API.
     package var call:
         @Sendable (_ method: String, _ path: String, _ body: [UInt8]) async throws -> (
             status: Int, contentType: String, body: [UInt8]
@@ -24,7 +24,8 @@ package struct SimulatorControl: Sendable {
         self.call = call
     }
 
-    /// What the console needs: phones, and time. Tokens in full and keys are not among it.
+    /// Returns `true` for the paths that the console needs: phones and time. Complete tokens and keys are not
+    /// reachable.
     static func mayAsk(_ path: String) -> Bool {
         let parts = path.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count >= 2, parts[0] == "v1", !parts.contains("..") else { return false }
@@ -38,12 +39,12 @@ package struct SimulatorControl: Sendable {
 }
 
 extension Responder {
-    /// Who is signed in, as `GET /console/session` says it.
+    /// The signed-in caller, as answered by `GET /console/session`.
     private struct Visitor: Encodable {
         let app: String
         let scope: String
         let key: String
-        /// Shown with every write, as `Islet-Console-Token`.
+        /// The token that every write sends as `Islet-Console-Token`.
         let token: String
         let simulator: Bool
         let version: String?
@@ -51,8 +52,9 @@ extension Responder {
 
     private struct SignIn: Decodable {
         let key: String
-        /// The key was in the page's address. Whoever sends somebody such a link would have them work with the
-        /// sender's key, so only a server in development takes it.
+        /// `true` if the key was in the page's address. Only a server in development accepts such a key.
+        ///
+        /// Otherwise somebody could send a link that makes others work with the sender's key.
         var isFromLink: Bool?
     }
 
@@ -62,8 +64,9 @@ extension Responder {
 
     // MARK: - Sessions
 
-    /// The caller of a request without a key: whoever's session its cookie is of. The session stands for the key, whose
-    /// record decides what may be done as if it had come itself.
+    /// Returns the caller of a request without a key, by its session cookie.
+    ///
+    /// The session stands for its key. The key's record decides about permissions, as if the key itself had been sent.
     func visitor(_ request: Request) async throws(Problem) -> Caller? {
         let origin = ConsoleOrigin(request.head)
         guard services.console != nil, let (_, session) = openSession(request, origin) else { return nil }
@@ -85,7 +88,7 @@ extension Responder {
     private func openSession(
         _ request: Request, _ origin: ConsoleOrigin
     ) -> (CallerSecret, ConsoleSessions.Session)? {
-        // A request without `Origin` does not say whether it came over TLS.
+        // A request without `Origin` does not say whether it came over TLS, so both cookies are tried.
         for name in [ConsoleOrigin.secureCookie, origin.cookieName] {
             guard let text = request.headers.cookie(name), let secret = CallerSecret(text[...]),
                 let session = services.console?.desk.find(secret, at: services.time.monotonic())
@@ -95,7 +98,7 @@ extension Responder {
         return nil
     }
 
-    /// The key of a session, as it stands now.
+    /// Returns the current record of a session's key.
     private func record(_ id: String) async throws(Problem) -> APIKeyRecord {
         let record = try await services.ask { () async throws(StorageError) in try await services.store.key(id) }
         let now = services.time.wall()
@@ -106,16 +109,16 @@ extension Responder {
 
     // MARK: - Pages
 
-    /// Answers what is the console's.
+    /// Answers requests for the console.
     ///
-    /// - Parameter address: Where the request comes from.
+    /// - Parameter address: The origin of the request.
     func console(
         _ page: ConsolePage, _ request: Request, from address: String
     ) async throws(Problem) -> Response {
         guard let console = services.console else {
             throw Problem(.notFound, "the console is turned off", fix: "set `console: true` in the configuration")
         }
-        // Who signs in is nobody yet: a body that comes slowly holds up no more than others who do.
+        // Somebody who signs in is not authenticated yet. A slow body may only hold up others who sign in.
         let isSigningIn = page == .session && request.method == .post
         if isSigningIn { try services.admission.countSignIn(from: address, at: services.time.monotonic()) }
         let place = try isSigningIn ? Self.signIn(console) : services.admission.enter()
@@ -162,7 +165,7 @@ extension Responder {
             status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
     }
 
-    /// A caller that may read.
+    /// Returns the signed-in key, if it may read.
     private func reader(_ request: Request) async throws(Problem) -> APIKeyRecord {
         guard case .key(let key)? = try await visitor(request) else { throw Self.sessionOver }
         guard key.scope.covers(.read) else { throw Self.missingScope(.read, key.scope) }
@@ -259,10 +262,9 @@ extension Responder {
         }
     }
 
-    // MARK: - What is live
+    // MARK: - Live stream
 
-    /// Server-sent events: an `overview` with one sample each time that one is taken, until the session or its key is
-    /// over.
+    /// Streams server-sent events: one `overview` for each sample, until the session or its key ends.
     private func live(_ console: Console, _ key: APIKeyRecord, _ secret: CallerSecret) throws(Problem) -> Response {
         guard let place = console.places.take() else {
             throw Problem(
@@ -311,12 +313,12 @@ extension Responder {
     }
 }
 
-/// What the console has besides the API.
+/// The console's own resources.
 struct Console: Sendable {
     let desk = ConsoleDesk()
-    /// Pages that are live at the same time.
+    /// The places of live pages.
     let places = Places(maximum: 64)
-    /// Those who sign in at the same time.
+    /// The places of callers who are signing in.
     let signIns = Places(maximum: 32)
     let simulator: SimulatorControl?
     let version: String?

@@ -4,7 +4,7 @@ import LiveActivityAPI
 import LiveActivityCore
 
 extension ActivityRequest {
-    /// What the command takes, with everything checked that needs no look at the store.
+    /// Returns the command, after all checks that do not need the store.
     func command(of activity: ActivityID, in call: Call) throws(Problem) -> SetDesiredState {
         let type = try call.type(type, pointer: "/type")
         var body = SetDesiredState.Body(state: state)
@@ -88,7 +88,7 @@ extension ActivityRequest.Priority {
 }
 
 extension EndRequest {
-    /// What the command takes; the absent dismissal leaves it to iOS.
+    /// Returns the command. Without a `dismiss` field iOS decides about the dismissal.
     func command(of activity: ActivityID, in call: Call) throws(Problem) -> EndActivity {
         let dismissal = try Fields.dismissal(self, now: call.now)
         return EndActivity(

@@ -1,7 +1,9 @@
 import LiveActivityCore
 
 extension Call {
-    /// What the caller asks of the activity before the change is taken.
+    /// Returns the conditions under which the activity may be changed.
+    ///
+    /// - Throws: `invalid_body` for a negative sequence.
     func preconditions(sequence: Int?) throws(Problem) -> Preconditions {
         if let sequence, sequence < 0 {
             throw .invalid("/sequence", "negative", expected: "0 or more", given: String(sequence))
@@ -9,7 +11,9 @@ extension Call {
         return Preconditions(match: conditions.match, sequence: sequence.map(Int64.init))
     }
 
-    /// The same for a call without a body.
+    /// Returns the conditions of a call without a body, whose sequence is a query parameter.
+    ///
+    /// - Throws: `invalid_query` if the sequence is not a whole number from 0.
     func preconditions(sequenceText: String?) throws(Problem) -> Preconditions {
         guard let sequenceText else { return Preconditions(match: conditions.match) }
         guard let sequence = Int64(sequenceText), sequence >= 0 else {
@@ -18,7 +22,9 @@ extension Call {
         return Preconditions(match: conditions.match, sequence: sequence)
     }
 
-    /// `If-Match` of a call that changes nothing.
+    /// Checks `If-Match` for a call that changes nothing.
+    ///
+    /// - Throws: `revision_differs`.
     func check(_ activity: ActivityRecord) throws(Problem) {
         guard case .revisions(let revisions) = conditions.match, !revisions.contains(activity.revision) else { return }
         throw Problem(Refusal.revisionDiffers(activity.id, current: activity.revision))

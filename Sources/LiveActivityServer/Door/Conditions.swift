@@ -3,7 +3,7 @@ import HTTPTypes
 import JSONText
 import LiveActivityCore
 
-/// What a call's headers ask for, or the members of a batch's line that stand for them.
+/// The conditions in a call's headers, or in the corresponding members of a batch's line.
 struct Conditions: Sendable {
     static let idempotencyKey = HTTPField.Name("Idempotency-Key")
     static let replayed = HTTPField.Name("Idempotency-Replayed")
@@ -50,8 +50,9 @@ struct Conditions: Sendable {
 
     static func tag(_ revision: Revision) -> String { "\"\(revision)\"" }
 
-    /// The revisions that `If-Match` names (RFC 9110 section 13.1.1). A weak tag never matches, nor does one that is
-    /// not of ours.
+    /// Parses the revisions in `If-Match` (RFC 9110 section 13.1.1). Returns `nil` if it is not a list of entity tags.
+    ///
+    /// A weak tag never matches, nor does a tag that is not a revision.
     static func match(_ text: String) -> Preconditions.Match? {
         var rest = text.utf8[...]
         func skip(_ bytes: [UInt8]) { while let first = rest.first, bytes.contains(first) { rest.removeFirst() } }
@@ -78,11 +79,11 @@ struct Conditions: Sendable {
     }
 }
 
-/// A caller's name for one call, by which its repetition is known. Only its hash is kept.
+/// A caller's name for one call, which identifies a repetition of it. Only its hash is stored.
 struct IdempotencyKey: Sendable {
     static let expectation = "1 to 255 visible ASCII characters"
 
-    /// The first 16 bytes of the SHA-256.
+    /// The first 16 bytes of the SHA-256 hash.
     private let hash: [UInt8]
 
     init?(_ text: String) {
@@ -90,18 +91,20 @@ struct IdempotencyKey: Sendable {
         hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
     }
 
-    /// What stands in the body instead of the header; the two are never taken for each other.
+    /// Creates the key of a notification from the id in its body. It never equals the key of a header.
     init(notification id: String, to user: UserID) {
-        // A header's key has no spaces.
+        // The space makes the difference, because a header's key has no spaces.
         let text = "notification \(user.text.utf8.count) \(user.text) \(id)"
         hash = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
     }
 
-    /// Where it is kept. Those who hold the app's keys share their names; a person's, by whichever credential, are the
-    /// person's own, so that nobody takes the name of a call that the backend is to make.
+    /// Returns the place where the key is stored.
     ///
-    /// Each of the backend's has a place to itself. A person's share 256, where the newest takes the place of another:
-    /// however many a phone makes up, they fill nothing, and its calls may be repeated without any.
+    /// All holders of the app's keys share their names. A person's names are the person's own, whichever credential is
+    /// used, so that nobody can take the name of a backend's call.
+    ///
+    /// Each of the backend's keys has its own place. A person's keys share 256 places, and the newest replaces another
+    /// one. So a phone cannot fill the store, however many keys it invents. Its calls can be repeated without a key.
     func place(of caller: Caller) -> IdempotencyPlace {
         guard let user = caller.user else { return IdempotencyPlace(hash: hash) }
         // A header's key has no spaces.
@@ -110,11 +113,11 @@ struct IdempotencyKey: Sendable {
         return IdempotencyPlace(hash: Array(place), name: hash)
     }
 
-    /// What the call asks, whatever the order of members and the way its path is encoded.
+    /// Returns a digest of the call's content. The order of members and the encoding of the path make no difference.
     func digest(of call: Call) -> [UInt8] {
         var hasher = SHA256()
         func update(_ bytes: [UInt8]) {
-            // With their length, so that one part does not read as the end of another.
+            // The length keeps one part from being read as the end of another.
             hasher.update(data: Array("\(bytes.count):".utf8))
             hasher.update(data: bytes)
         }

@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityAPI
 import LiveActivityCore
 
-/// Checks of single fields, each refused with its pointer.
+/// Checks of single fields. Each refusal has the field's pointer.
 enum Fields {
     static func id<Kind>(_ text: String, at pointer: String) throws(Problem) -> ForeignID<Kind> {
         do throws(ForeignIDError) {
@@ -12,7 +12,7 @@ enum Fields {
         }
     }
 
-    /// A text of 1 to `maximum` bytes without control characters.
+    /// Checks a text: 1 to `maximum` bytes without control characters.
     static func text(_ text: String?, at pointer: String, maximum: Int) throws(Problem) -> String? {
         guard let text else { return nil }
         let isPlain = !text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
@@ -31,7 +31,7 @@ enum Fields {
         }
     }
 
-    /// A length of at least a second.
+    /// Checks a duration: at least one second.
     static func duration(_ duration: APIDuration?, at pointer: String) throws(Problem) -> Duration? {
         guard let duration else { return nil }
         guard duration.milliseconds >= 1000 else {
@@ -40,13 +40,13 @@ enum Fields {
         return duration.duration
     }
 
-    /// From a call to the phone: a date that lies nearer has passed when it is read there.
+    /// Time from a call to the phone. A stale date that is nearer has passed when the phone reads it.
     static let deliveryTime = Duration.seconds(10)
-    /// iOS keeps an ended card on the lock screen for so long at most (Apple, "Starting and updating Live Activities
+    /// Maximum time for which iOS keeps an ended card on the lock screen (Apple, "Starting and updating Live Activities
     /// with ActivityKit push notifications").
     static let longestDismissal = Duration.seconds(4 * 3600)
 
-    /// How long a state counts as fresh: longer than it takes to get it to the phone.
+    /// Checks the time for which a state is fresh. It must be longer than the way to the phone takes.
     static func staleAfter(_ duration: APIDuration?) throws(Problem) -> Duration? {
         guard let duration else { return nil }
         guard duration.duration >= deliveryTime else {
@@ -57,7 +57,7 @@ enum Fields {
         return duration.duration
     }
 
-    /// When an ended card leaves the lock screen.
+    /// Checks when an ended card leaves the lock screen.
     static func dismissal(_ request: EndRequest, now: UnixTime) throws(Problem) -> DismissalWish {
         if request.dismissNow == true { return .immediate }
         if let instant = request.dismissAt {
@@ -131,7 +131,7 @@ enum Fields {
         return wish
     }
 
-    /// The name of a sound that the app brings along: for any other iOS plays its own.
+    /// Checks the name of a sound file in the app's bundle. For any other name iOS plays its default sound.
     static func sound(_ name: String?, at pointer: String) throws(Problem) -> String? {
         guard let name = try text(name, at: pointer, maximum: 256) else { return nil }
         guard !isBlank(name), !name.contains("/") else {

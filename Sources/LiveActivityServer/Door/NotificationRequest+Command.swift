@@ -4,7 +4,7 @@ import LiveActivityAPI
 import LiveActivityCore
 
 extension NotificationRequest {
-    /// What the command takes, with everything checked that needs no look at the store.
+    /// Returns the command, after all checks that do not need the store.
     func command(to user: UserID, in call: Call) throws(Problem) -> NotifyUser {
         guard alert != nil || background == true else {
             throw .invalid("/alert", "missing", expected: "`alert`, or `background`: true")
@@ -33,7 +33,7 @@ extension NotificationRequest {
             app: call.app.bundleID, user: user, body: body, now: call.now, random: call.services.dice())
     }
 
-    /// By what a repetition is known: the body's `id`, or the header.
+    /// Returns the key that identifies a repetition: the header's, or one made from the body's `id`.
     func key(to user: UserID, in call: Call) throws(Problem) -> IdempotencyKey {
         if let key = call.conditions.key { return key }
         guard let id = try Fields.text(id, at: "/id", maximum: 256) else {
@@ -63,7 +63,7 @@ extension NotificationAlert {
 }
 
 extension FallbackRequest {
-    /// The template, checked: what stands in the activity is its texts.
+    /// Returns the checked template. The activity stores its texts.
     func template() throws(Problem) -> PushAlert {
         try Fields.check(alert.title, at: "/fallback/alert/title", mayBeEmpty: false)
         if let body = alert.body { try Fields.check(body, at: "/fallback/alert/body", mayBeEmpty: true) }

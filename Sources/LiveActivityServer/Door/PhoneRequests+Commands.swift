@@ -34,7 +34,7 @@ extension DeviceRequest {
         return command
     }
 
-    /// Whose device it is: a person's own token says it, and a key's holder has to.
+    /// Returns the person of the device: the one of the caller's own token, or the one that a key's holder names.
     private func person(of call: Call) throws(Problem) -> UserID {
         let named: UserID? = try user.map { (text) throws(Problem) in try Fields.id(text, at: "/user") }
         guard let caller = call.caller.user else {
@@ -51,7 +51,7 @@ extension DeviceRequest {
         return caller
     }
 
-    /// Whether there is such a zone is known only where the zone is used.
+    /// Checks only the form of the name. Whether such a zone exists is checked where the zone is used.
     private static func timeZone(_ text: String?) throws(Problem) -> String? {
         guard let text else { return nil }
         let isName = text.utf8.allSatisfy { byte in
@@ -63,7 +63,7 @@ extension DeviceRequest {
             default: false
             }
         }
-        // The longest there is has 32 letters; a token, in the wrong field, has 64 digits at least.
+        // The longest zone name has 32 letters. A token in the wrong field has at least 64 digits.
         guard 1...48 ~= text.utf8.count, isName else {
             throw .invalid("/timeZone", "not the name of a time zone", expected: "an IANA name such as Europe/Berlin")
         }
@@ -72,7 +72,7 @@ extension DeviceRequest {
 }
 
 extension InstanceRequest {
-    /// The report that the command takes; `pointer` is where the request stands in the body.
+    /// Returns the report for the command. `pointer` is the place of this request in the body.
     func report(of localID: LocalID, in call: Call, at pointer: String) throws(Problem) -> CardReport {
         let type = try call.type(type, pointer: pointer + "/type")
         var report = CardReport(localID: localID, type: type, state: state.reported)
@@ -138,7 +138,7 @@ extension InstanceRequest.State {
 }
 
 extension InventoryRequest {
-    /// The cards one inventory may list: iOS itself keeps far fewer.
+    /// Maximum number of cards in one inventory. iOS itself keeps far fewer.
     static let maximumCards = 100
 
     func command(of device: DeviceID, in call: Call) throws(Problem) -> ReportInventory {

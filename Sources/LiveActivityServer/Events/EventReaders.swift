@@ -2,16 +2,16 @@ import APNSModel
 import LiveActivityCore
 import Synchronization
 
-/// The readers of `GET /v1/events` with their lock, and what wakes each.
+/// The readers of `GET /v1/events`, protected by a lock, and the streams that wake them.
 final class EventReaders: Sendable {
     enum Tick: Sendable {
-        /// There is something to send, or it is over.
+        /// There is something to send, or the stream is over.
         case news
-        /// The connection is to be seen alive.
+        /// Time to show that the connection is alive.
         case beat
     }
 
-    /// One place among the readers, until it is dropped.
+    /// A place among the readers, held until it is released.
     final class Reader: Sendable {
         let id: EventRelay.ReaderID
         let ticks: AsyncStream<Tick>
@@ -35,18 +35,18 @@ final class EventReaders: Sendable {
     private let state: Mutex<State>
 
     init(_ limits: EventRelay.Limits) {
-        // Where nobody hands events on, a stream has an end.
+        // The relay starts closed. If no service passes events on, a stream ends.
         state = Mutex(State(relay: EventRelay(limits: limits, isOpen: false)))
     }
 
     func open() { state.withLock { $0.relay.open() } }
 
-    /// Everything up to it was handed on.
+    /// The number of the event up to which everything was passed on.
     var through: EventNumber { state.withLock(\.relay.through) }
 
-    /// How many are open.
+    /// Number of open readers.
     var count: Int { state.withLock(\.relay.count) }
-    /// How many events were given to the streams of each app, since the process began.
+    /// Number of events sent to the streams of each app since the process started.
     var sent: [BundleID: Int] { state.withLock(\.sent) }
 
     func willSend(_ count: Int, to app: BundleID) { state.withLock { $0.sent[app, default: 0] += count } }
@@ -54,7 +54,7 @@ final class EventReaders: Sendable {
     func join(
         _ app: BundleID, _ filter: EventFilter, after number: EventNumber
     ) throws(EventRelay.Refusal) -> Reader {
-        // One of each waits at most: to be woken twice is to be woken once.
+        // At most one tick of each kind waits, because waking a reader once is enough.
         let (ticks, continuation) = AsyncStream.makeStream(of: Tick.self, bufferingPolicy: .bufferingNewest(2))
         let id = try state.withLock { state throws(EventRelay.Refusal) in
             let id = try state.relay.join(app, filter, after: number)
@@ -82,7 +82,7 @@ final class EventReaders: Sendable {
         for reader in state.withLock({ Array($0.ticks.values) }) { reader.yield(.beat) }
     }
 
-    /// Ends every stream, and those that are asked for from now on.
+    /// Ends every stream, and every stream that is requested from now on.
     func close() {
         let all = state.withLock { state in state.relay.close().compactMap { state.ticks[$0] } }
         for reader in all { reader.yield(.news) }

@@ -3,11 +3,11 @@ import LiveActivityStorage
 import Logging
 import ServiceLifecycle
 
-/// Hands events to their readers as they are written: each is read from the store once, however many read it.
+/// A service that passes events to their readers as they are written. It reads each event once for all readers.
 ///
-/// It has to stop before the server does, which waits for its streams to end.
+/// It must stop before the server, because the server waits for its streams to end.
 package struct EventRelayService: Service {
-    /// How long to wait when the store fails.
+    /// Pause after a failure of the store.
     private static let storagePause = Duration.seconds(1)
     private static let page = 1000
 
@@ -42,7 +42,7 @@ package struct EventRelayService: Service {
         let wakeUps = store.eventWakeUps()
         while !Task.isCancelled {
             do throws(StorageError) {
-                // What was there before is read by whoever asks for it.
+                // A reader that needs earlier events reads them itself.
                 let newest = try await store.eventSpan().newest
                 readers.offer([], after: newest, through: newest)
                 break

@@ -10,7 +10,7 @@ extension Responder {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")
     private static let accelBuffering = HTTPField.Name("X-Accel-Buffering")
 
-    /// `GET /v1/events`: what happens, as it happens, from where the caller has come to.
+    /// `GET /v1/events`: streams events as they happen, from the caller's position on.
     func events(_ call: Call, _ headers: HTTPFields) async throws(Problem) -> Response {
         let filter = try Self.filter(call.query)
         let app = call.app.bundleID
@@ -26,7 +26,7 @@ extension Responder {
             reader: reader, services: services, app: call.app.bundleID, filter: filter, caller: call.caller,
             start: start)
         var fields: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
-        // A proxy that collects answers would keep the events to itself.
+        // A proxy that buffers answers would withhold the events.
         if let name = Self.accelBuffering { fields[name] = "no" }
         return Response(
             status: .ok, headers: fields, body: ResponseBody { writer in try await stream.run(&writer) })
@@ -56,7 +56,7 @@ extension Responder {
         return filter
     }
 
-    /// The last event that the caller has; without a word of it, the last there is.
+    /// Returns the last event that the caller has. Without `Last-Event-ID` it is the newest event.
     private static func start(_ headers: HTTPFields, _ span: EventSpan) throws(Problem) -> EventNumber {
         guard let text = lastEventID.flatMap({ headers[$0] }) else { return span.newest }
         guard let number = EventNumber(text), number >= 0, String(number) == text else {
@@ -99,10 +99,11 @@ private struct EventStream: Sendable {
     let caller: Caller
     let start: EventNumber
 
-    /// Until the caller goes away, the server stops, or the caller may not read any more.
+    /// Sends events until the caller disconnects, the server stops, or the caller may no longer read.
     @concurrent
     func run(_ writer: inout any ResponseBodyWriter) async throws {
-        // An id without data is remembered and no event: who gets nothing for long still knows where to go on.
+        // A client remembers an id without data and reports no event. So it knows its position even if no event comes
+        // for long.
         try await writer.write(ByteBuffer(string: "retry: 3000\nid: \(start)\n\n"))
         var lookedAt = services.time.monotonic()
         for await tick in reader.ticks {
@@ -111,14 +112,14 @@ private struct EventStream: Sendable {
         try await writer.finish(nil)
     }
 
-    /// `false` when it is over.
+    /// Sends what is new. Returns `false` if the stream is over.
     @concurrent
     private func send(
         _ tick: EventReaders.Tick, _ writer: inout any ResponseBodyWriter, _ lookedAt: inout MonotonicTime
     ) async throws -> Bool {
         var isBeat = tick == .beat
         while true {
-            // News push a beat out, and a slow reader may be given some for hours.
+            // Checked by time too, because news can displace a beat, and a slow reader may receive news for hours.
             let now = services.time.monotonic()
             if isBeat || now - lookedAt >= services.limits.eventBeat {
                 guard await mayRead() else { return false }
@@ -143,13 +144,13 @@ private struct EventStream: Sendable {
         try await services.store.events(of: app, filter, after: after, limit: services.limits.eventPage)
     }
 
-    /// A key that was revoked or erased, or has expired, reads no further.
+    /// Returns `false` if the key was revoked or erased, or has expired.
     private func mayRead() async -> Bool {
         guard case .key(let key) = caller else { return false }
         do throws(StorageError) {
             return try await services.store.key(key.id)?.standing(at: services.time.wall()) == .valid
         } catch {
-            // A database that fails for a moment revokes nobody.
+            // A temporary failure of the database must not end the stream.
             return true
         }
     }

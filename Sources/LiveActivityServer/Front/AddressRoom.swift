@@ -1,6 +1,6 @@
 import NIOCore
 
-/// How many connections each remote address has: no one address may take all the room.
+/// The count of connections of each remote address. It keeps one address from taking all of them.
 struct AddressRoom: Sendable {
     private let places: Places
     private let share: Int
@@ -10,16 +10,19 @@ struct AddressRoom: Sendable {
         share = limits.connectionsPerAddress
     }
 
-    /// Room for one connection more, until it is dropped; `nil` where there is none.
+    /// Takes a place for one more connection, held until it is released. Returns `nil` if the address has no place
+    /// left.
     func take(for address: SocketAddress?) -> Places.Place? {
         places.take(of: Self.label(address), upTo: share)
     }
 
-    /// The prefix of an IPv4 address written as IPv6, as a listener for both has it: `::ffff:192.0.2.7`.
+    /// The prefix of an IPv4 address in IPv6 notation, as a dual-stack listener reports it: `::ffff:192.0.2.7`.
     private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
-    /// An IPv4 address as it is, also one that is written as IPv6, and of any other IPv6 one the network of 64 bits:
-    /// the rest is chosen by whoever has that.
+    /// Returns a label: the whole IPv4 address, also if it is in IPv6 notation, or the 64-bit network of an IPv6
+    /// address.
+    ///
+    /// The owner of an IPv6 network chooses the lower 64 bits freely, so they are ignored.
     static func label(_ address: SocketAddress?) -> String {
         guard let address else { return "" }
         return address.withSockAddr { start, size in
@@ -35,10 +38,10 @@ struct AddressRoom: Sendable {
     }
 }
 
-/// Closes a connection for which its address has no room.
+/// A channel handler that closes a connection if its address has no place left.
 ///
-/// It does so once the connection is active. One that is closed before is not finished by what was set up for it, and
-/// swift-nio ends the process for that.
+/// It closes the connection only once it is active. If the connection is closed earlier, the asynchronous channel that
+/// was set up for it is never finished, and swift-nio ends the process for that.
 final class AddressGuard: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

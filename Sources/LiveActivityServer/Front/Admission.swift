@@ -3,18 +3,18 @@ import HTTPTypes
 import LiveActivityStorage
 import Synchronization
 
-/// Whether there is room for a request: in all, and of its caller.
+/// The admission of requests, within the limits of the server and of each caller.
 struct Admission: Sendable {
-    /// Backends have few keys; people and devices are many.
+    /// Backends have few keys, but people and devices are many.
     private static let keyPlaces = 4096
     private static let devicePlaces = 65_536
     private static let addressPlaces = 4096
 
     private let places: Places
     private let limits: LiveActivityServer.Limits
-    /// Of the calls that need no key: each has a share.
+    /// Places of the calls that need no key. Each call has a share.
     private let open: Places
-    /// Of those who were proven: nobody has more than a share.
+    /// Places of authenticated callers. Nobody has more than a share.
     private let callers: Places
     private let keys: RateLimiter?
     private let devices: RateLimiter?
@@ -30,7 +30,7 @@ struct Admission: Sendable {
         devices = limits.requestsPerSecondPerDevice.map { RateLimiter(perSecond: $0, places: Self.devicePlaces) }
     }
 
-    /// Room for one request more, until it is dropped.
+    /// Takes a place for one more request, held until it is released.
     func enter() throws(Problem) -> Places.Place {
         guard let place = places.take() else {
             throw Problem(
@@ -40,7 +40,7 @@ struct Admission: Sendable {
         return place
     }
 
-    /// Room among those who make this call, which needs no key, until it is dropped.
+    /// Takes a place for this call, which needs no key, held until it is released.
     func enter(open route: Route) throws(Problem) -> Places.Place {
         guard let place = open.take(of: route.path.description, upTo: limits.keylessRequests) else {
             throw Problem(
@@ -50,8 +50,7 @@ struct Admission: Sendable {
         return place
     }
 
-    /// Room among this caller's own, until it is dropped: who is slow, or calls very often at once, leaves room for
-    /// others.
+    /// Takes one of this caller's own places, held until it is released. A slow or busy caller leaves room for others.
     ///
     /// - Throws: `rate_limited`.
     func enter(_ caller: Caller) throws(Problem) -> Places.Place {
@@ -72,7 +71,7 @@ struct Admission: Sendable {
         try Self.count(signIns, address, at: now)
     }
 
-    /// Counts a call of this caller; about a device it counts for that device too.
+    /// Counts a call of this caller. A key's call about a device also counts for that device.
     ///
     /// - Throws: `rate_limited`.
     func count(_ caller: Caller, device: String?, at now: MonotonicTime) throws(Problem) {

@@ -7,11 +7,11 @@ import NIOSSL
 import ServiceLifecycle
 import Synchronization
 
-/// Where the certificate of the front is.
+/// The files of the server's certificate.
 package struct CertificateFiles: Sendable, Hashable {
-    /// The chain, leaf first, as PEM.
+    /// The certificate chain in PEM form, leaf first.
     package var certificate: String
-    /// The leaf's private key, as PEM.
+    /// The leaf's private key in PEM form.
     package var key: String
 
     package init(certificate: String, key: String) {
@@ -20,7 +20,7 @@ package struct CertificateFiles: Sendable, Hashable {
     }
 }
 
-/// Why a certificate and a key cannot be used, and which file it is about.
+/// A reason why a certificate and its key cannot be used, with the file in question.
 package enum CertificateProblem: Error, Sendable, Equatable, CustomStringConvertible {
     case unreadable(String)
     case noCertificate(String)
@@ -38,10 +38,10 @@ package enum CertificateProblem: Error, Sendable, Equatable, CustomStringConvert
     }
 }
 
-/// The certificate that new connections are shown; it changes while the server runs.
+/// The certificate for new connections. It can change while the server runs.
 package final class Certificates: Sendable {
     static let http2 = "h2"
-    /// How long a client that is told of the end of a connection has to say that it read so.
+    /// Time in which a client must confirm the end of a TLS connection.
     private static let farewell = TimeAmount.seconds(1)
 
     private struct Loaded {
@@ -59,12 +59,12 @@ package final class Certificates: Sendable {
     }
 
     var context: NIOSSLContext { loaded.withLock(\.context) }
-    /// When the first certificate ends.
+    /// Expiration of the first certificate in the chain.
     package var expiresAt: UnixTime { loaded.withLock(\.expiresAt) }
 
-    /// Reads the files anew. What is wrong with them leaves everything as it is.
+    /// Reads the files again. If they cannot be used, the current certificate stays.
     ///
-    /// - Returns: Whether they are others than before.
+    /// - Returns: `true` if the files have changed.
     package func reload() throws(CertificateProblem) -> Bool {
         let new = try Self.load(files)
         return loaded.withLock { loaded in
@@ -100,11 +100,11 @@ package final class Certificates: Sendable {
     }
 }
 
-/// Looks now and then whether the files of a certificate have changed, and takes the new one.
+/// Checks the files of a certificate regularly, and loads them when they have changed.
 package struct CertificateWatch: Service {
-    /// From one look to the next.
+    /// Time between two checks.
     package static let interval = Duration.seconds(10)
-    /// A certificate that ends sooner is told of.
+    /// Remaining lifetime from which the log warns that the certificate expires.
     package static let warning = Duration.seconds(7 * 86_400)
 
     private let certificates: Certificates
@@ -135,7 +135,7 @@ package struct CertificateWatch: Service {
         }
     }
 
-    /// One look, also because somebody asks for it.
+    /// Checks the files once. Can also be called at any other time.
     package func look() {
         do throws(CertificateProblem) {
             guard try certificates.reload() else { return }

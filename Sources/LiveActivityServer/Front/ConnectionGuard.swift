@@ -1,11 +1,10 @@
 import APNSModel
 import NIOCore
 
-/// Watches the bytes of one connection: a handshake or a head that does not come to its end in time, and a server that
-/// stops.
+/// A channel handler for the bytes of one connection. It ends slow handshakes and heads, and handles shutdown.
 ///
-/// A server that stops keeps idle connections for a moment and answers what comes with `Connection: close`: a client
-/// that was just sending would otherwise not know whether its request was taken.
+/// During shutdown it keeps idle connections for a moment, and requests that arrive are answered with `Connection:
+/// close`. Otherwise a client that is just sending would not know whether its request was accepted.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -13,12 +12,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private enum Phase {
         case handshake
-        /// Nothing of a request has come.
+        /// Nothing of a request has arrived.
         case idle
         case head
-        /// Its head is there, its end not.
+        /// The head of a request has arrived, its end has not.
         case request
-        /// Frames: what concerns requests is watched stream by stream.
+        /// HTTP/2. ``RequestGuard`` watches requests stream by stream.
         case frames
     }
 
@@ -26,14 +25,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var phase: Phase
     private var deadline: Scheduled<Void>?
     private var context: ChannelHandlerContext?
-    /// Requests whose answer is not finished; of HTTP/2 those of all streams.
+    /// Number of requests whose answer is not finished, on all streams of the connection.
     private var open = 0
-    /// The server stops: no further request is to come on this connection.
+    /// `true` if the server is stopping, so that no further request should arrive on this connection.
     private(set) var isStopping = false
-    /// When something went over a connection of HTTP/2 last, in either direction.
+    /// Time of the last bytes on an HTTP/2 connection, in either direction.
     private var lastBytesAt = NIODeadline.uptimeNanoseconds(0)
     private var silence: Scheduled<Void>?
-    /// A connection of HTTP/2 takes no further streams.
+    /// `true` if this HTTP/2 connection accepts no further streams.
     private var isQuiescing = false
 
     init(limits: LiveActivityServer.Limits, isEncrypted: Bool) {
@@ -72,7 +71,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             deadline = nil
         }
         context.fireChannelRead(data)
-        // Most heads come whole: then it is over already.
+        // Most heads arrive in one piece, so that the phase has already changed here.
         if case .head = phase, deadline == nil { schedule(limits.headTimeout) }
     }
 
@@ -84,7 +83,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
         isStopping = true
-        // Whatever becomes of it: by then the connection is over.
+        // Closes the connection at the latest after this time, whatever happens.
         context.eventLoop.assumeIsolated().scheduleTask(in: Self.amount(limits.stopTimeout)) { [weak self] in
             self?.context?.close(promise: nil)
         }
@@ -95,7 +94,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    // MARK: - What others tell
+    // MARK: - Calls of other handlers
 
     func negotiated(isHTTP2: Bool) {
         phase = isHTTP2 ? .frames : .idle
@@ -106,7 +105,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         if isHTTP2 { sayFarewell() } else { schedule(limits.stopGrace) }
     }
 
-    /// Now its streams are finished, and no other is begun.
+    /// Handles a client's confirmation of the farewell: open streams are finished, and no other is accepted.
     func farewellWasRead() {
         guard case .frames = phase, isStopping, !isQuiescing else { return }
         isQuiescing = true
@@ -115,7 +114,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context?.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
     }
 
-    /// A client that does not say that it read the farewell had time to.
+    /// Sends the farewell. A client that does not confirm it has had the time to read it after `stopGrace`.
     private func sayFarewell() {
         context?.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: Farewell.bytes)), promise: nil)
         schedule(limits.stopGrace)
@@ -132,19 +131,22 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func answerEnded() { open -= 1 }
 
-    /// The head of a call came on a stream of HTTP/2.
+    /// Counts a call whose head has arrived on an HTTP/2 stream.
     func callBegan() { open += 1 }
 
-    /// It was answered, or its stream is over.
+    /// Counts down a call that was answered, or whose stream is over.
     func callEnded() { open -= 1 }
 
     // MARK: - Deadlines
 
-    /// A client of HTTP/2 that is idle is told to go away by its library, which then waits for the answer to a ping;
-    /// and a header that is begun and goes on in no further frame is no stream to anybody. So who says nothing for
-    /// longer than both may take, and is told nothing either, is let go.
+    /// Closes an HTTP/2 connection on which nothing was sent or received for longer than `idleTimeout` plus
+    /// `headTimeout`.
     ///
-    /// A connection with an open call is not idle, however long its answer takes: the call has limits of its own.
+    /// HTTP/2's own idle handling is not enough. The library sends GOAWAY to an idle client and then waits for the
+    /// answer to a ping. A header that is begun and never continued is not a stream yet.
+    ///
+    /// A connection with an open call is not idle, however long the answer takes, because the call has limits of its
+    /// own.
     private func watchSilence(from last: NIODeadline) {
         guard let context else { return }
         lastBytesAt = last

@@ -2,7 +2,7 @@ import APNSModel
 import IsletBasics
 import Synchronization
 
-/// The `Date` of answers (RFC 9110 section 5.6.7), written once a second.
+/// The `Date` header of answers (RFC 9110 section 5.6.7), formatted once a second.
 final class DateHeader: Sendable {
     private let newest = Mutex<(second: Int64, text: String)>((-1, ""))
 

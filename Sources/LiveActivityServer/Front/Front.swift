@@ -6,26 +6,26 @@ import NIOExtras
 import NIOPosix
 import ServiceLifecycle
 
-/// Accepts connections and has their requests answered: Hummingbird's HTTP on a listener of our own.
+/// The server's listener: it accepts connections and answers their requests with Hummingbird's HTTP.
 ///
-/// Of our own, because it may be handed a socket that outlives the process, changes its certificate while it runs, and
-/// closes connections so that no request is lost.
+/// Hummingbird's listener is not used, because this one can take over a socket that outlives the process. It also
+/// changes its certificate while it runs, and closes connections without losing a request.
 struct Front: Sendable {
     let channel: FrontChannel
     let host: String
     let port: Int
-    /// A socket that was bound by somebody else, in place of host and port.
+    /// A socket that was bound elsewhere, used instead of host and port.
     let socket: CInt?
     let limits: LiveActivityServer.Limits
     let logger: Logger
     let onListening: @Sendable (LiveActivityServer.Address) async -> Void
 
-    /// Connections that the system holds until they are accepted.
+    /// Number of connections that the system queues until they are accepted.
     private static let backlog: CInt = 1024
 
-    /// Until graceful shutdown, and what was begun is answered.
+    /// Serves until graceful shutdown, and until the requests that were begun are answered.
     ///
-    /// - Throws: When the address cannot be bound, or the socket is no listener.
+    /// - Throws: An error if the address cannot be bound, or the socket is not a listener.
     func run() async throws {
         let group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
         let quiescing = ServerQuiescingHelper(group: group)
@@ -35,7 +35,7 @@ struct Front: Sendable {
         }
         try await withGracefulShutdownHandler {
             await onListening(.init(host: host, port: port, isEncrypted: channel.certificates != nil))
-            // Connections end by themselves: they are told that the server stops, and have deadlines.
+            // Connections end by themselves: they learn of the shutdown, and have deadlines.
             try await server.executeThenClose { inbound in
                 await withDiscardingTaskGroup { connections in
                     do {
@@ -72,7 +72,7 @@ struct Front: Sendable {
     }
 }
 
-/// Why there is nothing to listen on.
+/// A reason why the server cannot listen.
 enum ListenerError: Error, CustomStringConvertible {
     case notAnAddress
 

@@ -9,10 +9,13 @@ import NIOHTTP2
 import NIOSSL
 import NIOTLS
 
-/// What a connection speaks: HTTP/1.1 in the clear, or, with certificates, HTTP/2 or HTTP/1.1 over TLS.
+/// The protocol of a connection: HTTP/1.1 without encryption or, with certificates, HTTP/2 or HTTP/1.1 over TLS.
 ///
-/// HTTP/2's own limits are swift-nio-http2's: 100 streams, header lists of 16 KiB, 5 continuation frames in a row, 200
-/// control frames and 200 resets within 30 s; beyond, the connection ends with ENHANCE_YOUR_CALM.
+/// HTTP/2's own limits are those of swift-nio-http2. A connection that exceeds them ends with ENHANCE_YOUR_CALM:
+/// - 100 streams
+/// - header lists of 16 KiB
+/// - 5 continuation frames in a row
+/// - 200 control frames and 200 resets within 30 s
 struct FrontChannel: Sendable {
     enum Connection: Sendable {
         case http1(HTTP1Channel.Value)
@@ -64,7 +67,7 @@ struct FrontChannel: Sendable {
                     let connection = http2.setup(channel: channel, logger: logger).map(Connection.http2)
                     return connection.flatMapThrowing { connection in
                         let pipeline = channel.pipeline.syncOperations
-                        // Before the library's handler that closes.
+                        // Added before the library's handler that closes the connection.
                         let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
                         try pipeline.addHandler(Farewell.Reader(), position: .after(frames))
                         ConnectionGuard.of(channel)?.negotiated(isHTTP2: true)
@@ -82,8 +85,8 @@ struct FrontChannel: Sendable {
 
     private func speakHTTP1(_ channel: any Channel) -> EventLoopFuture<Connection> {
         http1.setup(channel: channel, logger: logger).map { value in
-            // swift-nio ends the process for a connection that is dropped before it was finished, which it is by being
-            // served or by being closed. A server that stops may accept one that nobody serves any more.
+            // swift-nio ends the process if this value is released before it was served or closed. A stopping server
+            // may accept a connection that nobody serves any more, so the value is kept until the connection closes.
             channel.closeFuture.whenComplete { _ in withExtendedLifetime(value) {} }
             return Connection.http1(value)
         }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Room for so many at the same time, of which each may have a share.
+/// A limited number of places, of which each owner may have a share.
 final class Places: Sendable {
     private struct State {
         var taken = 0
@@ -14,7 +14,7 @@ final class Places: Sendable {
         self.maximum = maximum
     }
 
-    /// One place, until it is dropped; `nil` where there is none.
+    /// Takes a place, held until it is released. Returns `nil` if no place is free.
     func take() -> Place? {
         state.withLock { state in
             guard state.taken < maximum else { return nil }
@@ -23,7 +23,7 @@ final class Places: Sendable {
         }
     }
 
-    /// The same for somebody who has so many at most.
+    /// Takes a place for an owner, who may have at most `share` places. Returns `nil` if no place is free.
     func take(of owner: String, upTo share: Int) -> Place? {
         state.withLock { state in
             let own = state.shares[owner, default: 0]

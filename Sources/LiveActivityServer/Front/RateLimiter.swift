@@ -1,14 +1,15 @@
 package import APNSModel
 import Synchronization
 
-/// How often somebody may call: so many times a second, and twice as many at once after a pause.
+/// A limiter of the calls of each label to a number per second, and to twice that number at once after a pause.
 ///
-/// Whoever calls is a label. A fixed number of places is shared by all labels, each at the place that its hash says:
-/// the memory is bounded whoever calls. Two at one place have one allowance together, which is rare where places are
-/// many, and their hash differs from process to process.
+/// A fixed number of places is shared by all labels. A label's hash selects its place, so memory is bounded whoever
+/// calls. Two labels at one place share one allowance, which is rare if there are many places. The hash differs between
+/// processes.
 package struct RateLimiter: Sendable {
-    /// A place keeps the instant at which its allowance is whole again, in nanoseconds: nothing else is needed (the
-    /// generic cell rate algorithm).
+    /// The state of all places: for each, the instant in nanoseconds at which its allowance is whole again.
+    ///
+    /// Nothing else is needed (generic cell rate algorithm).
     private final class Places: Sendable {
         let wholeAt: Mutex<[Int64]>
 
@@ -17,7 +18,7 @@ package struct RateLimiter: Sendable {
         }
     }
 
-    /// Calls that may come at once after a pause, by how many a second.
+    /// Calls that are allowed at once after a pause, in seconds of allowance.
     private static let burst: Int64 = 2
     private static let second: Int64 = 1_000_000_000
 
@@ -25,7 +26,7 @@ package struct RateLimiter: Sendable {
     private let places: Places
     private let count: Int
 
-    /// - Parameter perSecond: From 1 to 1,000,000.
+    /// - Parameter perSecond: From 1 to 1,000,000. Other values are clamped.
     package init(perSecond: Int, places count: Int) {
         self.perSecond = min(max(perSecond, 1), 1_000_000)
         self.count = max(count, 1)
@@ -34,7 +35,7 @@ package struct RateLimiter: Sendable {
 
     /// Counts a call.
     ///
-    /// - Returns: `nil` when it may be made, else after how long one may.
+    /// - Returns: `nil` if the call is allowed, otherwise the time until the next call is allowed.
     package func take(_ label: String, at now: MonotonicTime) -> Duration? {
         var hasher = Hasher()
         hasher.combine(label)

@@ -3,8 +3,9 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Watches the requests of one connection of HTTP/1.1, or of one stream of HTTP/2: a body that does not come to its end
-/// in time, an answer that nobody reads, a body that goes on although it was refused.
+/// A channel handler for the requests of one HTTP/1.1 connection, or of one HTTP/2 stream.
+///
+/// It ends three cases: a body that takes too long, an answer that nobody reads, and a refused body that goes on.
 final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -12,30 +13,30 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let limits: LiveActivityServer.Limits
-    /// `nil` on a stream of HTTP/2.
+    /// The guard of an HTTP/1.1 connection. `nil` on an HTTP/2 stream.
     private var connection: ConnectionGuard?
-    /// That of a stream's connection; `nil` on a connection of HTTP/1.1.
+    /// The guard of the HTTP/2 connection of this stream. `nil` on an HTTP/1.1 connection.
     private var frames: ConnectionGuard?
-    /// The connection was told of this stream's call, and not of its end.
+    /// `true` if `frames` has counted the begin of this stream's call, but not its end.
     private var isCalling = false
     private var bodyDeadline: Scheduled<Void>?
     private var readDeadline: Scheduled<Void>?
-    /// The end of the newest request has not come.
+    /// `true` if the end of the newest request has not arrived.
     private var isReading = false
-    /// Lines that are answered while they come: they may go on as long as something comes.
+    /// `true` if lines are answered while they arrive. Such a body has no deadline of its own.
     private var isLines = false
-    /// Requests whose answer is not finished.
+    /// Number of requests whose answer is not finished.
     private var open = 0
-    /// An answer was begun and not finished.
+    /// `true` if an answer was begun and not finished.
     private var isAnswering = false
-    /// Requests whose head has come, and answers that are finished: several may be on their way (pipelining).
+    /// Numbers of heads that have arrived, and of finished answers. They differ by more than one with pipelining.
     private var requests = 0
     private var answers = 0
-    /// The request whose answer is the last, by its number; `nil`: none is so far.
+    /// Number of the request whose answer is the last on this connection. `nil` if there is none yet.
     private var last: Int?
-    /// Nothing goes in or out any more.
+    /// `true` if nothing is read or written any more.
     private var isOver = false
-    /// Bytes of a body that came after its answer.
+    /// Bytes of a body that arrived after its answer.
     private var unread = 0
 
     init(limits: LiveActivityServer.Limits) {
@@ -51,7 +52,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         bodyDeadline?.cancel()
         readDeadline?.cancel()
         connection = nil
-        // A stream that was reset was not answered.
+        // A stream that was reset has no answer.
         endCall()
         frames = nil
     }
@@ -62,14 +63,14 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         frames.callBegan()
     }
 
-    /// An answer may go out without a request, to what was none.
+    /// Ends the call, if one has begun. Bytes that are not a request may have an answer too.
     private func endCall() {
         guard isCalling else { return }
         isCalling = false
         frames?.callEnded()
     }
 
-    // MARK: - What comes
+    // MARK: - Inbound
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
@@ -102,7 +103,8 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Of calls that take lines alone: anywhere else the type is but a word of the client's.
+    /// Returns `true` for a body of lines, if its call accepts lines. For other calls the content type proves nothing,
+    /// because the client chooses it.
     private static func isLines(_ head: HTTPRequest) -> Bool {
         guard let path = head.path?.prefix(while: { $0 != "?" }) else { return false }
         return path == "/v1/batch"
@@ -111,7 +113,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func bodyIsLate(_ context: ChannelHandlerContext) {
         bodyDeadline = nil
-        // Once an answer has begun, another cannot take its place.
+        // An answer that has begun cannot be replaced.
         guard open == 1, !isAnswering else { return end(context) }
         isOver = true
         let problem = Problem(
@@ -128,7 +130,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.close(promise: nil)
     }
 
-    // MARK: - What goes
+    // MARK: - Outbound
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard !isOver else {
@@ -149,7 +151,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             isAnswering = false
             open -= 1
-            // Lines that nobody answers any more are a body as any other.
+            // Lines that nobody answers any more are treated like any other body.
             if open == 0 { isLines = false }
             connection?.answerEnded()
             endCall()
@@ -157,14 +159,14 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
             answers += 1
             guard connection != nil, wasLast else { return context.write(data, promise: promise) }
             context.writeAndFlush(data, promise: promise)
-            // The client closes when it has read the answer; the end of a connection with bytes still unread could
-            // take the answer along.
+            // The client closes when it has read the answer. Closing with unread bytes could destroy the answer on its
+            // way.
             isOver = true
             _ = schedule(limits.closeGrace, context) { $0.end(context) }
         }
     }
 
-    /// The answer that is being written is the last of its connection.
+    /// `true` if the answer that is being written is the last on its connection.
     private var isLast: Bool { last.map { answers + 1 >= $0 } ?? false }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -185,7 +187,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         _ duration: Duration, _ context: ChannelHandlerContext, _ expire: @escaping (RequestGuard) -> Void
     ) -> Scheduled<Void> {
         context.eventLoop.assumeIsolated().scheduleTask(in: ConnectionGuard.amount(duration)) { [weak self] in
-            // Removed with its channel, it has nothing to watch.
+            // A guard that was removed with its channel has nothing to watch.
             if let self, context.channel.isActive { expire(self) }
         }
     }

@@ -5,20 +5,20 @@ import HummingbirdCore
 import Logging
 
 extension Responder {
-    /// Why an answer was not written to its end.
+    /// An error that occurs if an answer was not written to its end.
     private struct BrokenOff: Error {}
 
-    /// What a connection has its requests answered by.
+    /// Returns the function that answers the requests of a connection.
     func answering(_ time: TimeSource, _ logger: Logger) -> HTTPChannelHandler.Responder {
         let date = DateHeader()
         return { request, writer, channel in
-            // What is thrown here came of the connection: HTTP that cannot be read is answered with 400 there.
+            // An error thrown here comes from the connection: unreadable HTTP is answered with 400 there.
             var response = try await respond(to: request, from: AddressRoom.label(channel.remoteAddress))
             response.headers[.date] = date.text(at: time.wall())
             do {
                 try await writer.write(response: response.head, body: response.body)
             } catch {
-                // Not what it was: there is an answer already, and no other can follow it.
+                // Not the original error, because an answer has begun and no other may follow it.
                 throw BrokenOff()
             }
         }

@@ -2,18 +2,18 @@ import Hummingbird
 import LiveActivityStorage
 
 extension Responder {
-    /// Which calls a listener answers.
+    /// The set of calls that a listener answers.
     package enum Door: Sendable {
         case api
-        /// The listener of `metrics.listen`: for whoever watches the server, and for nothing else.
+        /// The calls of the separate listener `metrics.listen`, for monitoring only.
         case watchers
     }
 
-    /// The call that may have a listener of its own.
+    /// The path of the call that may have a separate listener.
     private static let metricsPath = "/metrics"
     private static let watched: Set<String> = [metricsPath, "/healthz", "/readyz"]
 
-    /// A call that this listener does not answer does not exist on it.
+    /// Refuses a call that this listener does not answer with `not_found`.
     func check(_ route: Route) throws(Problem) {
         let path = route.path.description
         switch door {
@@ -26,7 +26,7 @@ extension Responder {
         }
     }
 
-    /// A call without a caller: its answer is shared, and so many wait for it at most.
+    /// Answers a call that needs no caller. Its answer is shared, and the number of waiting requests is limited.
     func answerOpen(
         _ route: Route, _ request: Request, _ handler: @Sendable (Services) async throws(Problem) -> Answer
     ) async throws(Problem) -> Answer {
@@ -39,7 +39,7 @@ extension Responder {
         return try await handler(services)
     }
 
-    /// The numbers are those of all apps, so a key of any app will do.
+    /// Checks the caller's scope. The metrics cover all apps, so a key of any app is accepted.
     private static func checkMayReadMetrics(_ caller: Caller) throws(Problem) {
         if case .key(let key) = caller, key.scope.covers(.read) { return }
         throw Problem(

@@ -1,19 +1,19 @@
 package import NIOCore
 
-/// Cuts what is read into lines, whatever pieces it comes in.
+/// A splitter of bytes into lines, whatever pieces the bytes arrive in.
 package struct LineSplitter {
     package enum Line: Equatable {
         case text([UInt8])
-        /// Over the limit: its bytes were dropped.
+        /// A line over the limit. Its bytes were dropped.
         case tooLong
     }
 
     private let limit: Int
     private var pending = ByteBuffer()
-    /// How much of what is pending has no end of line.
+    /// Number of pending bytes that are known to have no end of line.
     private var scanned = 0
     private var isDropping = false
-    /// Lines so far, empty ones too, so that a number finds its line in the sender's file.
+    /// Number of lines so far, including empty ones, so that a number finds its line in the sender's file.
     package private(set) var count = 0
 
     package init(limit: Int) {
@@ -30,7 +30,7 @@ package struct LineSplitter {
         }
     }
 
-    /// The next whole line that is not empty.
+    /// Returns the next complete line that is not empty.
     package mutating func next() -> Line? {
         while true {
             let view = pending.readableBytesView
@@ -47,7 +47,7 @@ package struct LineSplitter {
         }
     }
 
-    /// What is left when nothing more comes: a last line needs no end.
+    /// Returns what is left at the end of the input. The last line needs no line feed.
     package mutating func finish() -> Line? {
         let bytes = pending.readBytes(length: pending.readableBytes) ?? []
         scanned = 0

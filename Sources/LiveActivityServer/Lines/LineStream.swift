@@ -7,29 +7,31 @@ import LiveActivityCore
 import NIOCore
 import Synchronization
 
-/// What makes a write of a line.
+/// A reader that turns lines into writes.
 protocol LineReader: Sendable {
-    /// The most bytes of a line.
+    /// Maximum size of a line in bytes.
     var lineBytes: Int { get }
-    /// The call that a line stands for, and what it is about: lines of one subject keep their order.
+    /// Returns the call of a line and its subject. Lines of one subject keep their order.
     func read(_ line: [UInt8]) throws(Problem) -> (subject: String?, call: LineCall)
 }
 
-/// A write of a line, ready to be made.
+/// The write of a line, ready to run.
 struct LineCall: Sendable {
     let call: Call
     let handler: @Sendable (Call) async throws(Problem) -> Answer
 }
 
-/// A body of lines and its answers, both at the same time: lines are read while earlier ones are being committed and
-/// their answers written, so that many share a commit.
+/// A body of lines and its answers, which are read and written at the same time.
 ///
-/// One task reads, at most `openLines` work, the task of the connection writes. Who reads its answers slowly, or only
-/// after it has sent everything, has `unreadBytes` of them kept; then no further line is read.
+/// Lines are read while earlier ones are committed and their answers written, so that many lines share a commit. One
+/// task reads, at most `openLines` tasks work, and the connection's task writes.
+///
+/// If the client reads its answers slowly, or only after it has sent everything, up to `unreadBytes` of answers are
+/// kept. No further line is read while they wait.
 struct LineStream: Sendable {
     private typealias Window = LineWindow<(number: Int, LineCall)>
 
-    /// The state that the tasks share, and what wakes them.
+    /// The state that the tasks share, and the bells that wake them.
     private final class Shared: Sendable {
         let window: Mutex<Window>
         let ready: Bell
@@ -43,13 +45,13 @@ struct LineStream: Sendable {
     }
 
     let reader: any LineReader
-    /// Of whoever sends the lines.
+    /// The standing of the sender of the lines.
     let standing: CallerStanding
     let limits: LiveActivityServer.Limits
     let time: TimeSource
     let requestID: String
 
-    /// - Throws: What the connection threw; what was read before is committed or not.
+    /// - Throws: The error of the connection. Lines that were read before may or may not be committed.
     @concurrent
     func run(_ body: RequestBody, _ writer: inout any ResponseBodyWriter) async throws {
         let shared = Shared(Window(maximumOpen: limits.openLines, maximumUnread: limits.unreadBytes))
@@ -72,7 +74,7 @@ struct LineStream: Sendable {
     }
 
     private func read(_ body: RequestBody, _ shared: Shared) async throws {
-        // Whatever ends the reading: the writer must not wait for more.
+        // The writer must not wait for more, however reading ends.
         defer {
             shared.window.withLock { $0.close() }
             shared.ready.ring()
@@ -82,7 +84,7 @@ struct LineStream: Sendable {
             var standing = self.standing
             var splitter = LineSplitter(limit: reader.lineBytes)
             var input = body.makeAsyncIterator()
-            // Of what comes only whole lines count: whoever sends something else would have the place for ever.
+            // Only whole lines count. Otherwise a client that sends something else would hold its place forever.
             var lastLineAt = time.monotonic()
             while true {
                 let line: LineSplitter.Line
@@ -110,7 +112,7 @@ struct LineStream: Sendable {
                     try await standing.check()
                 } catch {
                     refuse(number, error, shared)
-                    // What cannot be looked at now may be at the next line.
+                    // A refusal other than 401 may be temporary, so the next line is tried.
                     if error.code.status == 401 { return }
                     continue
                 }
@@ -121,7 +123,7 @@ struct LineStream: Sendable {
         }
     }
 
-    /// A line that work may begin on now; a broken one is answered at once.
+    /// Returns a line on which work may begin now. Answers a broken line at once.
     private func take(_ line: LineSplitter.Line, _ number: Int, _ shared: Shared) -> Window.Entry? {
         do throws(Problem) {
             guard case .text(let bytes) = line else {
@@ -143,7 +145,7 @@ struct LineStream: Sendable {
         shared.ready.ring()
     }
 
-    /// Works on a line and on those of its subject that wait for it.
+    /// Processes a line, and then the lines of its subject that wait for it.
     private func work(_ first: Window.Entry, _ shared: Shared) async {
         var next: Window.Entry? = first
         while let entry = next {
@@ -165,7 +167,7 @@ struct LineStream: Sendable {
         let answer: LineAnswer
         switch result {
         case .success(let done):
-            // As `LineAnswer` is encoded, without the detour: there may be a million of them.
+            // Builds the JSON of a `LineAnswer` directly, because there may be a million of them.
             var object: JSONObject = ["line": .number(JSONNumber(number)), "status": 200]
             if done.isReplayed { object["replayed"] = true }
             object["body"] = done.body
@@ -191,7 +193,7 @@ struct LineStream: Sendable {
     }
 }
 
-/// Wakes one task; ringing twice before it wakes is ringing once.
+/// A signal that wakes one task. Several rings before the task wakes count as one.
 struct Bell: Sendable {
     let rings: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation

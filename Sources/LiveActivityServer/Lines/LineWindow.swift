@@ -1,9 +1,9 @@
-/// The lines of a stream that are worked on: which may begin, and which answers may be written.
+/// The lines of a stream that are in progress. It decides which line may begin, and which answers may be written.
 ///
-/// Lines of the same subject are worked on one after another, in order; lines of others at the same time. Answers are
-/// written in the order of the lines.
+/// Lines of one subject are processed one after another, in order. Lines of different subjects are processed at the
+/// same time. Answers are written in the order of the lines.
 package struct LineWindow<Work: Sendable>: Sendable {
-    /// A line that was taken in.
+    /// A line that was admitted.
     package struct Entry: Sendable {
         package let place: Int
         package let subject: String?
@@ -15,7 +15,7 @@ package struct LineWindow<Work: Sendable>: Sendable {
     private var nextPlace = 0
     private var nextAnswer = 0
     private var open = 0
-    /// Who waits for a line of the same subject; a subject that is worked on has a list, if an empty one.
+    /// The lines that wait for a line of the same subject. A subject in progress has a list, even if it is empty.
     private var waiting: [String: [Entry]] = [:]
     private var answers: [Int: [UInt8]] = [:]
     private var unread = 0
@@ -27,10 +27,10 @@ package struct LineWindow<Work: Sendable>: Sendable {
     }
 
     package var hasRoom: Bool { open < maximumOpen && unread < maximumUnread }
-    /// Every line was answered, and every answer written.
+    /// `true` if every line was answered and every answer written.
     package var isOver: Bool { isClosed && unread == 0 }
 
-    /// Takes a line in; gives it back if work on it may begin now.
+    /// Admits a line. Returns it if work on it may begin now.
     package mutating func admit(_ work: Work, subject: String?) -> Entry? {
         let entry = Entry(place: nextPlace, subject: subject, work: work)
         nextPlace += 1
@@ -44,14 +44,14 @@ package struct LineWindow<Work: Sendable>: Sendable {
         return entry
     }
 
-    /// Takes an answer that needs no work.
+    /// Stores the answer to a line that needs no work.
     package mutating func answer(_ bytes: [UInt8]) {
         answers[nextPlace] = bytes
         nextPlace += 1
         unread += bytes.count
     }
 
-    /// Takes the answer to a line; gives the next line of its subject.
+    /// Stores the answer to a line. Returns the next line of its subject.
     package mutating func finish(_ entry: Entry, _ bytes: [UInt8]) -> Entry? {
         answers[entry.place] = bytes
         open -= 1
@@ -66,7 +66,7 @@ package struct LineWindow<Work: Sendable>: Sendable {
         return next
     }
 
-    /// The answers whose turn it is, at most so many bytes and one.
+    /// Returns the next answers in order. Stops once they have `limit` bytes or more.
     package mutating func takeAnswers(_ limit: Int = 64 * 1024) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < limit, let answer = answers.removeValue(forKey: nextAnswer) {
@@ -76,9 +76,9 @@ package struct LineWindow<Work: Sendable>: Sendable {
         return bytes
     }
 
-    /// So many bytes were written.
+    /// Frees the space of written bytes.
     package mutating func written(_ count: Int) { unread -= count }
 
-    /// No further line comes, and all were answered.
+    /// Marks the end: no further line comes, and all lines were answered.
     package mutating func close() { isClosed = true }
 }

@@ -5,10 +5,10 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
 
-/// The lines of `POST /v1/batch`: each names a write of its own.
+/// A reader of the lines of `POST /v1/batch`. Each line names a write.
 struct BatchReader: LineReader {
     let responder: Responder
-    /// The call that the batch itself is.
+    /// The call of the batch itself.
     let context: Call
 
     var lineBytes: Int { context.services.limits.lineBytes }
@@ -68,19 +68,19 @@ struct BatchReader: LineReader {
         return conditions
     }
 
-    /// What a write is about: a phone's report is the phone's.
+    /// Returns the subject of a write. A phone's report belongs to the phone.
     private static func subject(_ parameters: [String: String]) -> String? {
         parameters["device"].map { "d" + $0 } ?? parameters["activity"].map { "a" + $0 }
             ?? parameters["user"].map { "u" + $0 }
     }
 }
 
-/// The lines of a streamed audience: pages of one and the same call.
+/// A reader of the lines of a streamed audience. Each line is a page of the same call.
 struct PageReader: LineReader {
-    /// The call that the stream itself is.
+    /// The call of the stream itself.
     let call: Call
 
-    /// - Throws: For what only a call with one page can ask.
+    /// - Throws: `invalid_header` for conditions, keys and query parameters, which only a call with one page may have.
     init(call: Call) throws(Problem) {
         self.call = call
         guard call.conditions.key == nil, call.conditions.match == nil, call.query.sorted.isEmpty else {

@@ -5,10 +5,10 @@ import LiveActivityStorage
 import ServiceLifecycle
 import Synchronization
 
-/// One reading of the server's own numbers, of all apps.
+/// One reading of the server's own figures, over all apps.
 struct FigureSample: Sendable, Equatable {
     var at: UnixTime
-    /// Pushes whose outcome is known: by app, verdict and reason.
+    /// Pushes whose result is known, by app, verdict and reason.
     var pushes: [Outcome: Int] = [:]
     var lag = BucketCounts(bounds: Metric.deliveryLag.bounds)
     var failedLag = BucketCounts(bounds: Metric.deliveryFailedLag.bounds)
@@ -17,7 +17,7 @@ struct FigureSample: Sendable, Equatable {
     var waiting: Int?
     var connections: [ConnectionReading] = []
     var memory: Int?
-    /// What commands counted.
+    /// The figures that commands counted.
     var tally = Tally()
 
     struct Outcome: Sendable, Hashable {
@@ -27,10 +27,10 @@ struct FigureSample: Sendable, Equatable {
     }
 }
 
-/// The samples of the last quarter of an hour, and whoever waits for the next.
+/// The samples of the last 15 minutes, and the readers that wait for the next one.
 final class Figures: Sendable {
     static let interval = Duration.seconds(2)
-    /// A quarter of an hour.
+    /// Number of samples in 15 minutes.
     static let kept = 450
 
     private struct State {
@@ -42,7 +42,7 @@ final class Figures: Sendable {
 
     private let state = Mutex(State())
 
-    /// The oldest first.
+    /// The samples, the oldest first.
     var all: [FigureSample] { state.withLock(\.samples) }
 
     func add(_ sample: FigureSample) {
@@ -54,7 +54,7 @@ final class Figures: Sendable {
         for reader in readers { reader.yield(sample) }
     }
 
-    /// Each sample from now on; who reads slowly gets the newest only. Ends when the server stops.
+    /// Returns a stream of every sample from now on. A slow reader gets only the newest. It ends when the server stops.
     func samples() -> AsyncStream<FigureSample> {
         let (stream, continuation) = AsyncStream.makeStream(of: FigureSample.self, bufferingPolicy: .bufferingNewest(1))
         let number: Int? = state.withLock { state in
@@ -83,7 +83,7 @@ final class Figures: Sendable {
     }
 }
 
-/// Takes the samples.
+/// A service that takes a sample every 2 seconds.
 package struct FigureSampler: Service {
     let figures: Figures
     let registry: MetricsRegistry?
@@ -102,7 +102,7 @@ package struct FigureSampler: Service {
         figures.end()
     }
 
-    /// Takes one.
+    /// Takes one sample.
     package func step() async {
         var sample = FigureSample(at: time.wall())
         sample.connections = delivery.connections()

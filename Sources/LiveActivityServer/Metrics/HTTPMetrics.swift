@@ -4,7 +4,7 @@ import HTTPTypes
 import LiveActivityCore
 import Synchronization
 
-/// Counts requests by route template, method and status.
+/// Counters of requests by route template, method and status.
 final class HTTPMetrics: Sendable {
     private struct Key: Hashable {
         let route: String
@@ -12,12 +12,12 @@ final class HTTPMetrics: Sendable {
         let status: String
     }
 
-    /// What is not the path of a call.
+    /// The route label of requests that match no call.
     static let noRoute = "none"
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .put, .post, .patch, .delete, .options]
 
     private let factory: any MetricsFactory
-    // Bounded: routes are those of the table, methods and statuses those of closed lists.
+    // Bounded, because routes come from the table, and methods and statuses from closed lists.
     private let requests = Mutex<[Key: Counter]>([:])
     private let seconds = Mutex<[String: CoreMetrics.Timer]>([:])
 
@@ -25,7 +25,7 @@ final class HTTPMetrics: Sendable {
         self.factory = factory
     }
 
-    /// - Parameter status: `nil` when nobody was there to be answered.
+    /// - Parameter status: `nil` if the connection ended before the answer.
     func answered(_ method: HTTPRequest.Method, route: String?, status: Int?, after duration: Duration) {
         let key = Key(
             route: route ?? Self.noRoute,

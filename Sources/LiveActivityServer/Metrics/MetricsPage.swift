@@ -3,7 +3,7 @@ package import LiveActivityCore
 import LiveActivityStorage
 import Logging
 
-/// How the connections to APNs of one environment do, all together.
+/// The connections to APNs of one environment, added up.
 package struct ConnectionReading: Sendable, Equatable {
     package var environment: APNSEnvironment
     package var connections = 0
@@ -17,11 +17,11 @@ package struct ConnectionReading: Sendable, Equatable {
     }
 }
 
-/// What delivery knows of the ways to APNs, asked at each reading.
+/// The state of delivery to APNs, requested anew at each reading.
 package struct DeliverySources: Sendable {
-    /// Routes that are not well, and why.
+    /// The routes that have a problem, with its reason.
     package var routes: @Sendable () -> [PushRoute: CircuitBoard.Status]
-    /// One element for each environment.
+    /// One reading for each environment.
     package var connections: @Sendable () -> [ConnectionReading]
 
     package init(
@@ -33,22 +33,22 @@ package struct DeliverySources: Sendable {
     }
 }
 
-/// Where the numbers of `GET /metrics` come from, the store's aside.
+/// The sources of the figures of `GET /metrics` outside the store.
 package struct MetricsSources: Sendable {
     package let registry: MetricsRegistry
     let version: String
     let startedAt: UnixTime
     let connections: @Sendable () -> [ConnectionReading]
-    /// `GET /metrics` answers; else they are for alerts and the overview alone.
+    /// `true` if `GET /metrics` is served. Otherwise only alerts and the overview use the figures.
     package var isServed = true
-    /// `GET /metrics` needs a key of the scope `read`.
+    /// `true` if `GET /metrics` needs a key of the scope `read`.
     package var needsKey = false
-    /// The API's own address does not answer `GET /metrics`.
+    /// `true` if a separate listener serves `GET /metrics`, and the API's own address does not.
     package var listensApart = false
 
     /// - Parameters:
-    ///   - startedAt: When the process began.
-    ///   - connections: Asked at each reading; one element for each environment.
+    ///   - startedAt: The time when the process started.
+    ///   - connections: Called at each reading. Returns one reading for each environment.
     package init(
         registry: MetricsRegistry, version: String, startedAt: UnixTime,
         connections: @escaping @Sendable () -> [ConnectionReading] = { [] }
@@ -60,23 +60,24 @@ package struct MetricsSources: Sendable {
     }
 }
 
-/// Everything there is to read, at one instant.
+/// All metrics at one instant.
 struct MetricsPage {
     let sources: MetricsSources
     let services: Services
-    /// Whether a store that fails is worth a line in the log: not where it is asked every few seconds.
+    /// `true` to log failures of the store. `false` for readings every few seconds.
     var saysFailures = true
 
     func text() async -> String {
         let wanted = Set(Metric.allCases)
         let families = Dictionary(
             await families(wanted).map { ($0.metric, $0) }, uniquingKeysWith: { first, _ in first })
-        // Those nothing has happened to yet are there too, without series: a name that is absent is misspelt.
+        // Metrics without a value are written too, without series. A name that is missing is then misspelled.
         return PrometheusText.write(Metric.allCases.map { families[$0] ?? MetricFamily($0, []) })
     }
 
-    /// Some of them; what none of those wanted is among is not asked for. Without the store's when it does not answer:
-    /// the others are needed most just then.
+    /// Returns the wanted metrics, and reads no source that has none of them.
+    ///
+    /// If the store does not answer, its metrics are missing, because the others are needed most in that case.
     func families(_ wanted: Set<Metric>) async -> [MetricFamily] {
         var read = sources.registry.families + process() + connections() + streams() + alerts() + health()
         do throws(StorageError) {
@@ -160,7 +161,7 @@ struct MetricsPage {
         ]
     }
 
-    /// Of those that are configured.
+    /// Returns the metrics of the configured webhooks.
     private func webhooks() async throws(StorageError) -> [MetricFamily] {
         guard !services.webhooks.isEmpty else { return [] }
         let newest = try await services.store.eventSpan().newest
@@ -206,7 +207,7 @@ struct MetricsPage {
         ]
     }
 
-    /// Of every way there is, so that one that is well is 0.
+    /// Returns the trouble of every configured route. A route without a problem has 0.
     private func trouble() -> MetricFamily {
         let (routes, now) = (services.delivery.routes(), services.time.wall())
         var series: [MetricFamily.Series] = []
@@ -238,8 +239,8 @@ extension Duration {
 }
 
 extension MetricFamily {
-    /// With no more series than there may be of a metric: of counters and histograms the rest is one, whose labels are
-    /// all `other`.
+    /// The family with a limited number of series. The rest of counters and histograms is merged into one series, whose
+    /// labels are all `other`.
     var bounded: MetricFamily {
         let most = MetricsRegistry.maximumSeries
         guard series.count > most + 1 else { return self }

@@ -2,12 +2,13 @@ package import CoreMetrics
 import LiveActivityCore
 import Synchronization
 
-/// Keeps what is counted until somebody reads it: our backend of swift-metrics.
+/// The metrics until they are read: Islet's backend of swift-metrics.
 ///
-/// It takes the metrics of `Metric` with the labels they have there; anything else is dropped, so that no library can
-/// bring a label that nobody thought of. Series are never forgotten: a counter that vanished would look like a restart.
+/// It accepts the metrics of `Metric` with exactly the labels that are declared there. Anything else is dropped, so
+/// that no library can add an unplanned label. Series are never removed, because a vanished counter would look like a
+/// restart.
 package final class MetricsRegistry: MetricsFactory, Sendable {
-    /// The series of one metric; what is beyond goes to one more, whose labels are all `other`.
+    /// Maximum number of series of one metric. Further ones go to one more series, whose labels are all `other`.
     package static let maximumSeries = 1000
     package static let overflow = "other"
 
@@ -15,7 +16,7 @@ package final class MetricsRegistry: MetricsFactory, Sendable {
 
     package init() {}
 
-    /// Every metric that was ever asked for, as it stands.
+    /// Every metric that was ever requested, with its current values.
     package var families: [MetricFamily] {
         series.withLock { series in
             series.map { metric, byLabels in

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What the process uses, as Linux tells it.
+/// The resources that the process uses, as reported by Linux.
 struct ProcessReading: Sendable {
     let residentBytes: Int
     let cpuSeconds: Double
     let openFiles: Int
 
-    /// `nil` where there is no `/proc`.
+    /// Reads the current figures. Returns `nil` on systems without `/proc`.
     static func now() -> ProcessReading? {
         guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
             let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
@@ -16,9 +16,9 @@ struct ProcessReading: Sendable {
             pageBytes: sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    /// - Parameter stat: The one line of `/proc/self/stat` (proc(5)).
+    /// - Parameter stat: The single line of `/proc/self/stat` (proc(5)).
     init?(stat: String, openFiles: Int, ticksPerSecond: Int, pageBytes: Int) {
-        // The second field is the program's name in parentheses, and may hold anything; the third follows it.
+        // The second field is the program's name in parentheses and may contain anything. The third field follows it.
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
         guard fields.count > 21, let user = Int(fields[11]), let system = Int(fields[12]), let pages = Int(fields[21])

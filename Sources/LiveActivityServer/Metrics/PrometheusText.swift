@@ -1,6 +1,6 @@
 package import LiveActivityCore
 
-/// A metric with its series, as they stand.
+/// A metric with its series and their current values.
 package struct MetricFamily: Sendable, Equatable {
     package enum Value: Sendable, Equatable {
         case number(Double)
@@ -8,7 +8,7 @@ package struct MetricFamily: Sendable, Equatable {
     }
 
     package struct Series: Sendable, Equatable {
-        /// One for each of the metric's labels.
+        /// The values of the metric's labels, in their order.
         package let labels: [String]
         package let value: Value
 
@@ -26,7 +26,7 @@ package struct MetricFamily: Sendable, Equatable {
         self.series = series
     }
 
-    /// The one series of a metric without labels.
+    /// Creates a metric without labels, which has one series.
     init(_ metric: Metric, _ number: Double) {
         self.init(metric, [Series([], .number(number))])
     }
@@ -76,7 +76,7 @@ package enum PrometheusText {
         text += " \(value)\n"
     }
 
-    /// Backslash and line feed, and in a label's value the quotation mark too.
+    /// Escapes backslashes and line feeds, and in a label's value also quotation marks.
     private static func escaped(_ text: String, quotes: Bool) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

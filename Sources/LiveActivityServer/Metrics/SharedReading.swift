@@ -2,8 +2,7 @@ import APNSModel
 import LiveActivityCore
 import Synchronization
 
-/// One reading for all who ask while it is made, and for those who ask soon after: however many ask at once, the store
-/// is read once.
+/// A reading shared by all callers that ask while it runs or soon after, so the store is read only once.
 final class SharedReading<Value: Sendable, Failure: Error>: Sendable {
     private struct State {
         var last: (at: MonotonicTime, value: Value)?
@@ -11,7 +10,7 @@ final class SharedReading<Value: Sendable, Failure: Error>: Sendable {
         var waiting: [CheckedContinuation<Result<Value, Failure>?, Never>] = []
     }
 
-    /// How long a reading counts.
+    /// Time for which a reading stays valid.
     let freshness: Duration
     private let state = Mutex(State())
 
@@ -19,7 +18,8 @@ final class SharedReading<Value: Sendable, Failure: Error>: Sendable {
         self.freshness = freshness
     }
 
-    /// Who asks while another reads gets what that one reads, be it a failure. A failure is not kept.
+    /// Returns the value. Callers that ask while a reading runs share its result, even a failure. A failure is not
+    /// kept.
     func value(
         at now: MonotonicTime, _ read: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {

@@ -3,11 +3,11 @@ import LiveActivityCore
 import LiveActivityStorage
 import Synchronization
 
-/// What committed commands counted, as metrics.
+/// The figures that committed commands counted, as metrics.
 struct TallyFamilies {
     let all: [MetricFamily]
 
-    /// - Parameter apps: What a rule divides by is there from the beginning: counters of these begin at 0.
+    /// - Parameter apps: The configured apps. Counters by which a rule divides exist from the start with 0.
     init(_ tally: Tally, _ apps: [BundleID: AppSettings]) {
         var counts: [Metric: [[String]: Int]] = [:]
         for app in apps.values {
@@ -62,7 +62,7 @@ extension Tally.Measure {
     }
 }
 
-/// How many devices there are, counted anew after a while: it takes a look at each.
+/// Number of devices. It is counted again only after ``interval``, because a count examines every device.
 typealias Census = SharedReading<[BundleID: Int], StorageError>
 
 extension Census {

@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityCore
 
 extension OpenAPIDocument {
-    /// Of the path, the query and the headers.
+    /// Returns the parameters of the path, the query and the headers.
     static func parameters(_ route: Route, _ operation: Operation) -> [JSONValue] {
         var all = route.path.parameters.map { name in
             parameter(

@@ -2,10 +2,11 @@ import HTTPTypes
 package import JSONText
 import LiveActivityStorage
 
-/// The description of the HTTP API (OpenAPI 3.1), made of the table of routes, so that neither can have a call that the
-/// other lacks.
+/// The description of the HTTP API (OpenAPI 3.1).
+///
+/// It is generated from the table of routes, so both always have the same calls.
 package enum OpenAPIDocument {
-    /// It is the same as long as the process lives.
+    /// The document as JSON text. It does not change while the process runs.
     package static let bytes: [UInt8] = JSONValue.object(object).bytes
 
     package static let object: JSONObject = [
@@ -46,7 +47,7 @@ package enum OpenAPIDocument {
         ],
     ]
 
-    /// Any one of them; a key of any one of the scopes.
+    /// Returns the accepted ways of authentication: any one of them, and a key of any one of the scopes.
     private static func security(_ route: Route) -> [JSONValue] {
         let keys: [JSONValue] = route.scopes.map { ["apiKey": [.string($0.rawValue)]] }
         return keys + (route.isForPhones ? [["person": []], ["phone": []]] : [])
@@ -106,7 +107,7 @@ package enum OpenAPIDocument {
         return media
     }
 
-    /// Lines have no form of their own in OpenAPI 3.1: each is a JSON text of the named schema.
+    /// Describes lines. OpenAPI 3.1 has no form for them; each line is a JSON text of the named schema.
     private static func lines(_ body: Operation.Body) -> JSONObject {
         let line = (try? JSONValue(parsing: body.example))?.text ?? ""
         return [
@@ -152,7 +153,7 @@ package enum OpenAPIDocument {
         return response
     }
 
-    /// Server-sent events have no form of their own in OpenAPI 3.1: each has its `data` in the named schema.
+    /// Describes server-sent events. OpenAPI 3.1 has no form for them; the `data` of each event has the named schema.
     private static func stream(_ body: Operation.Body) -> JSONObject {
         let data = try? JSONValue(parsing: body.example)
         let (id, type) = (data?.object?["id"]?.string ?? "", data?.object?["type"]?.string ?? "")
@@ -187,13 +188,13 @@ package enum OpenAPIDocument {
 }
 
 extension Route {
-    /// The answer has no end.
+    /// `true` if the answer is an endless stream.
     var isStream: Bool {
         if case .events = access { return true }
         return false
     }
 
-    /// Lines are all that it takes.
+    /// `true` if the call accepts only lines.
     var readsLines: Bool {
         if case .lines = access { return true }
         return false

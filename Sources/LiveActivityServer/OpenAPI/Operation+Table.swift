@@ -1,8 +1,8 @@
-// The table of all calls, as the API's description has them.
+// The table of all calls in the API's description.
 import LiveActivityAPI
 
 extension Operation {
-    /// By method and path; one for each route.
+    /// The operations by method and path, one for each route.
     package static let all: [String: Operation] = activities.merging(people) { first, _ in first }
         .merging(phones) { first, _ in first }.merging(server) { first, _ in first }
 

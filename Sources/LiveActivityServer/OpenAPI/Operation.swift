@@ -1,13 +1,13 @@
 import HTTPTypes
 import JSONText
 
-/// What the API's description says of a call beyond its route.
+/// The description of a call beyond its route.
 package struct Operation: Sendable {
-    /// What a call takes or gives, and an example of it as JSON text.
+    /// The body of a request or answer, with an example as JSON text.
     package struct Body: Sendable {
         let schema: Schema.Name
         package let example: String
-        /// Whether it must be sent.
+        /// `true` if the body must be sent.
         let isRequired: Bool
 
         init(_ schema: Schema.Name, _ example: String, isRequired: Bool = true) {
@@ -24,16 +24,16 @@ package struct Operation: Sendable {
         case server = "Server"
     }
 
-    /// The name of the call, for generated clients.
+    /// The name of the call for generated clients.
     package let id: String
     let tag: Tag
     let summary: String
-    /// Values for its path, as the examples have them.
+    /// The values of the path's parameters in examples.
     package let path: [String: String]
     package let request: Body?
-    /// `nil`: text that is not JSON.
+    /// The answer. `nil` if it is text and not JSON.
     package let answer: Body?
-    /// The problems of this very call; those that its kind of route has are added.
+    /// The problems of this particular call. Those of its kind of route are added.
     let problems: [Problem.Code]
 
     init(
@@ -51,12 +51,12 @@ package struct Operation: Sendable {
 }
 
 extension Route {
-    /// Method and path, by which a call is found.
+    /// The method and path, which identify the call.
     package var name: String { "\(method.rawValue) \(path)" }
 
     package var operation: Operation? { Operation.all[name] }
 
-    /// Whether it changes what is stored, or makes others do so.
+    /// `true` if the call changes stored data, or causes others to change it.
     private var isWrite: Bool { method != .get }
 
     /// Every problem that the call may answer with.

@@ -2,13 +2,13 @@ import JSONText
 import LiveActivityAPI
 import LiveActivityCore
 
-/// What calls answer.
+/// The schemas of answers.
 extension Schema.Name {
     static let moment = Schema.text(format: "date-time")
     private static let phase = Schema.choice(ActivityRecord.Phase.allCases.map(\.rawValue))
     private static let next = Schema.field("next", .text(), "The cursor of the next page; absent: this is the last.")
 
-    /// What a change of an activity answers.
+    /// The answers of calls that change activities.
     var changeSchema: Schema {
         switch self {
         case .reason:
@@ -65,7 +65,7 @@ extension Schema.Name {
         Schema.field("devices", .list(.named(.deviceVerdict)), "Of a dry run: one page of phones."), next,
     ]
 
-    /// What reading answers.
+    /// The answers of calls that read.
     var viewSchema: Schema {
         switch self {
         case .activityList: Self.list
@@ -225,7 +225,7 @@ extension Schema.Name {
                         ])))
         ])
 
-    /// What every call may answer, and the server's health.
+    /// The answers that every call may give, and those about health.
     var commonSchema: Schema {
         switch self {
         case .problem: Self.problemDocument

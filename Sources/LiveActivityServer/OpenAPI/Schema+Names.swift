@@ -1,7 +1,7 @@
 import JSONText
 
 extension Schema {
-    /// The schemas that have a name.
+    /// The names of the schemas.
     enum Name: String, CaseIterable, Sendable {
         case id = "ID"
         case instant = "Instant"
@@ -59,7 +59,7 @@ extension Schema {
         case readiness = "Readiness"
         case description = "Description"
 
-        /// What it says.
+        /// The schema with this name.
         var schema: Schema {
             switch self {
             case .id, .instant, .duration, .token, .words, .devices: formatSchema
@@ -84,7 +84,7 @@ extension Schema {
 }
 
 extension Schema.Name {
-    /// The forms of single values.
+    /// The schemas of single values.
     private var formatSchema: Schema {
         switch self {
         case .id: .text(1...256).about("An id of yours: 1 to 256 bytes without control characters.")

@@ -1,7 +1,7 @@
 import JSONText
 import LiveActivityAPI
 
-/// The bodies of calls.
+/// The schemas of requests.
 extension Schema.Name {
     private static let sequence = Schema.field(
         "sequence", .integer(0...Int.max),
@@ -19,7 +19,7 @@ extension Schema.Name {
     private static let relevance = Schema.field(
         "relevance", .number, "The highest of the app's activities takes the Dynamic Island.")
 
-    /// What is said about activities.
+    /// The requests about activities.
     var activitySchema: Schema {
         switch self {
         case .alert: Self.alertBody
@@ -122,7 +122,7 @@ extension Schema.Name {
             ]),
     ])
 
-    /// What phones report, and the rest.
+    /// The reports of phones, and the remaining requests.
     var otherRequestSchema: Schema {
         switch self {
         case .deviceRequest: Self.device
@@ -200,7 +200,7 @@ extension Schema.Name {
             "opens", .integer(0...InstanceRequest.maximumOpens), "How often the person opened the app by it, so far."),
     ]
 
-    /// As ``ChannelID`` takes it.
+    /// The form that ``ChannelID`` accepts.
     private static let channelPattern =
         "^(?:[A-Za-z0-9+/]{4}){0,63}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$"
 

@@ -4,7 +4,7 @@ import LiveActivityCore
 import LiveActivityStorage
 
 extension Schema.Name {
-    /// What is configured, and how the server does.
+    /// The schemas of configuration and server state.
     var settingsSchema: Schema {
         switch self {
         case .typeList: Self.types

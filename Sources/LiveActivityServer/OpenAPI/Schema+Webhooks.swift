@@ -1,7 +1,7 @@
 import LiveActivityCore
 
 extension Schema.Name {
-    /// Who is told what happens.
+    /// The schemas of webhooks.
     var webhookSchema: Schema {
         switch self {
         case .webhookList: Self.endpoints

@@ -2,7 +2,7 @@ import JSONText
 import LiveActivityCore
 
 extension Schema.Name {
-    /// What a policy would have made of a day.
+    /// The schemas of policy trials.
     var whatIfSchema: Schema {
         guard self == .whatIfRequest else { return Self.answer }
         return .request(

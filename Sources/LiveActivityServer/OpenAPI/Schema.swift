@@ -1,6 +1,6 @@
 import JSONText
 
-/// A JSON Schema (2020-12) of the API's description, as a value.
+/// A JSON Schema (2020-12) in the API's description, as a value.
 struct Schema: Sendable {
     private(set) var json: JSONObject
 
@@ -10,7 +10,7 @@ struct Schema: Sendable {
 
     // MARK: - Kinds
 
-    /// What stands under this name among the description's schemas.
+    /// Returns a reference to the schema with this name.
     static func named(_ name: Name) -> Schema {
         Schema(["$ref": .string("#/components/schemas/\(name.rawValue)")])
     }
@@ -35,18 +35,18 @@ struct Schema: Sendable {
         return Schema(json)
     }
 
-    /// A whole number from 0 on.
+    /// A whole number from 0.
     static let count = Schema(["type": "integer", "minimum": 0])
     static let number = Schema(["type": "number"])
     static let flag = Schema(["type": "boolean"])
-    /// An object of the app's own.
+    /// An object whose form the app defines.
     static let anything = Schema(["type": "object"])
 
     static func choice(_ words: [String]) -> Schema {
         Schema(["type": "string", "enum": .array(words.map(JSONValue.string))])
     }
 
-    /// The words of an enumeration of the API.
+    /// Returns the cases of an enumeration of the API.
     static func choice<Word: CaseIterable & RawRepresentable>(_ type: Word.Type) -> Schema
     where Word.RawValue == String {
         choice(type.allCases.map(\.rawValue))
@@ -65,14 +65,14 @@ struct Schema: Sendable {
         Schema(["anyOf": .array(kinds.map { .object($0.json) })])
     }
 
-    /// The body of a call: a field that is absent or null is left out, one that is not listed refused.
+    /// Returns the schema of a call's body. An absent or null field means its default; an unknown field is refused.
     static func request(_ about: String, _ fields: [Field]) -> Schema {
         var json = object(about, fields.map { $0.isRequired ? $0 : Field($0.name, $0.schema.orNull, false) })
         json["additionalProperties"] = false
         return Schema(json)
     }
 
-    /// What is answered. It may get more fields in a later version.
+    /// Returns the schema of an answer, to which a later version may add fields.
     static func answer(_ about: String, _ fields: [Field]) -> Schema { Schema(object(about, fields)) }
 
     private static func object(_ about: String, _ fields: [Field]) -> JSONObject {
@@ -94,7 +94,7 @@ struct Schema: Sendable {
         return copy
     }
 
-    /// The same, or null.
+    /// The schema, or null.
     var orNull: Schema {
         if json["type"] == "null" { return self }
         guard case .string(let type)? = json["type"] else {
@@ -125,12 +125,12 @@ extension Schema {
         }
     }
 
-    /// A member that must be there, or always is.
+    /// Returns a required member of a request, or a member that an answer always has.
     static func needed(_ name: String, _ schema: Schema, _ about: String? = nil) -> Field {
         Field(name, about.map(schema.about) ?? schema, true)
     }
 
-    /// A member that may be absent.
+    /// Returns a member that may be absent.
     static func field(_ name: String, _ schema: Schema, _ about: String? = nil) -> Field {
         Field(name, about.map(schema.about) ?? schema, false)
     }

@@ -4,9 +4,9 @@ import LiveActivityCore
 import Logging
 import Synchronization
 
-/// An identity provider's public keys (RFC 7517), as they were fetched last.
+/// An identity provider's public keys (RFC 7517) as of the last fetch.
 package final class KeySet: Sendable {
-    /// What was fetched: the document, and the answer's `Cache-Control`.
+    /// A fetched document, with the `Cache-Control` of its answer.
     package struct Document: Sendable {
         package var bytes: [UInt8]
         package var cacheControl: String?
@@ -17,7 +17,7 @@ package final class KeySet: Sendable {
         }
     }
 
-    /// Why there is none, in words for the log.
+    /// The reason why a fetch failed, as text for the log.
     package struct FetchFailure: Error, Sendable {
         package let description: String
 
@@ -28,7 +28,7 @@ package final class KeySet: Sendable {
 
     package typealias Fetch = @Sendable () async throws(FetchFailure) -> Document
 
-    /// The most bytes of a document, and the most keys that are taken from it.
+    /// Maximum size of a document in bytes, and maximum number of keys that are read from it.
     package static let maximumBytes = 256 * 1024
     static let maximumKeys = 100
 
@@ -37,7 +37,7 @@ package final class KeySet: Sendable {
         var keys: [PersonTokenKey] = []
     }
 
-    /// Where it comes from, for the log.
+    /// The source of the keys, for the log.
     private let source: String
     private let fetch: Fetch
     private let state: Mutex<State>
@@ -48,20 +48,22 @@ package final class KeySet: Sendable {
         state = Mutex(State(schedule: KeySetSchedule(limits: limits)))
     }
 
-    /// The keys that a token with this `kid` may be signed with: the one of that name, or, without a name, all that
-    /// have none and the only one.
+    /// Returns the keys that may have signed a token with this `kid`.
+    ///
+    /// With a `kid`, they are the keys of that name. Without one, they are the keys without a name, and also a set's
+    /// only key.
     func keys(for id: String?, at now: MonotonicTime) throws(TokenRejection) -> [PersonTokenKey] {
         try state.withLock { state throws(TokenRejection) in
             guard state.schedule.holds(at: now) else { throw .keysUnavailable }
             let found = state.keys.filter { id == nil ? $0.id == nil || state.keys.count == 1 : $0.id == id }
             guard found.isEmpty else { return found }
-            // It may be a new one: then its caller is asked to come again.
+            // The key may be a new one, so the caller is asked to come again.
             guard id != nil, state.schedule.missed(at: now) else { throw .unknownKey }
             throw .keysUnavailable
         }
     }
 
-    /// Fetches the set if it is time to.
+    /// Fetches the set if a fetch is due.
     func refresh(_ time: TimeSource, _ logger: Logger) async {
         guard state.withLock({ $0.schedule.begin(at: time.monotonic()) }) else { return }
         do throws(FetchFailure) {
@@ -90,7 +92,7 @@ package final class KeySet: Sendable {
         }
     }
 
-    /// The keys that can verify tokens; others are passed over.
+    /// Returns the keys that can verify tokens, and the number of others.
     static func keys(_ bytes: [UInt8]) throws(FetchFailure) -> (keys: [PersonTokenKey], passedOver: Int) {
         let limits = JSONLimits(bytes: maximumBytes, depth: 16, members: 10_000, keyLength: 1024)
         guard let list = (try? JSONValue(parsing: bytes, limits: limits))?.object?["keys"]?.array else {
@@ -101,13 +103,14 @@ package final class KeySet: Sendable {
         return (keys, list.count - keys.count)
     }
 
-    /// How many keys of a document can verify tokens, and how many are passed over.
+    /// Returns the number of keys in a document that can verify tokens, and the number of others.
     package static func count(in bytes: [UInt8]) throws(FetchFailure) -> (keys: Int, passedOver: Int) {
         let (keys, passedOver) = try keys(bytes)
         return (keys.count, passedOver)
     }
 
-    /// `max-age` of a `Cache-Control` (RFC 9111 section 5.2.2); none to be kept is fresh for no time.
+    /// Returns the `max-age` of a `Cache-Control` header (RFC 9111 section 5.2.2). Returns 0 for `no-store` and
+    /// `no-cache`.
     package static func freshness(_ header: String?) -> Duration? {
         guard let header else { return nil }
         let directives = header.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }

@@ -1,19 +1,20 @@
 package import APNSModel
 
-/// When a key set is fetched, and how long what was fetched holds. It fetches nothing itself.
+/// The schedule for fetching a key set, and for how long its keys stay valid. It fetches nothing itself.
 ///
-/// By the clock that nobody sets: a set that was fetched while the other was ahead is not new for hours.
+/// It uses the monotonic clock. With the wall clock, a set that was fetched while that clock was ahead would not be
+/// fetched again for hours.
 package struct KeySetSchedule: Sendable, Equatable {
     package struct Limits: Sendable, Hashable {
-        /// What holds where the answer does not say how long it is fresh.
+        /// Time until the next fetch if the answer does not say how long it is fresh.
         package var refresh = Duration.seconds(600)
         package var shortestRefresh = Duration.seconds(60)
         package var longestRefresh = Duration.seconds(86_400)
-        /// A token with a `kid` that nobody knows has the set fetched, this often at most.
+        /// Minimum time between two fetches because of tokens with an unknown `kid`.
         package var unknownKeyInterval = Duration.seconds(60)
         package var firstRetry = Duration.seconds(1)
         package var longestRetry = Duration.seconds(300)
-        /// How long the last good set holds after the last time that it was fetched, while fetching fails.
+        /// Time for which the last fetched set stays valid while fetching fails.
         package var outage = Duration.seconds(86_400)
 
         package init() {}
@@ -30,7 +31,7 @@ package struct KeySetSchedule: Sendable, Equatable {
         self.limits = limits
     }
 
-    /// Whether to fetch now; whoever asks then does, and says what came of it.
+    /// Returns `true` if the caller must fetch now, and then report the result.
     package mutating func begin(at now: MonotonicTime) -> Bool {
         guard !isFetching, nextFetchAt.map({ $0 <= now }) ?? true else { return false }
         isFetching = true
@@ -38,7 +39,7 @@ package struct KeySetSchedule: Sendable, Equatable {
         return true
     }
 
-    /// - Parameter freshness: For how long the answer said that it is fresh; `nil`: it did not.
+    /// - Parameter freshness: Time for which the answer says that it is fresh. `nil` if it does not say so.
     package mutating func succeeded(freshFor freshness: Duration?, at now: MonotonicTime) {
         isFetching = false
         failures = 0
@@ -54,7 +55,9 @@ package struct KeySetSchedule: Sendable, Equatable {
         nextFetchAt = now + min(wait, limits.longestRetry)
     }
 
-    /// A token names a key that is not there. - Returns: Whether it may be in a set that is fetched now or soon.
+    /// Handles a token that names an unknown key.
+    ///
+    /// - Returns: `true` if a fetch that is running or due soon may find the key.
     package mutating func missed(at now: MonotonicTime) -> Bool {
         if isFetching { return true }
         guard failures == 0 else { return false }
@@ -65,6 +68,6 @@ package struct KeySetSchedule: Sendable, Equatable {
         return nextFetchAt.map { $0 <= now } ?? true
     }
 
-    /// Whether what was fetched last still holds.
+    /// Returns `true` if the last fetched set is still valid.
     package func holds(at now: MonotonicTime) -> Bool { fetchedAt.map { now < $0 + limits.outage } ?? false }
 }

@@ -2,24 +2,24 @@ package import APNSModel
 package import JSONText
 package import LiveActivityCore
 
-/// How an app's people prove who they are: by tokens of its identity provider.
+/// Settings that prove who an app's people are: by tokens of the app's identity provider.
 package struct PeopleSettings: Sendable {
     package enum Keys: Sendable {
-        /// As they stand in the configuration.
+        /// Keys in the configuration.
         case fixed([PersonTokenKey])
-        /// Those that a key set names, which is fetched again and again.
+        /// Keys of a key set, which is fetched regularly.
         case set(KeySet)
     }
 
-    /// Who may have issued a token (`iss`).
+    /// The issuers whose tokens are accepted (`iss`).
     package var issuers: [String]
-    /// Whom it has to be for (`aud`).
+    /// The required audience of a token (`aud`).
     package var audience: String
     package var algorithms: Set<TokenAlgorithm>
     package var keys: Keys
-    /// The claim that is the person's id.
+    /// The claim that holds the person's id.
     package var user: JSONPointer
-    /// By how much clocks may differ.
+    /// Tolerated difference between clocks.
     package var leeway: Duration
 
     package static let standardUser = JSONPointer(tokens: ["sub"])
@@ -38,7 +38,7 @@ package struct PeopleSettings: Sendable {
     }
 }
 
-/// Who people are, by their tokens.
+/// The verifier of people's tokens, for all apps.
 package struct People: Sendable {
     private let apps: [BundleID: PeopleSettings]
 
@@ -48,15 +48,17 @@ package struct People: Sendable {
 
     package var isEmpty: Bool { apps.isEmpty }
 
-    /// The key sets that are to be kept fresh.
+    /// The key sets that must be fetched regularly.
     var keySets: [KeySet] {
         apps.values.compactMap { settings in if case .set(let set) = settings.keys { set } else { nil } }
     }
 
-    /// Whose token it is, and for which app.
+    /// Verifies a token, and returns its person and app.
     ///
-    /// Issuer and audience choose the app, `kid` chooses among the app's keys, and the key says the algorithm: the
-    /// header's must be the same. Times and the person are looked at once the signature is proven.
+    /// - Issuer and audience select the app.
+    /// - `kid` selects among the app's keys.
+    /// - The key determines the algorithm, and the token's header must name the same.
+    /// - Times and the person are checked only after the signature is proven.
     package func person(
         of text: String, at now: UnixTime, _ monotonic: MonotonicTime
     ) async throws(TokenRejection) -> (app: BundleID, user: UserID) {
@@ -64,7 +66,7 @@ package struct People: Sendable {
         let takers = apps.filter { _, settings in
             token.audiences.contains(settings.audience) && token.issuer.map(settings.issuers.contains) == true
         }
-        // One that is for two apps says of neither that it is meant.
+        // A token for two apps does not say which one is meant.
         guard takers.count == 1, let (app, settings) = takers.first else { throw .nobodys }
         guard settings.algorithms.contains(token.algorithm) else { throw .algorithm }
         let keys = try keys(for: token, of: settings, at: monotonic)

@@ -2,7 +2,7 @@ import APNSModel
 import JSONText
 import LiveActivityCore
 
-/// Why a token is not taken. For the log: its caller is told no more than that it is invalid or has expired.
+/// The reason why a token is rejected, for the log. The caller learns only that the token is invalid or has expired.
 package enum TokenRejection: String, Error, Sendable, CaseIterable {
     case malformed
     case tooLong = "too long"
@@ -15,22 +15,22 @@ package enum TokenRejection: String, Error, Sendable, CaseIterable {
     case expired
     case notYetValid = "it is not valid yet"
     case noUser = "the claim of the user is missing or no id"
-    /// Not the caller's fault.
+    /// The caller is not at fault.
     case keysUnavailable = "the keys could not be fetched yet"
 }
 
-/// A signed token in its compact form (RFC 7515 section 7.1), taken apart and not yet believed.
+/// A signed token in compact form (RFC 7515 section 7.1), parsed but not verified.
 struct PersonToken {
-    /// The most bytes of a token; those of identity providers have one or two thousand.
+    /// Maximum size of a token in bytes. Those of identity providers have one or two thousand.
     static let maximumBytes = 8 * 1024
     private static let limits = JSONLimits(bytes: maximumBytes, depth: 16, members: 500)
 
-    /// What its header says how it is signed; to be compared, and not to be followed.
+    /// The algorithm that the header names. Compare it with the key's, but never choose by it.
     let algorithm: TokenAlgorithm
     let keyID: String?
     let claims: JSONObject
     let signature: [UInt8]
-    /// What was signed.
+    /// The bytes that were signed.
     let signedBytes: [UInt8]
 
     init(_ text: String) throws(TokenRejection) {
@@ -39,7 +39,8 @@ struct PersonToken {
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]), !signature.isEmpty,
             let header = Self.object(parts[0]), let claims = Self.object(parts[1])
         else { throw .malformed }
-        // RFC 7515 section 4.1.11: what must be understood, and is not.
+        // RFC 7515 section 4.1.11: a token whose header has `crit` must be rejected by a reader that does not
+        // understand it.
         guard header["crit"] == nil else { throw .critical }
         guard let algorithm = header["alg"]?.string.flatMap(TokenAlgorithm.init) else { throw .algorithm }
         if let id = header["kid"] {
@@ -62,13 +63,13 @@ struct PersonToken {
 
     var issuer: String? { claims["iss"]?.string }
 
-    /// `aud` is a text or a list of them.
+    /// The audiences. `aud` is a string or an array of strings.
     var audiences: [String] {
         guard let value = claims["aud"] else { return [] }
         return value.string.map { [$0] } ?? value.array?.compactMap(\.string) ?? []
     }
 
-    /// Refuses one that has no end, is over, or has not begun; clocks may differ by the leeway.
+    /// Rejects a token that has no expiration, has expired, or is not valid yet. Clocks may differ by the leeway.
     func checkTimes(at now: UnixTime, leeway: Duration) throws(TokenRejection) {
         guard let expiration = try time("exp") else { throw .claims }
         guard now < expiration + leeway else { throw .expired }
@@ -79,12 +80,12 @@ struct PersonToken {
 
     private func time(_ name: String) throws(TokenRejection) -> UnixTime? {
         guard let value = claims[name] else { return nil }
-        // To the year 9999: beyond that nobody means what it says.
+        // The limit is the year 9999. Greater values are errors.
         guard let seconds = value.double, seconds >= 0, seconds < 253_402_300_800 else { throw .claims }
         return UnixTime(milliseconds: Int64(seconds * 1000))
     }
 
-    /// The person's id: a text, or a whole number as it is written.
+    /// Returns the person's id: a string, or a whole number as text.
     func user(at pointer: JSONPointer) throws(TokenRejection) -> UserID {
         let value = JSONValue.object(claims)[pointer]
         guard let text = value?.string ?? value?.int.map(String.init), let user = try? UserID(text) else {

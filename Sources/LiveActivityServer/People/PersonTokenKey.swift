@@ -1,7 +1,7 @@
 package import JSONText
 import JWTKit
 
-/// How people's tokens are signed: names of RFC 7518 and RFC 8037. There is no other, and never `none`.
+/// The signature algorithms of people's tokens, named as in RFC 7518 and RFC 8037. `none` is never accepted.
 package enum TokenAlgorithm: String, Sendable, CaseIterable {
     case hs256 = "HS256"
     case rs256 = "RS256"
@@ -9,7 +9,7 @@ package enum TokenAlgorithm: String, Sendable, CaseIterable {
     case eddsa = "EdDSA"
 }
 
-/// Why something cannot verify tokens; nothing of it is quoted.
+/// The reason why a key cannot verify tokens. Quotes nothing of the key.
 package struct TokenKeyError: Error, Sendable, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -18,8 +18,9 @@ package struct TokenKeyError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 }
 
-/// A key that people's tokens are verified with, and the one algorithm that it is for. What a token's header says can
-/// choose among keys, and never how a key is used.
+/// A key that verifies people's tokens, and the only algorithm for which it is used.
+///
+/// A token's header can select among keys, but never how a key is used.
 package struct PersonTokenKey: Sendable, CustomStringConvertible, CustomReflectable {
     private enum Material: Sendable {
         case secret(HMACKey)
@@ -28,12 +29,12 @@ package struct PersonTokenKey: Sendable, CustomStringConvertible, CustomReflecta
         case eddsa(EdDSA.PublicKey)
     }
 
-    /// RFC 7518 section 3.2: as long as the hash at least.
+    /// RFC 7518 section 3.2: at least as long as the hash.
     package static let minimumSecretBytes = 32
     /// RFC 7518 section 3.3.
     package static let minimumModulusBits = 2048
 
-    /// What a token calls it; `nil` for a key that is there alone.
+    /// The name of the key in a token (`kid`). `nil` if the key has no name.
     package let id: String?
     private let material: Material
 
@@ -46,7 +47,7 @@ package struct PersonTokenKey: Sendable, CustomStringConvertible, CustomReflecta
         }
     }
 
-    /// A secret that is shared with whoever signs: HS256.
+    /// Creates a key from a shared secret, for HS256.
     package init(secret: [UInt8]) throws(TokenKeyError) {
         guard secret.count >= Self.minimumSecretBytes else {
             throw TokenKeyError(
@@ -59,7 +60,9 @@ package struct PersonTokenKey: Sendable, CustomStringConvertible, CustomReflecta
         material = .secret(HMACKey(from: secret))
     }
 
-    /// A public key in PEM form (`-----BEGIN PUBLIC KEY-----`): RSA is for RS256, P-256 for ES256, Ed25519 for EdDSA.
+    /// Creates a key from a public key in PEM form (`-----BEGIN PUBLIC KEY-----`).
+    ///
+    /// RSA keys are for RS256, P-256 keys for ES256, and Ed25519 keys for EdDSA.
     package init(pem: String) throws(TokenKeyError) {
         guard !pem.contains("PRIVATE KEY") else {
             throw TokenKeyError("it is a private key: give the public one, and keep this one where tokens are signed")
@@ -82,7 +85,7 @@ package struct PersonTokenKey: Sendable, CustomStringConvertible, CustomReflecta
         }
     }
 
-    /// A public key of a key set (RFC 7517).
+    /// Creates a key from a public key of a key set (RFC 7517).
     package init(jwk: JSONObject) throws(TokenKeyError) {
         func text(_ name: String) throws(TokenKeyError) -> String {
             guard let text = jwk[name]?.string, 1...2048 ~= text.utf8.count, Base64URL.decode(text) != nil else {
@@ -98,7 +101,7 @@ package struct PersonTokenKey: Sendable, CustomStringConvertible, CustomReflecta
                 material = .rsa(try Insecure.RSA.PublicKey(modulus: text("n"), exponent: text("e")))
             case ("EC", "P-256"): material = .ecdsa(try ES256PublicKey(parameters: (x: text("x"), y: text("y"))))
             case ("OKP", "Ed25519"): material = .eddsa(try EdDSA.PublicKey(x: text("x"), curve: .ed25519))
-            // A symmetric key that everybody can read is none.
+            // A symmetric key that everybody can read proves nothing.
             default: throw TokenKeyError("its kind is none of RSA, P-256 and Ed25519")
             }
         } catch let error as TokenKeyError {
@@ -113,12 +116,14 @@ package struct PersonTokenKey: Sendable, CustomStringConvertible, CustomReflecta
         }
     }
 
-    /// JWTKit tells it by an error that it does not show: by its name it only finds better words.
+    /// Returns `true` for JWTKit's error about small keys.
+    ///
+    /// JWTKit does not expose this error, so it is recognized by its name. The name serves only for a better message.
     private static func isTooSmall(_ error: any Error) -> Bool { "\(error)" == "keySizeTooSmall" }
 
     private static let tooSmall = TokenKeyError("an RSA key has \(minimumModulusBits) bits at least")
 
-    /// Whether this key made the signature, by its own algorithm.
+    /// Returns `true` if this key made the signature, by the key's own algorithm.
     package func verifies(_ signature: [UInt8], of bytes: [UInt8]) async -> Bool {
         let keys = JWTKeyCollection()
         switch material {
@@ -135,7 +140,7 @@ package struct PersonTokenKey: Sendable, CustomStringConvertible, CustomReflecta
     package var customMirror: Mirror { Mirror(self, children: ["algorithm": algorithm]) }
 }
 
-/// base64url without padding (RFC 4648 section 5), in its one canonical form.
+/// Base64url without padding (RFC 4648 section 5), in its canonical form only.
 enum Base64URL {
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
@@ -149,7 +154,7 @@ enum Base64URL {
             bits -= 8
             bytes.append(UInt8(truncatingIfNeeded: buffer >> bits))
         }
-        // What is left of the last letter says nothing, and is none of two ways to write the same bytes.
+        // The unused bits of the last letter must be 0, so that each byte sequence has only one text.
         guard bits < 6, buffer & (1 << bits - 1) == 0 else { return nil }
         return bytes
     }

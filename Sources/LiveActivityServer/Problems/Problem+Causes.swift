@@ -6,12 +6,12 @@ import LiveActivityCore
 import LiveActivityStorage
 
 extension Problem {
-    /// A text that is not JSON within the limits: line, column and pointer, never a value.
+    /// Creates a refusal of text that is not JSON within the limits. It names line, column and pointer, never a value.
     init(_ error: JSONSyntaxError) {
         self.init(.invalidJSON, error.description, pointer: error.pointer.description)
     }
 
-    /// A value of the body that does not fit the call.
+    /// Creates a refusal of a value in the body that does not match the call.
     init(_ error: JSONDecodingError) {
         let given = Self.quotable(error.given)
         let place = error.pointer == .root ? "the body" : error.pointer.description
@@ -26,14 +26,14 @@ extension Problem {
             fix: error.fix)
     }
 
-    /// A quotation that may go into an answer: a long text may be a token or key that ended up in the wrong field.
+    /// Returns a quotation that may appear in an answer. A long text may be a token or key in the wrong field.
     static func quotable(_ given: String) -> String {
         let mayBeSecret = given.utf8.count > 30 || given.contains(APIKey.prefix)
         guard mayBeSecret else { return given }
         return given.hasPrefix("\"") ? "a string" : given.hasPrefix("`") ? "another field" : "another value"
     }
 
-    /// What the core refused, in the words of the API. A new refusal does not compile until it has its place here.
+    /// Creates a problem from a refusal of the core. A new refusal does not compile until it is handled here.
     init(_ refusal: Refusal) {
         switch refusal {
         case .unknownActivity(let id): self.init(.unknownActivity, "this app has no activity `\(id)`")
@@ -195,7 +195,7 @@ extension Problem {
         }
     }
 
-    /// What the store could not do. Its own words may name files and go to the log only.
+    /// Creates a problem from a failure of the store. The failure's own text may name files and goes only to the log.
     init(_ error: StorageError) {
         switch error {
         case .cannotOpen, .inUse, .tokenKeys, .failed, .closed:
@@ -230,7 +230,7 @@ extension ProblemDetails.FieldSize {
 }
 
 extension Contract.Part {
-    /// Where the call has it.
+    /// The member of the call's body for this part.
     fileprivate var member: String {
         switch self {
         case .attributes: "/attributes"

@@ -1,9 +1,9 @@
 package import HTTPTypes
 package import LiveActivityAPI
 
-/// Why a call is refused, before it is written as a problem document (RFC 9457).
+/// A reason to refuse a call, before it is written as a problem document (RFC 9457).
 package struct Problem: Error, Sendable, Equatable {
-    /// The stable names of the problems: part of the API, each with one status.
+    /// The stable codes of problems. They are part of the API, and each has one status.
     package enum Code: String, Sendable, CaseIterable {
         case invalidJSON = "invalid_json"
         case invalidID = "invalid_id"
@@ -89,7 +89,7 @@ package struct Problem: Error, Sendable, Equatable {
             }
         }
 
-        /// The kind of problem in a few words, the same in every answer with this code.
+        /// A short title, the same in every answer with this code.
         package var title: String {
             switch self {
             case .invalidJSON: "The body is not JSON"
@@ -159,13 +159,13 @@ package struct Problem: Error, Sendable, Equatable {
     package var expected: String?
     package var given: String?
     package var fix: String?
-    /// The revision that an activity is at.
+    /// The activity's current revision.
     package var revision: Int?
-    /// Every value that does not fit the contract.
+    /// Every value that does not match the contract.
     package var errors: [ProblemDetails.FieldError]?
-    /// What fills a push that is too large.
+    /// The members that take the most space of a push that is too large.
     package var sizes: [ProblemDetails.FieldSize]?
-    /// `Allow`, `WWW-Authenticate`, `Retry-After`.
+    /// Additional headers: `Allow`, `WWW-Authenticate`, `Retry-After`.
     package var headers: HTTPFields = [:]
 
     package init(
@@ -181,21 +181,21 @@ package struct Problem: Error, Sendable, Equatable {
         self.headers = headers
     }
 
-    /// A value of the body that is refused although it has the right JSON type.
+    /// Creates a refusal of a value that has the right JSON type but is not allowed.
     static func invalid(
         _ pointer: String, _ problem: String, expected: String? = nil, given: String? = nil, fix: String? = nil
     ) -> Problem {
         Problem(.invalidBody, "\(pointer): \(problem)", pointer: pointer, expected: expected, given: given, fix: fix)
     }
 
-    /// A value that APNs takes and the phone drops, or takes for something else, and tells nobody.
+    /// Creates a refusal of a value that APNs accepts, but that the phone silently drops or misunderstands.
     static func ignored(
         _ pointer: String, _ problem: String, expected: String, given: String? = nil, fix: String
     ) -> Problem {
         Problem(.ignoredByIOS, "\(pointer): \(problem)", pointer: pointer, expected: expected, given: given, fix: fix)
     }
 
-    /// The document. `type` is a reference relative to the server: the codes are explained in `docs/api/errors.md`.
+    /// Returns the problem document. `type` is relative to the server, and `docs/api/errors.md` explains the codes.
     func document(requestID: String) -> ProblemDetails {
         ProblemDetails(
             type: "/problems/\(code.rawValue)", title: code.title, status: code.status, detail: detail,

@@ -7,10 +7,10 @@ import LiveActivityTracing
 import Logging
 import Tracing
 
-/// What every store of the server can do.
+/// The store that the server needs.
 package typealias ServerStore = StateStore & ReadStore & AdminStore & KeyStore & WebhookStore
 
-/// What calls work with.
+/// The shared resources of all calls.
 struct Services: Sendable {
     let store: any ServerStore
     let apps: [BundleID: AppSettings]
@@ -18,35 +18,35 @@ struct Services: Sendable {
     let time: TimeSource
     let dice: @Sendable () -> UInt64
     let logger: Logger
-    /// What there is to read; `GET /metrics` may be turned off all the same.
+    /// The sources of metrics. They exist even if `GET /metrics` is turned off.
     let metrics: MetricsSources?
     let delivery: DeliverySources
     let httpMetrics: HTTPMetrics
     let streams: Places
-    /// Those that are configured, of all apps.
+    /// The configured webhooks of all apps.
     let webhooks: [WebhookKey: ToldWebhook]
-    /// Who reads `GET /v1/events`.
+    /// The readers of `GET /v1/events`.
     let events: EventReaders
     let admission: Admission
     let people: People
     let keyUses: KeyUses
-    /// A device credential that was not used for so long is not taken any more.
+    /// The time after which a device credential that was not used is no longer accepted.
     let credentialIdleLimit: Duration
     let figures: Figures
-    /// `nil`: there are no spans.
+    /// `nil`: no spans are recorded.
     let traces: Traces?
     let alerts: AlertBoard
-    /// `nil`: nobody here knows the configuration's words.
+    /// `nil`: this server cannot parse the configuration's policies.
     let trials: PolicyTrials?
     let trialPlace = TrialPlace()
     let census: Census
     let metricsPage: SharedReading<String, Never>
     let startedAt: UnixTime
     let version: String
-    /// `nil` where it is turned off.
+    /// `nil` if the console is turned off.
     let console: Console?
 
-    /// Asks the store; its faults become 503, and its own words go to the log only.
+    /// Queries the store. Its failures become 503; their details go only to the log.
     func ask<Value>(_ question: () async throws(StorageError) -> Value) async throws(Problem) -> Value {
         do throws(StorageError) {
             return try await question()
@@ -57,27 +57,27 @@ struct Services: Sendable {
     }
 }
 
-/// A call that was let in: whose it is, and what it says.
+/// An admitted call: its caller and its content.
 struct Call: Sendable {
     let services: Services
     let caller: Caller
     let app: AppSettings
     let now: UnixTime
     let route: Route
-    /// Percent-decoded.
+    /// The parameters of the path, percent-decoded.
     let parameters: [String: String]
     let query: Query
-    /// The body; `nil` for an empty one.
+    /// The body. `nil` if it is empty.
     let json: JSONValue?
     let conditions: Conditions
-    /// A credential of the phone that is shown beside a person's own token, as it was sent.
+    /// The phone's credential that a person shows beside their own token, as it was sent.
     var shownCredential: String?
-    /// One of many writes of a batch or stream: answered without a look at the phones.
+    /// `true` for one of many writes of a batch or stream. Its answer says nothing about phones.
     var isLine = false
 
-    /// An id in the path.
+    /// Returns an id in the path.
     ///
-    /// - Throws: `invalid_id` for one over 256 bytes or with a control character.
+    /// - Throws: `invalid_id` if it is longer than 256 bytes or has a control character.
     func id<Kind>(
         _ name: String, _ kind: ForeignID<Kind>.Type = ForeignID<Kind>.self
     ) throws(Problem) -> ForeignID<Kind> {
@@ -88,13 +88,13 @@ struct Call: Sendable {
         }
     }
 
-    /// The body as a type of the API; an empty one is refused unless `empty` says what it means.
+    /// Decodes the body as a type of the API. Refuses an empty body, unless `empty` gives its meaning.
     func decode<Body: Decodable>(_ type: Body.Type, empty: JSONValue? = nil) throws(Problem) -> Body {
         guard let value = json ?? empty else { throw Problem(.invalidJSON, "this call needs a body", pointer: "") }
         do throws(JSONDecodingError) { return try value.decode(type) } catch { throw Problem(error) }
     }
 
-    /// The bytes of a body as JSON; `nil` for none.
+    /// Parses a body as JSON. Returns `nil` for an empty body.
     static func parse(
         _ bytes: [UInt8], upTo limit: Int, _ limits: LiveActivityServer.Limits
     ) throws(Problem)
@@ -107,7 +107,9 @@ struct Call: Sendable {
         }
     }
 
-    /// A configured type.
+    /// Returns a configured type.
+    ///
+    /// - Throws: `unknown_type` if the app has no such type.
     func type(_ name: String, pointer: String?) throws(Problem) -> ActivityType {
         if let type = app.types[name] { return type }
         let known = app.types.keys.sorted()
@@ -119,7 +121,9 @@ struct Call: Sendable {
             fix: "use a configured type, or add this one to the configuration")
     }
 
-    /// Runs a command, durable when this returns. With an idempotency key, the second time gives the first reply.
+    /// Runs a command. The change is durable when this returns.
+    ///
+    /// If the call has an idempotency key that was used before, the first reply is returned again.
     func commit<C: Command>(_ command: C) async throws(Problem) -> Committed<C.Reply> where C.Reply: IdempotentReply {
         guard let key = conditions.key else {
             return Committed(reply: try await result(of: command), isReplayed: false)
@@ -127,7 +131,7 @@ struct Call: Sendable {
         return try await commit(command, key: key)
     }
 
-    /// The same under a key that the call has to have.
+    /// Runs a command under this idempotency key.
     func commit<C: Command>(
         _ command: C, key: IdempotencyKey
     ) async throws(Problem) -> Committed<C.Reply> where C.Reply: IdempotentReply {
@@ -137,7 +141,7 @@ struct Call: Sendable {
         return Committed(reply: answered.reply, isReplayed: answered.isReplayed)
     }
 
-    /// Runs a command whatever idempotency key the call has: a step of a call that has its own answer.
+    /// Runs a command without the call's idempotency key, as one step of a call that has its own answer.
     func result<C: Command>(of command: C) async throws(Problem) -> C.Reply {
         let store = services.store
         let span = services.traces?.start("decide")
@@ -147,19 +151,19 @@ struct Call: Sendable {
         do throws(Refusal) { return try result.get() } catch { throw Problem(error) }
     }
 
-    /// Asks the store, as `Services.ask`.
+    /// Queries the store, like ``Services/ask(_:)``.
     func ask<Value>(_ question: () async throws(StorageError) -> Value) async throws(Problem) -> Value {
         try await services.ask(question)
     }
 }
 
-/// A reply, and whether an earlier call got it.
+/// A reply, and whether it repeats the reply to an earlier call.
 struct Committed<Reply: Sendable>: Sendable {
     let reply: Reply
     let isReplayed: Bool
 }
 
-/// What a call answers when it succeeds: JSON, the metrics aside.
+/// The answer to a call that succeeds: JSON, except for metrics.
 struct Answer: Sendable {
     let body: JSONValue
     let bytes: [UInt8]
@@ -167,8 +171,8 @@ struct Answer: Sendable {
     var headers: HTTPFields = [:]
     var isReplayed = false
 
-    /// - Parameter revision: The activity's, for `ETag`.
-    /// - Throws: `internal_error` when the value cannot be written, which is our bug.
+    /// - Parameter revision: The activity's revision, for `ETag`.
+    /// - Throws: `internal_error` if the value cannot be encoded, which is a bug of the server.
     init(_ value: some Encodable, revision: Revision? = nil, isReplayed: Bool = false) throws(Problem) {
         do throws(JSONEncodingError) {
             body = try JSONValue(encoding: value)
@@ -186,7 +190,7 @@ struct Answer: Sendable {
         self.init(bytes: Array(text.utf8), contentType: contentType)
     }
 
-    /// What is no JSON value of a call's own.
+    /// Creates an answer that is not a JSON value of the call.
     init(bytes: [UInt8], contentType: String) {
         self.contentType = contentType
         self.bytes = bytes

@@ -1,6 +1,6 @@
 /// Percent-encoding of paths and queries (RFC 3986 section 2.1).
 enum PercentEncoding {
-    /// The text that was encoded; `nil` for a broken escape or bytes that are not UTF-8. `+` is a plus sign.
+    /// Decodes a text. Returns `nil` for a broken escape or for bytes that are not UTF-8. `+` stays a plus sign.
     static func decode(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -18,7 +18,9 @@ enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Each of the parameters of a path.
+    /// Decodes each parameter of a path.
+    ///
+    /// - Throws: `invalid_path`.
     static func decode(_ parameters: [String: Substring]) throws(Problem) -> [String: String] {
         var decoded: [String: String] = [:]
         for (name, text) in parameters {
@@ -40,13 +42,13 @@ enum PercentEncoding {
     }
 }
 
-/// The query of a request, checked against what its call knows.
+/// The query of a request, limited to the parameters that its call knows.
 struct Query: Sendable {
     private var values: [String: String] = [:]
 
     init() {}
 
-    /// - Throws: `invalid_query` for a parameter that the call does not know, one given twice, or broken encoding.
+    /// - Throws: `invalid_query` for an unknown parameter, a repeated parameter, or a broken encoding.
     init(_ text: String?, known: [String]) throws(Problem) {
         for part in (text ?? "").split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -67,10 +69,10 @@ struct Query: Sendable {
 
     subscript(name: String) -> String? { values[name] }
 
-    /// All of them, by name.
+    /// All parameters, sorted by name.
     var sorted: [(key: String, value: String)] { values.sorted { $0.key < $1.key } }
 
-    /// - Throws: `invalid_query` for anything but `true` and `false`.
+    /// - Throws: `invalid_query` for a value other than `true` and `false`.
     func flag(_ name: String) throws(Problem) -> Bool {
         switch values[name] {
         case nil, "false": return false
@@ -79,7 +81,9 @@ struct Query: Sendable {
         }
     }
 
-    /// How many to answer at most.
+    /// Returns the maximum number of items in the answer.
+    ///
+    /// - Throws: `invalid_query` for a value that is not a number from 1 to `maximum`.
     func limit(default standard: Int, maximum: Int) throws(Problem) -> Int {
         guard let text = values["limit"] else { return standard }
         guard let limit = Int(text), 1...maximum ~= limit else {

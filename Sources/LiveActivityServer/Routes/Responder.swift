@@ -10,7 +10,9 @@ import Logging
 import NIOCore
 import Tracing
 
-/// Answers requests: finds the route, checks the key, reads the body, and writes every refusal as a problem document.
+/// The responder to requests.
+///
+/// It finds the route, authenticates the caller, reads the body, and writes refusals as problem documents.
 package struct Responder: HTTPResponder {
     package typealias Context = BasicRequestContext
 
@@ -21,7 +23,7 @@ package struct Responder: HTTPResponder {
         try await respond(to: request, from: "")
     }
 
-    /// - Parameter address: Where the request comes from, as `AddressRoom.label` has it.
+    /// - Parameter address: The origin of the request, as returned by `AddressRoom.label`.
     func respond(to request: Request, from address: String) async throws -> Response {
         guard let traces = services.traces else { return try await respond(to: request, address, nil) }
         let headers = request.headers
@@ -63,11 +65,12 @@ package struct Responder: HTTPResponder {
 
     // MARK: - Steps
 
-    /// Throws `Problem`, or what the connection threw while the body was being read: nobody is there to be answered.
+    /// Throws `Problem`, or the connection's error while the body was read. In the latter case nobody is left to be
+    /// answered.
     private func answer(_ request: Request, _ trace: inout Trace) async throws -> Response {
         let (route, encoded) = try Self.route(request.method, request.uri.path)
         try check(route)
-        // Whoever watches the server is answered also when it is full.
+        // Monitoring calls are answered even if the server is full.
         let place = route.scopes.isEmpty ? nil : try services.admission.enter()
         defer { withExtendedLifetime(place) {} }
         trace.route = route.path.description
@@ -104,7 +107,7 @@ package struct Responder: HTTPResponder {
 
     private static let credentialHeader = HTTPField.Name(PhoneHeader.deviceCredential)
 
-    /// What makes writes of the lines of this body; `nil` for a body that is one document.
+    /// Returns the reader that turns the lines of this body into writes. Returns `nil` if the body is one document.
     private func lines(
         of route: Route, _ request: Request, _ call: (JSONValue?) -> Call
     ) throws(Problem) -> (any LineReader)? {
@@ -181,13 +184,13 @@ package struct Responder: HTTPResponder {
         }
     }
 
-    /// `application/json`, any `+json`, and `text/json`, with or without parameters.
+    /// Returns `true` for `application/json`, `text/json` and every `+json` type, with or without parameters.
     private static func isJSON(_ contentType: String) -> Bool {
         let type = mediaType(contentType)
         return type == "application/json" || type == "text/json" || (type.contains("/") && type.hasSuffix("+json"))
     }
 
-    /// Newline-delimited JSON has no registered name; these are the usual ones.
+    /// Returns `true` for the usual types of newline-delimited JSON, which has no registered media type.
     static func isLines(_ contentType: String) -> Bool {
         ["application/x-ndjson", "application/ndjson", "application/jsonl"].contains(mediaType(contentType))
     }
@@ -229,7 +232,7 @@ package struct Responder: HTTPResponder {
     }
 }
 
-/// What a log line says of a request: ids only.
+/// The facts of a request for its log line and span. Contains ids only.
 private struct Trace {
     let requestID: String
     var route: String?
@@ -237,7 +240,7 @@ private struct Trace {
     var parameters: [String: String] = [:]
     var code: Problem.Code?
 
-    /// By OpenTelemetry's names, where it has one.
+    /// Sets the span's name and attributes, with OpenTelemetry's names where they exist.
     func tell(_ span: any Span, _ request: Request, _ response: Response) {
         if let route { span.operationName = "\(request.method.rawValue) \(route)" }
         span.updateAttributes { attributes in

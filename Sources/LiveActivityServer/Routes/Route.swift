@@ -1,40 +1,42 @@
 package import HTTPTypes
 package import LiveActivityStorage
 
-/// One call of the API: method, path, who may make it, and what it does.
+/// One call of the API: method, path, permitted callers, and handler.
 package struct Route: Sendable {
-    /// Who may make the call. There is no route without it.
+    /// The permitted callers of a call, with its handler. Every route has one.
     enum Access: Sendable {
-        /// Anybody; such a call sees the server's own health only.
+        /// Anybody. Such a call shows only the server's own health.
         case open(@Sendable (Services) async throws(Problem) -> Answer)
         /// The holder of a key whose scope covers one of these.
         case key([APIKeyRecord.Scope], @Sendable (Call) async throws(Problem) -> Answer)
-        /// The same with `device`; a person, for phones of their own; and a phone, for itself.
+        /// The holder of a key with the scope `device`, a person for their own phones, or a phone for itself.
         case phone(@Sendable (Call) async throws(Problem) -> Answer)
-        /// The holder of a key that covers `device`: a person or a phone has few calls to make, and each is counted.
-        /// The body is read line by line, each a write that is let in, or not, and answered by itself.
+        /// The holder of a key that covers `device`. People and phones are excluded, because they have few calls and
+        /// each is counted.
+        ///
+        /// The body consists of lines. Each line is a write that is admitted and answered separately.
         case lines
-        /// The holder of a key whose scope covers one of these; the answer has no end.
+        /// The holder of a key whose scope covers one of these. The answer is an endless stream.
         case events([APIKeyRecord.Scope])
     }
 
-    /// What body the call takes.
+    /// The kind of body that a call takes.
     package enum Body: Sendable { case none, standard, large }
 
     package let method: HTTPRequest.Method
     package let path: PathPattern
     let access: Access
     package let body: Body
-    /// The call heeds `If-Match`.
+    /// `true` if the call supports `If-Match`.
     let takesIfMatch: Bool
-    /// The call takes its body as lines too: pages of one and the same call.
+    /// `true` if the call also takes its body as lines, each of which is a page of the same call.
     let takesPages: Bool
-    /// A repetition of the call is known by its `Idempotency-Key`.
+    /// `true` if the call supports `Idempotency-Key`.
     package let takesKey: Bool
-    /// The query parameters the call knows; others are refused.
+    /// The query parameters of the call. Others are refused.
     package let query: [String]
 
-    /// The scopes of which a key needs one; none where no key is needed.
+    /// The scopes of which a key needs one. Empty if the call needs no key.
     package var scopes: [APIKeyRecord.Scope] {
         switch access {
         case .open: []
@@ -43,7 +45,7 @@ package struct Route: Sendable {
         }
     }
 
-    /// People and phones may make the call without a key.
+    /// `true` if people and phones may make the call without a key.
     package var isForPhones: Bool {
         switch access {
         case .open, .key, .lines, .events: false
@@ -51,7 +53,7 @@ package struct Route: Sendable {
         }
     }
 
-    /// What a call does; `nil` for one that is not answered by one handler.
+    /// The handler of the call. `nil` if the call has no single handler.
     var handler: (@Sendable (Call) async throws(Problem) -> Answer)? {
         switch access {
         case .key(_, let handler), .phone(let handler): handler
@@ -92,7 +94,7 @@ package struct PathPattern: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The parameters, still percent-encoded, or `nil` when the path is another one.
+    /// Returns the parameters, still percent-encoded. Returns `nil` if the path does not match.
     func match(_ parts: [Substring]) -> [String: Substring]? {
         guard parts.count == segments.count else { return nil }
         var parameters: [String: Substring] = [:]
@@ -117,7 +119,7 @@ package struct PathPattern: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The path with every parameter replaced.
+    /// Returns the path with every parameter replaced.
     package func filled(_ value: (String) -> String) -> String {
         segments.map { segment in
             switch segment {
@@ -129,7 +131,7 @@ package struct PathPattern: Sendable, CustomStringConvertible {
 }
 
 extension Route {
-    /// What was found for a method and a path.
+    /// The result of looking up a method and a path.
     enum Match {
         case found(Route, [String: Substring])
         case otherMethods([HTTPRequest.Method])
@@ -139,7 +141,7 @@ extension Route {
     static func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
         guard path.hasPrefix("/") else { return .nothing }
         let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        // What answers GET answers HEAD, without the body (RFC 9110 section 9.3.2).
+        // A path that answers GET also answers HEAD, without the body (RFC 9110 section 9.3.2).
         let wanted: HTTPRequest.Method = method == .head ? .get : method
         var methods: [HTTPRequest.Method] = []
         for route in all {

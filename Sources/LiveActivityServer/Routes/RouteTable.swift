@@ -2,7 +2,7 @@ import HTTPTypes
 import LiveActivityStorage
 
 extension Route {
-    /// What asks for a dry run, and for one page of its phones.
+    /// The query parameters for a dry run and for one page of its phones.
     private static let dry = ["after", "dryRun", "limit"]
 
     /// All routes of the API. `docs/api.md` describes each call.

@@ -3,13 +3,13 @@ import Foundation
 package import LiveActivityCore
 import Synchronization
 
-/// The system's time zones as data, made when first asked for.
+/// The system's time zones as data, built when first needed.
 package final class ZoneDirectory: ZoneSource {
-    /// What is looked for: changes between these years. Later the last offset holds.
+    /// The years in which changes of the offset are searched. After them, the last offset stays.
     private static let (firstYear, endYear) = (2024, 2048)
-    /// Zones there are, about 600; names that are none are not kept.
+    /// Limit of stored zones. About 600 exist; unknown names are not stored.
     private static let maximumZones = 1000
-    /// No zone keeps an offset for less.
+    /// Search step in seconds. No zone keeps an offset for less than a week.
     private static let step: Int64 = 7 * 86_400
 
     private let known = Mutex<[String: ZoneRules]>([:])
@@ -26,7 +26,8 @@ package final class ZoneDirectory: ZoneSource {
         return rules
     }
 
-    /// By looking at the offset week by week, since Foundation's own search passes over changes of the standard time.
+    /// Finds changes by reading the offset week by week, because Foundation's own search skips changes of the standard
+    /// time.
     private static func rules(of zone: TimeZone) -> ZoneRules {
         func offset(_ seconds: Int64) -> Int {
             zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))

@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Reads what happened to a type's activities from the store: the newest first, and no more than the limits say.
+/// A reader of the recent history of a type's activities, within limits and from the newest back.
 struct DayReader {
     private static let page = 500
 
@@ -30,7 +30,7 @@ struct DayReader {
                 state.record, attributes: Self.object(state.content?.attributes), phones: phones, entries: entries,
                 from: from, to: to)
             let changes = activity.changes(since: from)
-            // What only phones did, or the server by itself, is no reason to play it.
+            // An activity that only phones or the server itself changed is not worth a replay.
             guard changes > 0 || activity.unreadable > 0 else { continue }
             let pushes = changes * max(1, phones.count)
             guard phones.count <= limits.phones, changes <= room.changes, pushes <= room.pushes else {
@@ -52,7 +52,7 @@ struct DayReader {
         return day
     }
 
-    /// `nil`: it is longer than the limit.
+    /// Returns `nil` if the timeline is longer than the limit.
     private func timeline(of activity: ActivityNumber) async throws(StorageError) -> [HistoryEntry]? {
         var entries: [HistoryEntry] = []
         var after: Int64 = 0
@@ -73,7 +73,7 @@ struct DayReader {
 }
 
 extension RecordedDay {
-    /// What is not recorded, and what is taken in its place.
+    /// Sentences about what is not recorded, and what the replay assumes instead.
     var unknown: [String] {
         var words = [
             "APNs takes every push at once here: what it refused or was late with that day is not played.",

@@ -2,9 +2,9 @@ package import JSONText
 package import LiveActivityCore
 import Synchronization
 
-/// Whoever knows the configuration's words, and can play a recorded day under a policy.
+/// The functions of a policy trial: parsing a policy of the configuration, and replaying a recorded day under it.
 package struct PolicyTrials: Sendable {
-    /// What is wrong with a policy: where in it, and what.
+    /// An error in a policy: its place and the problem.
     package struct Fault: Error, Sendable, Equatable {
         /// A JSON Pointer into the policy.
         package var pointer: String
@@ -16,20 +16,20 @@ package struct PolicyTrials: Sendable {
         }
     }
 
-    /// All that is wrong with it.
+    /// All errors in a policy.
     package struct Faults: Error, Sendable, Equatable {
         package var all: [Fault]
 
         package init(_ all: [Fault]) { self.all = all }
     }
 
-    /// What one run plays.
+    /// The input of one replay.
     package struct Trial: Sendable {
         package var day: RecordedDay
         package var app: AppSettings
-        /// With the policy that it is played under.
+        /// The type, with the policy to use.
         package var type: ActivityType
-        /// The time for it is over: the run ends with `Stopped`. It is asked at each step.
+        /// Returns `true` if the time for the replay is over. Called at each step; the replay then throws ``Stopped``.
         package var isOver: @Sendable () -> Bool
 
         package init(day: RecordedDay, app: AppSettings, type: ActivityType, isOver: @escaping @Sendable () -> Bool) {
@@ -40,14 +40,14 @@ package struct PolicyTrials: Sendable {
         }
     }
 
-    /// The time for a run was over before it was.
+    /// An error that occurs if the time for a replay was over before its end.
     package struct Stopped: Error, Sendable, Equatable {
         package init() {}
     }
 
-    /// What words of the configuration mean, laid over those of the present policy; null takes a word away.
+    /// Merges members of the configuration's policy into the present policy. `null` removes a member.
     package let policy: @Sendable (_ present: JSONObject, _ change: JSONObject) throws(Faults) -> TypePolicy
-    /// Plays a day. It keeps nothing, and ends with the task that called it.
+    /// Replays a day. It stores nothing, and ends with the task that called it.
     package let play: @Sendable (Trial) async throws -> DayFigures
 
     package init(
@@ -59,11 +59,11 @@ package struct PolicyTrials: Sendable {
     }
 }
 
-/// The one place for a trial: it takes a processor for seconds, and the phones come first.
+/// The single place for a policy trial. A trial uses a processor for seconds, and delivery to phones comes first.
 final class TrialPlace: Sendable {
     private let isTaken = Mutex(false)
 
-    /// - Returns: Whether it was free; then it is given back with `leave`.
+    /// - Returns: `true` if the place was free. The caller must then call `leave`.
     func enter() -> Bool {
         isTaken.withLock { isTaken in
             guard !isTaken else { return false }

@@ -1,12 +1,12 @@
-// Activities: a list to search, and one of them with its phones and its timeline.
+// Activities: a list to search, and one activity with its phones and its timeline.
 
 import { add, ago, badge, empty, fill, goOn, h, heading, json, moment, number, panel, problem, table } from "./dom.js";
 import { activityTypes, byChange, get, may, pages, repeat } from "./server.js";
 import { card } from "./phone.js";
 
-/** So many are listed at once. */
+/** The number of activities on one page. */
 const PAGE = 200;
-/** Of as many of the newest a part of an id is looked for. */
+/** The number of newest activities that are searched for a part of an id. */
 const SEARCHED = 2000;
 
 const link = (id, text) => h("a", { href: `#/activities/${encodeURIComponent(id)}` }, text ?? id);
@@ -31,9 +31,9 @@ async function list(place, query, signal) {
     choice("type", "Type", "type", [...types.keys()]), choice("phase", "Phase", "phase", ["announced", "active", "ended"]));
   const count = h("p", { class: "note", "aria-live": "polite" }), result = h("div", {}, empty("…"));
   let asked = 0, shown = "";
-  // Where each page began that led here; the first has no cursor.
+  // The cursors of the visited pages. The first page has no cursor.
   let trail = [], next;
-  // They stay where they are, and may be stood on: a button that is disabled or made anew loses who uses the keyboard.
+  // The buttons are never disabled or replaced, because that would take the focus from people who use the keyboard.
   const turn = (title, onto) => h("button", { type: "button", class: "quiet", onclick: () => {
     const way = onto();
     if (way) { trail = way; look(); }
@@ -44,12 +44,12 @@ async function list(place, query, signal) {
   add(place, [heading("Activities", may("backend") && h("a", { class: "button", href: "#/compose" }, "Compose")), search,
     count, result, pager]);
 
-  /** A part of an id is looked for among the newest; a whole one finds its activity wherever it stands. */
+  /** Finds a part of an id among the newest activities, and a whole id among all. */
   async function find(text, parameters) {
     const found = await pages(`/v1/activities?${parameters}&limit=1000`, "activities", SEARCHED);
     const wanted = text.toLowerCase(), isIt = (row) => row.activity.toLowerCase() === wanted;
     const rows = found.rows.filter((row) => row.activity.toLowerCase().includes(wanted));
-    // Whose it is does not stand in it.
+    // The answer does not contain the audience, so a search for a person cannot use it.
     if (found.isPart && !rows.some(isIt) && !parameters.get("user")) {
       try {
         const row = await get(`/v1/activities/${encodeURIComponent(text)}?limit=1`, signal);
@@ -70,7 +70,7 @@ async function list(place, query, signal) {
         : await get(`/v1/activities?${parameters}&limit=${PAGE}${after ? `&after=${after}` : ""}`, signal);
       if (round !== asked || signal.aborted) return;
       const rows = byChange(answer.rows ?? answer.activities);
-      // What has not changed is left as it is: somebody may be reading or selecting it.
+      // Unchanged content is left as it is, because somebody may be reading or selecting it.
       const news = JSON.stringify([rows, answer.next, trail]);
       if (news === shown) return goOn(result);
       shown = news;
@@ -125,7 +125,7 @@ const confirmations = {
   unknown: ["unknown", "", "Nothing is known"],
 };
 
-/** The fields of a state that differ from the one before. */
+/** The fields of a state that differ from the previous state. */
 function differences(before, after) {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after)])];
   const text = (value) => value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value);
@@ -157,16 +157,16 @@ function item(entry, before, openID) {
       h("p", {}, entry.text), entry.state && differences(before, entry.state), details));
 }
 
-/** So many of the newest entries of a timeline are read. */
+/** The number of newest entries of a timeline that are read. */
 export const READ = 1000;
-/** So many of them are listed. */
+/** The number of these entries that are listed. */
 const LISTED = 500;
 
-/** The newest of the timeline, the oldest of them first. */
+/** The newest entries of the timeline, the oldest of them first. */
 export const timeline = async (id) =>
   (await get(`/v1/activities/${encodeURIComponent(id)}/timeline?payloads=true&newest=true&limit=${READ}`)).entries;
 
-/** What tells an entry from others: its place changes as newer ones come. */
+/** The identity of an entry. Its index changes as newer entries arrive. */
 export const mark = (entry) => entry && [entry.at, entry.kind, entry.device, entry.revision, entry.apnsID].join(" ");
 
 async function one(place, id, query, signal) {

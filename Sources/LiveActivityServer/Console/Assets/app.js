@@ -1,4 +1,4 @@
-// The frame: signing in, the pages and the way between them.
+// The frame: sign-in, the pages, and the navigation between them.
 
 import { fill, h, say, problem, badge } from "./dom.js";
 import * as server from "./server.js";
@@ -38,7 +38,7 @@ function frame() {
     h("button", { class: "quiet", type: "button", onclick: () => server.signOut().catch(() => {}) }, "Sign out"));
 }
 
-/** Shows what the address names. */
+/** Shows the page that the address names. */
 async function show() {
   leave.abort();
   leave = new AbortController();
@@ -105,18 +105,18 @@ server.whenSignedOut(() => askForKey());
 window.addEventListener("hashchange", () => {
   if (!server.visitor || !location.hash.startsWith("#/")) return;
   show();
-  // Whoever does not see the page is told, and goes on from its beginning.
+  // People who cannot see the page hear its title, and continue at its beginning.
   main.focus({ preventScroll: true });
   say(document.title);
 });
 document.querySelector(".skip").addEventListener("click", (event) => {
-  // In the address it would be taken for a page.
+  // In the address it would be read as the name of a page.
   event.preventDefault();
   main.focus();
 });
 
-// A link with a key, as `islet serve --dev` prints it: what is behind `#` is sent nowhere, and does not stay. Another
-// server refuses it, and the session that there is goes on.
+// A link with a key, as `islet serve --dev` prints it. The part behind `#` is sent nowhere and is removed. A server
+// that is not in development refuses it, and an existing session continues.
 const goOn = () => server.resume().then((found) => found ? begin() : askForKey());
 const given = location.hash.match(/^#key=(.+)$/)?.[1];
 if (given) {

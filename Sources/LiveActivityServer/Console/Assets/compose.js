@@ -1,4 +1,4 @@
-// Compose: say what should be shown, see what would follow, and send it.
+// Compose: write a state, see what would follow, and send it.
 
 import { add, badge, fill, h, heading, number, panel, problem, say, table } from "./dom.js";
 import { activityTypes, call, get } from "./server.js";
@@ -7,7 +7,7 @@ import { phone } from "./phone.js";
 
 const LIMIT = 4096;
 
-/** How many bytes the push of a state has, close to what the server makes of it. */
+/** The approximate size in bytes of the push that the server makes of a state. */
 function size(body) {
   const aps = { timestamp: 1800000000, event: "update", "content-state": body.state };
   if (body.alert) aps.alert = { title: body.alert.title, body: body.alert.body ?? "" };
@@ -81,7 +81,7 @@ export async function compose(place, { rest, query, signal }) {
   }
 
   const address = () => `/v1/activities/${encodeURIComponent(id.value)}`;
-  // What is changed is what was shown: a newer state that came meanwhile is not overwritten.
+  // Only the revision that was shown is changed, so that a newer state is not overwritten.
   const unchanged = before ? { "If-Match": `"${before.revision}"` } : {};
   let turn = 0;
   /** Asks what would follow. */

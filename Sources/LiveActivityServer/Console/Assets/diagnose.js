@@ -1,4 +1,4 @@
-// Diagnose: why did it not arrive?
+// Diagnose: the reasons why something did not arrive.
 
 import { add, badge, empty, fill, h, heading, moment, panel, problem } from "./dom.js";
 import { get, runningActivities } from "./server.js";
@@ -6,7 +6,7 @@ import { get, runningActivities } from "./server.js";
 const severities = { blocked: ["blocked", "bad"], waiting: ["waiting", "warn"], warning: ["warning", "warn"],
   note: ["note", "calm"] };
 
-/** An evidence's value: times as times, the rest as it is. */
+/** A value of the evidence. Times are formatted, everything else is shown as it is. */
 const value = (one) => typeof one === "string" && /^\d{4}-\d\d-\d\dT/.test(one) ? moment(one)
   : typeof one === "object" && one !== null ? h("code", {}, JSON.stringify(one)) : `${one}`;
 

@@ -1,8 +1,8 @@
-// Elements, without a framework. Text is always text: nothing here makes markup of a string.
+// Elements, without a framework. Text is always text: nothing here turns a string into markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Puts attributes, listeners (`on…`) and children on an element; `wide` is its width. */
+/** Adds attributes, listeners (`on…`) and children to an element. `wide` is its width. */
 function dress(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === undefined || value === null || value === false) continue;
@@ -16,7 +16,7 @@ function dress(element, attributes, children) {
   return element;
 }
 
-/** Appends children: elements, texts, lists of them; what is absent is left out. */
+/** Appends children: elements, texts, and lists of them. Absent values are left out. */
 export function add(element, children) {
   for (const child of [children].flat(Infinity)) {
     if (child === undefined || child === null || child === false) continue;
@@ -25,24 +25,24 @@ export function add(element, children) {
   return element;
 }
 
-/** An element of HTML. */
+/** Creates an HTML element. */
 export const h = (tag, attributes, ...children) => dress(document.createElement(tag), attributes, children);
 
-/** An element of SVG. */
+/** Creates an SVG element. */
 export const s = (tag, attributes, ...children) => dress(document.createElementNS(SVG, tag), attributes, children);
 
-/** Replaces what an element holds. */
+/** Replaces the content of an element. */
 export function fill(element, ...children) {
   element.replaceChildren();
   return add(element, children);
 }
 
-/** Says something to people who hear the page. */
+/** Announces a text to people who use a screen reader. */
 export function say(text) {
   document.getElementById("said").textContent = text;
 }
 
-// Times, in the reader's own zone and words.
+// Times, in the reader's own zone and language.
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -52,7 +52,7 @@ export const number = new Intl.NumberFormat();
 /** The reader's time zone. */
 export const zone = clock.resolvedOptions().timeZone;
 
-/** A moment as a `time` element: the clock, and the date where it is another day; all of it on hover. */
+/** A moment as a `time` element: the time, and the date if it is another day. The complete text appears on hover. */
 export function moment(text) {
   if (!text) return "–";
   const date = new Date(text);
@@ -65,17 +65,17 @@ export function moment(text) {
 export const minute = (date) => hours.format(date);
 export const clockTime = (date) => clock.format(date);
 
-/** How long ago, in a word or two. */
+/** The time that has passed, in a word or two. */
 export function ago(text) {
   return h("time", { class: "ago", datetime: text, title: whole.format(new Date(text)) }, since(text));
 }
 
-/** Has what `ago` wrote within an element say how long it is by now. */
+/** Updates the texts that `ago` wrote within an element. */
 export function goOn(element) {
   for (const time of element.querySelectorAll("time.ago")) time.textContent = since(time.dateTime);
 }
 
-/** The words of `ago`, as of now. */
+/** The current text of `ago`. */
 function since(text) {
   const seconds = Math.max(0, Math.round((Date.now() - new Date(text)) / 1000));
   return seconds < 5 ? "now" : `${duration(seconds)} ago`;
@@ -90,29 +90,29 @@ export function duration(seconds) {
   return `${Math.round(seconds / 86400)} days`;
 }
 
-/** A small word with a colour: `good`, `warn`, `bad`, `calm` or none. */
+/** A short label with a color: `good`, `warn`, `bad`, `calm` or none. */
 export const badge = (text, kind, title) => h("span", { class: `badge ${kind ?? ""}`, title }, text);
 
-/** A heading with what belongs beside it. */
+/** A heading, with elements beside it. */
 export const heading = (title, ...beside) =>
   h("div", { class: "heading" }, h("h1", {}, title), h("div", { class: "beside" }, beside));
 
-/** A part of a page under a small heading. */
+/** A section of a page with a small heading. */
 export const panel = (title, ...content) =>
   h("section", { class: "panel" }, title && h("h2", {}, title), content);
 
-/** What is said where there is nothing to show. */
+/** A text for a place where there is nothing to show. */
 export const empty = (...text) => h("p", { class: "empty" }, text);
 
-/** A problem, as the API tells it. */
+/** A problem as the API reports it. */
 export const problem = (error) =>
   h("div", { class: "problem", role: "alert" }, h("strong", {}, error.title ?? "It did not work"), " ",
     error.detail ?? error.message, error.fix && h("span", { class: "fix" }, error.fix));
 
-/** JSON, indented. */
+/** Indented JSON. */
 export const json = (value) => h("pre", { class: "json", tabindex: "0" }, JSON.stringify(value, null, 2));
 
-/** A table: heads, and rows of cells. Wide ones scroll in themselves. */
+/** A table: column heads, and rows of cells. A wide table scrolls on its own. */
 export function table(heads, rows, caption) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", {}, h("caption", { class: "unseen" }, caption),

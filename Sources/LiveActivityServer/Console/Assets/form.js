@@ -1,8 +1,8 @@
-// A form made from a contract: one field for each member of an object, and back to JSON.
+// A form made from a contract, with one field for each member of an object. It converts its values to JSON.
 
 import { h } from "./dom.js";
 
-/** A schema with its reference followed, and whether it may be null. */
+/** A schema with its reference resolved, and its nullability. */
 function resolve(schema, root) {
   let found = schema ?? {};
   for (let depth = 0; found.$ref && depth < 8; depth++) {
@@ -19,7 +19,7 @@ function resolve(schema, root) {
 
 const local = (date) => new Date(date - date.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
 
-/** The text of a field for a value that is there already. */
+/** The text of a field for an existing value. */
 function textOf(value, schema) {
   if (value === undefined || value === null) return "";
   if (schema.swift === "Date" && typeof value === "number") return local(new Date((value + 978307200) * 1000));
@@ -52,16 +52,16 @@ function control(id, schema, isRequired, value) {
   return h("textarea", { ...common, rows: 3, spellcheck: "false", placeholder: "JSON", value: textOf(value, schema) });
 }
 
-/** What a person sees in a field. */
+/** The text that a person sees in a field. */
 const inField = (field) => field.type === "checkbox" ? `${field.checked}` : field.value;
 
-/** The value of a field; undefined for one that is left empty. Throws where it is no JSON. */
+/** The value of a field. Undefined for an empty field. Throws if the text is not JSON. */
 function valueOf(field, schema) {
   if (field.type === "checkbox") return field.checked;
   const text = field.value;
   if (text === "" && !(schema.type === "string" && field.required && !schema.enum)) return undefined;
   if (schema.enum || schema.type === "boolean") return JSON.parse(text);
-  // Both are understood by the API; text says which zone is meant.
+  // The API accepts numbers and text. Text states the time zone.
   if (schema.swift === "Date") return new Date(text).toISOString();
   if (schema.type === "number" || schema.type === "integer") return Number(text);
   if (schema.type === "string") return text;
@@ -71,8 +71,8 @@ function valueOf(field, schema) {
 /**
  * A form for an object.
  * @param schema The object's schema, or undefined for any object.
- * @param part Where it is in the call's body: `state` or `attributes`.
- * @returns `{element, value(), errors(list)}`; `value` throws what a person has to mend.
+ * @param part The member of the call's body: `state` or `attributes`.
+ * @returns `{element, value(), errors(list)}`; `value` throws if a person must correct a field.
  */
 export function form(title, schema, part, given, hidden = []) {
   const root = schema ?? {};
@@ -102,7 +102,7 @@ export function form(title, schema, part, given, hidden = []) {
   const fromFields = () => {
     const object = {};
     for (const field of fields) {
-      // A field shows less than a value may have: what nobody has touched stays what it was.
+      // A field may show less than its value contains, so an untouched field keeps its value.
       if (field.given !== undefined && inField(field.element) === field.untouched) {
         object[field.name] = field.given;
         continue;
@@ -149,7 +149,7 @@ export function form(title, schema, part, given, hidden = []) {
       if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error(`${title} is an object`);
       return value;
     },
-    /** Puts what the server says of places where the places are; gives back what has none here. */
+    /** Shows the server's errors at their fields. Returns the errors that have no field here. */
     errors(list) {
       for (const field of fields) {
         field.error.textContent = "";

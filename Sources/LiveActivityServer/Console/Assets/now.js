@@ -1,16 +1,16 @@
-// How the server does, live.
+// The live state of the server.
 
 import { add, ago, badge, duration, empty, fill, goOn, h, heading, moment, number, panel, table } from "./dom.js";
 import { follow, get, repeat, runningActivities } from "./server.js";
 import { plot } from "./plot.js";
 
 const KEPT = 450;
-/** Of as many of the newest activities that run the page tells which changed last. */
+/** The number of newest running activities among which the page finds those that changed last. */
 const RUNNING = 500;
-/** Seconds over which latency is taken. */
+/** The time in seconds over which latency is measured. */
 const WINDOW = 60;
 
-/** The value below which a share of what was counted between two samples lies, by straight lines within ranges. */
+/** The quantile of what was counted between two samples, interpolated linearly within a range. */
 export function quantile(share, bounds, counts) {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (!total) return null;
@@ -23,7 +23,7 @@ export function quantile(share, bounds, counts) {
 
 const sum = (counts) => Object.values(counts).reduce((all, count) => all + count, 0);
 
-/** What was counted between two samples; a process that began anew counts from 0. */
+/** The counts between two samples. After a restart of the process they count from 0. */
 function between(before, after) {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return Object.fromEntries([...keys].map((key) =>
@@ -38,10 +38,10 @@ function tile(title) {
 
 const seconds = (value) => value === null ? "–" : duration(value);
 
-/** The share of pushes that left a phone no more than a tenth of its budget, from which on it is worth a look. */
+/** The share of pushes that leave at most a tenth of a phone's budget, from which the page shows an alarm. */
 const NEAR = 0.2;
 
-/** What the pushes of the last minutes left of the budgets that they used. */
+/** The remaining budgets after the pushes of the last minutes. */
 function budgets(first, last, minutes) {
   const row = (title, name, over) => {
     const now = last?.[name], before = first?.[name];
@@ -95,7 +95,7 @@ export async function now(place, { signal }) {
       const past = samples.findLast((one, place) => place <= index && at - new Date(one.at) >= WINDOW * 1000) ?? samples[0];
       const time = (at - new Date(before.at)) / 1000;
       const pushes = between(before.pushes, sample.pushes);
-      // States that an attempt did not bring there are late as well: in an outage they are all there are.
+      // States of failed attempts are late as well. In an outage there are no others.
       const passed = (name) => sample[name].counts.map((count, range) => Math.max(0, count - past[name].counts[range]));
       const failed = passed("failedLag"), lag = passed("lag").map((count, range) => count + failed[range]);
       const good = pushes.accepted ?? 0;
@@ -118,7 +118,7 @@ export async function now(place, { signal }) {
       `${number.format(all)} in ${minutes} min`);
     tiles.success.show(all ? `${+(100 * good / all).toFixed(1)} %` : "–", all ? `${number.format(all - good)} were not`
       : "nothing was sent yet", all && good / all < 0.95 ? "bad" : "");
-    // An older figure would look like health while nothing leaves.
+    // An older figure would look healthy while nothing is sent.
     const [p50, p95, p99] = newest.quantiles;
     const attempts = newest.failed === 1 ? "attempt" : "attempts";
     const quiet = routes.length ? "pushes are held back" : last.queueAge > WINDOW ? "due work waits"
@@ -147,10 +147,10 @@ export async function now(place, { signal }) {
     drawAlerts();
   }
 
-  /** What the server's own rules say, and the ways to APNs that wait. */
+  /** Shows the server's own alerts, and the routes to APNs that wait. */
   let told = "";
   function drawAlerts() {
-    // Made anew an alert would be read out again.
+    // A replaced alert would be announced again.
     const news = JSON.stringify([routes, firing]);
     if (news === told) return;
     told = news;
@@ -190,7 +190,7 @@ export async function now(place, { signal }) {
   let shown = "";
   repeat(3000, signal, async () => {
     const { rows: newest, isPart } = await runningActivities(RUNNING);
-    // What has not changed is left as it is: somebody may stand on one of the links.
+    // Unchanged content is left as it is, because a link in it may have the focus.
     const on = number.format(newest.reduce((all, row) => all + (row.phones ?? 0), 0));
     const news = JSON.stringify([newest.slice(0, 8), newest.length, isPart, on]);
     if (news === shown) return goOn(running);

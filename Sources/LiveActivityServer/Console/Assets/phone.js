@@ -1,9 +1,9 @@
 // A phone's lock screen and Dynamic Island, drawn from a content state and the type's view description.
-// It shows what the phone was told, not the app's own design.
+// It shows what was sent to the phone, not the app's own design.
 
 import { h, s, clockTime } from "./dom.js";
 
-/** The value at a JSON Pointer (RFC 6901) of the state, else of the attributes. */
+/** The value at a JSON Pointer (RFC 6901) in the state, otherwise in the attributes. */
 export function look(pointer, state, attributes) {
   const walk = (value) => pointer.split("/").slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
@@ -12,7 +12,7 @@ export function look(pointer, state, attributes) {
   return found === undefined || found === null ? walk(attributes ?? {}) : found;
 }
 
-/** Fills a text with places: `{/pointer|otherwise}`; `{{` is the brace itself. */
+/** Fills the places of a text: `{/pointer|otherwise}`. `{{` is a literal brace. */
 export function phrase(text, state, attributes) {
   return text.replace(/\{\{|\}\}|\{(\/[^}|]*)(?:\|([^}]*))?\}/g, (all, pointer, otherwise) => {
     if (all === "{{") return "{";
@@ -23,14 +23,14 @@ export function phrase(text, state, attributes) {
   });
 }
 
-/** A date as a state has it: text, seconds since 2001 as Swift writes them, or since 1970. */
+/** A date in a state: text, seconds since 2001 as Swift writes them, or seconds since 1970. */
 function date(value) {
   if (typeof value === "string") return new Date(value);
   if (typeof value !== "number") return null;
   return new Date((value < 978307200 ? value + 978307200 : value) * 1000);
 }
 
-// Our own drawings, of what a few of Apple's symbols stand for.
+// Islet's own drawings for the meanings of a few of Apple's symbols.
 const symbols = {
   bicycle: ["M5.5 19a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM18.5 19a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7z",
     "M5.5 15.5L9 8.5h6.5l3 7M9 8.5l3 7h-6.5M12 15.5l4-5M14.5 6h2.5M7.5 6.5h3"],
@@ -46,13 +46,13 @@ const symbols = {
   heart: ["M12 20c-6-4.5-8-7.5-8-10.5a4 4 0 0 1 8-1.5 4 4 0 0 1 8 1.5c0 3-2 6-8 10.5z"],
 };
 
-/** One of the symbols by its name, such as `bicycle` or `bell.fill`; a dot in a circle for one that is not drawn here. */
+/** A symbol by its name, such as `bicycle` or `bell.fill`. A symbol without a drawing is a dot in a circle. */
 function symbol(name) {
   const paths = symbols[name] ?? symbols[name?.split(".")[0]] ?? ["M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16zM12 12h.1"];
   return s("svg", { viewBox: "0 0 24 24", class: "symbol", "aria-hidden": "true" }, paths.map((d) => s("path", { d })));
 }
 
-/** What a card says, by the type's view; without one its fields one below the other. */
+/** The texts of a card, by the type's view. Without a view its fields are listed. */
 export function reading(type, state, attributes) {
   const view = type?.view;
   const told = { title: type?.type ?? "Activity", subtitle: "", progress: null, ends: null, image: null, fields: [] };
@@ -110,7 +110,7 @@ function island(first, now) {
 
 /**
  * A phone.
- * @param phone `{name, detail, cards, notifications, off, at}`; `off` is why its screen shows nothing at all.
+ * @param phone `{name, detail, cards, notifications, off, at}`; `off` is the reason why its screen shows nothing.
  */
 export function phone({ name, detail, cards, notifications = [], off, at }) {
   const now = at ?? new Date();

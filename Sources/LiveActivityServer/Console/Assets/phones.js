@@ -1,4 +1,4 @@
-// What phones show: of one activity at any time of its timeline, and in development the simulator's own phones.
+// The screens of phones: of one activity at any time of its timeline, and of the simulator's phones in development.
 
 import { add, badge, clockTime, empty, fill, h, heading, moment, number, panel, problem, say } from "./dom.js";
 import { activityTypes, byChange, call, get, may, path, repeat, visitor } from "./server.js";
@@ -20,7 +20,7 @@ async function choose(place, signal) {
 
 // Through time
 
-/** What each phone was known to show after the first `count` entries of a timeline. */
+/** The known screens of all phones after the first `count` entries of a timeline. */
 export function screens(entries, count, at) {
   const states = new Map(), phones = new Map();
   let latest = null, ended = false;
@@ -58,7 +58,7 @@ export function screens(entries, count, at) {
   return { phones, ended, states };
 }
 
-/** What a phone shows now whose own entries are older than those that were read: as the server knows it. */
+/** The current screen of a phone whose entries were not read, as the server knows it. */
 function known(device, view, states) {
   if (device.state !== "live") return null;
   return states.get(device.revision) ?? (device.revision === view.revision ? view.state : null);
@@ -113,7 +113,7 @@ async function through(place, id, signal) {
     const wasNewest = +slider.value === entries.length, stood = mark(entries[+slider.value - 1]);
     entries = fresh;
     slider.max = entries.length;
-    // Who looks at a moment goes on looking at it, or at the oldest that is left.
+    // The selected moment stays selected, or the oldest one that is left.
     slider.value = wasNewest ? entries.length : Math.max(1, 1 + entries.findIndex((entry) => mark(entry) === stood));
     draw();
   });

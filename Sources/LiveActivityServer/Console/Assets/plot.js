@@ -4,7 +4,7 @@ import { s, h, clockTime, fill, minute } from "./dom.js";
 
 const WIDTH = 480, HEIGHT = 170, LEFT = 44, RIGHT = 8, TOP = 10, BOTTOM = 24;
 
-/** Round steps that divide 0 … `most` into at most four. */
+/** Round steps that divide 0 … `most` into at most four parts. */
 function steps(most) {
   if (!(most > 0)) return [0, 1];
   const raw = most / 4;
@@ -19,12 +19,12 @@ const short = (value) => value >= 1e6 ? `${+(value / 1e6).toFixed(1)}M` : value 
   : `${+value.toPrecision(3)}`;
 
 /**
- * A plot that is drawn anew with each `draw(points)`.
+ * A plot that is redrawn with each `draw(points)`.
  *
  * A point is `{at: Date, values: [number or null, …]}`, one value for each line.
  * @param sign The unit behind a value.
- * @param lines `[{name, kind}]`; `kind` is a class that gives the colour.
- * @param span Seconds that the plot shows, up to its newest point.
+ * @param lines `[{name, kind}]`; `kind` is a class that sets the color.
+ * @param span The seconds that the plot shows, up to its newest point.
  */
 export function plot(title, unit, sign, lines, span = 900) {
   const picture = s("svg", {

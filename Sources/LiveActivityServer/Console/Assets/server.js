@@ -1,4 +1,4 @@
-// The session, and the calls that are made with it. They are the API's own: what the key may, the page may.
+// The session and its calls. They are calls of the API, so a page may do what the key may do.
 
 /** An answer that is a problem document (RFC 9457). */
 export class Problem extends Error {
@@ -8,11 +8,11 @@ export class Problem extends Error {
   }
 }
 
-/** Who is signed in: `app`, `scope`, `token`, `simulator`; null for nobody. */
+/** The signed-in caller: `app`, `scope`, `token`, `simulator`. Null if nobody is signed in. */
 export let visitor = null;
 
 let onSignedOut = () => {};
-/** Calls this when the session is over. */
+/** Sets a function to call when the session is over. */
 export const whenSignedOut = (callback) => { onSignedOut = callback; };
 
 /** Calls the API. Throws a `Problem` for anything but success. */
@@ -43,9 +43,9 @@ export async function call(method, path, body, signal, given = {}) {
 
 export const get = (path, signal) => call("GET", path, undefined, signal);
 
-/** Takes up the session that the browser has; false for none. */
+/** Resumes the browser's session. Returns false if there is none. */
 export async function resume() {
-  // Asked only where there may be one: a page that nobody is signed in on makes no call that fails.
+  // Asks only if there may be a session, so that a page without one makes no call that fails.
   if (!localStorage.getItem("islet-signed-in")) return false;
   try {
     visitor = await get("/console/session");
@@ -59,7 +59,7 @@ export async function resume() {
 export async function signIn(key, { isFromLink = false } = {}) {
   visitor = await call("POST", "/console/session", isFromLink ? { key, isFromLink } : { key });
   types = undefined;
-  // That there is a session, not the session: that is in a cookie which no script can read.
+  // Stores only that there is a session. The session itself is in a cookie that no script can read.
   localStorage.setItem("islet-signed-in", "yes");
 }
 
@@ -72,7 +72,7 @@ export async function signOut() {
   }
 }
 
-/** Whether the key may make calls of this scope. */
+/** Returns true if the key may make calls of this scope. */
 export const may = (scope) => visitor?.scope === scope
   || (visitor?.scope === "backend" && ["read", "device"].includes(scope));
 
@@ -81,15 +81,15 @@ export const path = (parts, ...ids) => parts.reduce((all, part, index) =>
   all + part + (index < ids.length ? encodeURIComponent(ids[index]) : ""), "");
 
 let types;
-/** The app's activity types, by name; asked once in a session. */
+/** The app's activity types by name. They are requested once in a session. */
 export async function activityTypes() {
   types ??= get("/v1/types").then((answer) => new Map(answer.types.map((type) => [type.type, type])));
   try { return await types; } catch (error) { types = undefined; throw error; }
 }
 
 /**
- * All pages of a list, and whether there is more. `most` limits how many rows are read; a page may have few, where most
- * of what is there fits not.
+ * All pages of a list, and whether there is more. `most` limits the number of rows that are read. A page may have few
+ * rows if most activities do not match.
  */
 export async function pages(path, member, most = 2000) {
   const all = [];
@@ -103,18 +103,18 @@ export async function pages(path, member, most = 2000) {
   return { rows: all, isPart: next !== undefined };
 }
 
-/** Of activities, those that changed last first. */
+/** Sorts activities, the most recently changed first. */
 export const byChange = (rows) => rows.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
 
-/** Of the activities that run, the `most` that were made last, those that changed last first; and if there are older. */
+/** The `most` newest running activities, the most recently changed first, and whether there are older ones. */
 export async function runningActivities(most) {
   const answer = await get(`/v1/activities?phase=active&newest=true&limit=${most}`);
   return { rows: byChange(answer.activities), isPart: answer.next !== undefined };
 }
 
 /**
- * Server-sent events until the signal says stop. A stream that the server refuses is over for a browser: it is opened
- * again here, a while later.
+ * Server-sent events until the signal aborts. A browser does not reopen a stream that the server refused, so it is
+ * reopened here after a while.
  * @param hear `{open(), event(data), lost()}`
  */
 export function follow(path, name, signal, hear) {
@@ -134,7 +134,7 @@ export function follow(path, name, signal, hear) {
   open();
 }
 
-/** Does something now and again and again, until the signal says stop; waits while the page is hidden. */
+/** Does something repeatedly until the signal aborts. Pauses while the page is hidden. */
 export function repeat(milliseconds, signal, work) {
   let timer;
   const step = async () => {

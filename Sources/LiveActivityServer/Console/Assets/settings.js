@@ -1,18 +1,18 @@
-// Settings: what is configured. To be read; it is changed in islet.yaml and with `islet keys`.
+// Settings: the configuration, read-only. It is changed in islet.yaml and with `islet keys`.
 
 import { add, badge, empty, fill, h, heading, json, moment, panel, problem, table, zone } from "./dom.js";
 import { activityTypes, get, may, visitor } from "./server.js";
 import { card } from "./phone.js";
 import { whatIf } from "./whatif.js";
 
-/** A policy's values, one below the other. */
+/** The values of a policy as a list. */
 function values(object, prefix = "") {
   return Object.entries(object).sort(([a], [b]) => a.localeCompare(b)).flatMap(([name, value]) =>
     value !== null && typeof value === "object" && !Array.isArray(value) ? values(value, `${prefix}${name}.`)
       : [[h("dt", {}, prefix + name), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value))]]);
 }
 
-/** A state that shows what the view does: enough for a picture. */
+/** A sample state for a picture of the view. */
 function sample(schema) {
   const defs = (ref) => ref?.split("/").slice(1).reduce((value, name) => value?.[name], schema);
   return Object.fromEntries(Object.entries(schema?.properties ?? {}).map(([name, given]) => {

@@ -1,4 +1,4 @@
-// Webhooks: who is told what happens, what was given up, and the buttons that have it told again.
+// Webhooks: the endpoints and their state, the events that were given up, and buttons to send them again.
 
 import { add, badge, empty, fill, h, heading, moment, number, panel, problem, say, table } from "./dom.js";
 import { call, get, may, repeat } from "./server.js";
@@ -8,7 +8,7 @@ const states = { on: ["on", "good"], failing: ["failing", "warn"], off: ["off", 
 
 const of = (name, rest = "") => `/v1/webhooks/${encodeURIComponent(name)}${rest}`;
 
-/** A button that makes a call, says what came of it, and has the page look again. */
+/** A button that makes a call, shows its result, and refreshes the page. */
 function action(words, named, said, work, look) {
   const button = h("button", { type: "button", "aria-label": named, onclick: async () => {
     button.disabled = true;
@@ -48,7 +48,7 @@ async function list(place, signal) {
   let shown;
   const look = async () => {
     const answer = await get("/v1/webhooks", signal);
-    // What did not change is left alone: a button is not taken from under the pointer.
+    // Unchanged content is left as it is, so that a button does not disappear under the pointer.
     const text = JSON.stringify(answer);
     if (text === shown) return;
     shown = text;

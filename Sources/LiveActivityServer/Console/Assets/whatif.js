@@ -1,4 +1,4 @@
-// What a type's policy would have made of the last hours, if it were another.
+// Policy trials: the last hours as they would have been under another policy.
 
 import { duration, fill, h, number, problem, say, table } from "./dom.js";
 import { call } from "./server.js";
@@ -10,7 +10,7 @@ const names = { pushes: "Pushes", starts: "Starts", updates: "Updates", ends: "E
   high: "High priority", low: "Low priority", alerts: "Pushes with an alert", endedIdle: "Activities ended, set by nobody",
   refused: "Changes refused" };
 
-/** The figures as rows: what, as it was, now, then, the difference; those that are 0 everywhere are left out. */
+/** The figures as rows: name, recorded, present policy, tried policy, difference. Rows of zeros are left out. */
 function rows({ sent, now, then }) {
   const all = [];
   const add = (title, pick, words = number.format) => {
@@ -34,7 +34,7 @@ function rows({ sent, now, then }) {
   return all;
 }
 
-/** What is wrong, at its place in the text where there is one. */
+/** Shows the errors of a policy at their places in the text, as far as they have one. */
 function mistakes(error, input) {
   const list = error.errors ?? (error.pointer ? [{ pointer: error.pointer, expected: error.detail }] : []);
   const inside = list.filter((one) => one.pointer.startsWith("/policy"));
