@@ -202,8 +202,8 @@
         private func request(
             _ attributes: Attributes, _ state: Attributes.ContentState, _ order: CardOrder
         ) throws -> Activity<Attributes> {
-            if order.schedule != nil, isFirstSystem { throw Self.cannotSchedule }
             guard !isFirstSystem, #available(iOS 16.2, *) else {
+                if order.schedule != nil { throw Self.cannotSchedule }
                 return try Activity.request(attributes: attributes, contentState: state, pushType: .token)
             }
             let content = ActivityContent(
