@@ -80,7 +80,7 @@ extension Responder {
                 throw Problem(
                     .keysUnavailable, "the keys that this token is verified with are being fetched",
                     fix: "repeat the call", headers: [.retryAfter: "1"])
-            default: throw Self.unauthorized(.tokenInvalid, "this token is not one that an app of this server takes")
+            default: throw Self.unauthorized(.tokenInvalid, "no app of this server accepts this token")
             }
         }
     }
@@ -90,7 +90,8 @@ extension Responder {
     private func phone(_ text: String) async throws(Problem) -> Caller {
         guard let (device, hash) = try await proven(text) else {
             throw Self.unauthorized(
-                .credentialInvalid, "this device credential is unknown, wrong, revoked or was not used for long",
+                .credentialInvalid,
+                "this device credential is unknown, wrong, revoked, or expired because it was not used",
                 fix: "ask for another with the person's own token: `wantsCredential` of PUT /v1/devices/{device}")
         }
         return .phone(

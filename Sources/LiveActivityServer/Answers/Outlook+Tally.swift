@@ -122,7 +122,7 @@ extension Outlook.Tally {
         if phones.update > 0 { will.append("update \(about)\(phones.update.grouped)") }
         let head =
             will.isEmpty
-            ? "nothing follows now on any of \(total.grouped)"
+            ? "nothing is sent now to any of \(total.grouped)"
             : "will \(will.joined(separator: " and ")) of \(total.grouped)"
         let rest = reasons.prefix(6).map { "\(about)\($0.count.grouped) \(Self.words($0.reason))" }
         let more = reasons.count > 6 ? ", …" : ""
@@ -137,7 +137,7 @@ extension Outlook.Tally {
         case .activitiesDisabled: "disabled"
         case .incompatibleBuild: "on a build of the app that cannot decode it"
         case .startUnconfirmed: "started and not confirmed"
-        case .startFateUnknown: "whose start is of unknown fate"
+        case .startFateUnknown: "whose start may or may not have arrived"
         case .waitingForUpdateToken: "without update token"
         case .updateTokenDead: "with a dead update token"
         case .onChannel: "on a broadcast channel"

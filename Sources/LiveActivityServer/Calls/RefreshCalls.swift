@@ -35,7 +35,7 @@ enum RefreshCalls {
         case (nil, true): return try await askAll(types, call)
         default:
             throw .invalid(
-                "/users", "neither people nor everybody, or both", expected: "`users`, or `all: true`")
+                "/users", "exactly one of `users` and `all` must be set", expected: "`users`, or `all: true`")
         }
     }
 

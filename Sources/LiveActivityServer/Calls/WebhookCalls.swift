@@ -131,7 +131,7 @@ enum WebhookCalls {
             return .everything(after: number)
         }
         guard let texts = request.events else { return .dead(nil) }
-        return .dead(try numbers(texts, fix: "leave `events` out to have all told again that were given up"))
+        return .dead(try numbers(texts, fix: "leave `events` out to replay all events that were given up"))
     }
 
     private static func numbers(_ texts: [String], fix: String) throws(Problem) -> [EventNumber] {

@@ -31,7 +31,8 @@ enum WhatIfCalls {
         let place = call.services.trialPlace
         guard place.enter() else {
             throw Problem(
-                .rateLimited, "another policy is being tried, and one at a time is", fix: "repeat the call later",
+                .rateLimited, "another policy trial is running, and only one can run at a time",
+                fix: "repeat the call later",
                 headers: [.retryAfter: "5"])
         }
         defer { place.leave() }

@@ -64,7 +64,7 @@ enum Fields {
             let date = UnixTime(instant)
             guard date > now else {
                 throw .ignored(
-                    "/dismissAt", "in the past, which iOS takes for at once", expected: "a time after \(now)",
+                    "/dismissAt", "in the past: iOS would dismiss the card at once", expected: "a time after \(now)",
                     given: instant.description, fix: "for at once say `dismissNow: true`")
             }
             guard date <= now + longestDismissal else {
@@ -78,7 +78,7 @@ enum Fields {
         guard let duration = request.dismissAfter?.duration else { return .systemDefault }
         guard duration > .zero else {
             throw .ignored(
-                "/dismissAfter", "nothing, which iOS takes for at once", expected: "more than 0s, at most 4h",
+                "/dismissAfter", "zero: iOS would dismiss the card at once", expected: "more than 0s, at most 4h",
                 fix: "for at once say `dismissNow: true`")
         }
         guard duration <= longestDismissal else {
@@ -102,7 +102,7 @@ enum Fields {
         let date = UnixTime(instant)
         guard date >= now + deliveryTime else {
             throw .ignored(
-                "/staleAt", "past when it reaches the phone: the card would be stale from its first moment",
+                "/staleAt", "this time has passed when the push reaches the phone, so the card would be stale at once",
                 expected: "a time from \(now + deliveryTime) on", given: instant.description,
                 fix: "leave it out, or give a later time")
         }

@@ -38,7 +38,7 @@ extension NotificationRequest {
         if let key = call.conditions.key { return key }
         guard let id = try Fields.text(id, at: "/id", maximum: 256) else {
             throw .invalid(
-                "/id", "missing: repeating a call that may have been lost must not send two",
+                "/id", "missing: without an id, a repeated call would send a second notification",
                 expected: "an id of this notification, or the header `Idempotency-Key`")
         }
         return IdempotencyKey(notification: id, to: user)

@@ -109,7 +109,8 @@ extension InstanceRequest {
         guard let channel else { return nil }
         guard token == nil else {
             throw .invalid(
-                pointer, "beside a token", expected: "a channel, or a token: iOS gives a card on a channel no token",
+                pointer, "not allowed together with `token`",
+                expected: "a channel, or a token: iOS gives a card on a channel no token",
                 given: channel)
         }
         guard let id = ChannelID(channel) else {

@@ -70,7 +70,7 @@ extension Responder {
                     ? "no event has that number yet: it is of another database, or of a time before a backup"
                     : "events that followed this one are erased by now, or were lost when a backup was restored",
                 expected: "\(span.wholeFrom) to \(span.newest)",
-                fix: "look at what stands (GET /v1/activities), and read on without `Last-Event-ID`, or from "
+                fix: "read the current state (GET /v1/activities), then continue without `Last-Event-ID`, or from "
                     + "\(span.wholeFrom) on")
         }
         return number

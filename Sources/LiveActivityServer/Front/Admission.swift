@@ -90,7 +90,8 @@ struct Admission: Sendable {
             if let field = HTTPField.Name("RateLimit-\(name)") { headers[field] = value }
         }
         throw Problem(
-            .rateLimited, "more than \(limiter.perSecond) calls a second; nothing was changed",
+            .rateLimited,
+            "this caller or device made more than \(limiter.perSecond) calls per second; nothing was changed",
             expected: "at most \(limiter.perSecond) calls a second", fix: "wait as long as `Retry-After` says",
             headers: headers)
     }

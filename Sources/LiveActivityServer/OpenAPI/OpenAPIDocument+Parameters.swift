@@ -50,9 +50,9 @@ extension OpenAPIDocument {
         case "limit": (.integer(1...1000), "How many to answer; default: 100.")
         case "after": (.text(), "The `next` of an earlier answer.")
         case "newest" where route.path.parameters.isEmpty:
-            (.flag, "Answers those that were made last first; `after` leads on to older ones.")
+            (.flag, "Returns the newest activities first; `after` continues with older ones.")
         case "newest": (.flag, "Answers the last entries instead of the first; not with `after`.")
-        case "payloads": (.flag, "Answers with each push what it carried, made anew.")
+        case "payloads": (.flag, "Adds to each push its payload, rebuilt from the recorded change.")
         case "dryRun": (.flag, "Decides on what stands now, and changes nothing.")
         case "sequence": (.integer(0...Int.max), "As in a body.")
         case "phase": (.choice(ActivityRecord.Phase.allCases.map(\.rawValue)), "Only those of this phase.")

@@ -43,7 +43,7 @@ package enum OpenAPIDocument {
         ],
         "phone": [
             "type": "http", "scheme": "bearer",
-            "description": "The credential that a phone was handed at its first contact.",
+            "description": "A phone's own credential, issued by `PUT /v1/devices/{device}` with `wantsCredential`.",
         ],
     ]
 

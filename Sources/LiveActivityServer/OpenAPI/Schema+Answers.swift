@@ -188,7 +188,8 @@ extension Schema.Name {
                         ]))),
             Schema.field("credential", .text(), "What the phone calls with from now on, where it asked for one."),
             Schema.field(
-                "supersededBy", .count, "The sequence of an inventory taken before; this one changed nothing."),
+                "supersededBy", .count,
+                "The greatest sequence accepted from this device; this inventory changed nothing."),
         ])
 
     private static let findings = Schema.answer(

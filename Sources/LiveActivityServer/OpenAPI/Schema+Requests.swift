@@ -115,7 +115,9 @@ extension Schema.Name {
                             [
                                 Schema.needed("session", .text(1...256)),
                                 Schema.needed("users", .list(.named(.id), 0...1000)),
-                                Schema.field("last", .flag, "Whether whom no page named leaves now."),
+                                Schema.field(
+                                    "last", .flag,
+                                    "`true` on the last page: users whom no page has named leave the audience."),
                             ]),
                     ])), Schema.field("add", Schema(["type": "null"])),
                 Schema.field("remove", Schema(["type": "null"])),
@@ -133,7 +135,7 @@ extension Schema.Name {
             .request(
                 "Every card of the phone: what is not listed is not there.",
                 [
-                    Schema.needed("sequence", .integer(1...Int.max), "Grows with every inventory of the device."),
+                    Schema.needed("sequence", .integer(1...Int.max), "Grows with every inventory and every numbered report of the device."),
                     Schema.needed(
                         "instances",
                         .list(

@@ -58,7 +58,7 @@ extension Problem {
         case .typeDiffers(let id, let type):
             self.init(
                 .typeDiffers, "the activity `\(id)` is of the type `\(type)`", pointer: "/type",
-                expected: "`\(type)`", fix: "an id keeps its type: use another id")
+                expected: "`\(type)`", fix: "the type of an activity cannot change: use another id")
         case .attributesDiffer(let id):
             self.init(
                 .attributesDiffer, "the attributes of `\(id)` are fixed while it runs (ActivityKit)",
@@ -75,8 +75,9 @@ extension Problem {
         case .contractViolation(let violation): self.init(violation)
         case .audienceTooLarge(let limit):
             self.init(
-                .audienceTooLarge, "one call names at most \(limit) users", pointer: "/audience/users",
-                expected: "at most \(limit) users")
+                .audienceTooLarge, "one call names, or replaces, at most \(limit) users", pointer: "/audience/users",
+                expected: "at most \(limit) users",
+                fix: "change a larger audience page by page: POST /v1/activities/{activity}/audience")
         case .deadToken: self = Self.tokenIsDead
         case .unknownType(let type):
             self.init(
@@ -85,22 +86,24 @@ extension Problem {
         case .revisionDiffers(let id, let current): self.init(differing: id, current)
         case .idempotencyKeyReused:
             self.init(
-                .idempotencyKeyReused, "within 24 hours this key came with another method, path or body",
-                fix: "a new call takes a new key; a repeated call is sent as it was")
+                .idempotencyKeyReused,
+                "this key was used within the last 24 hours with another method, path, query or body",
+                fix: "use a new key for a new call, and repeat a call unchanged")
         case .sessionReplaced(let id):
             self.init(
                 .sessionReplaced, "a newer replacement of the audience of `\(id)` took the place of this one",
-                fix: "begin again under a new `session`, if this is the newer one after all")
+                fix: "if this replacement is the newer one, send it again from its first page with a new `session`")
         case .sessionClosed(let id):
             self.init(
                 .sessionClosed,
-                "the last page of this replacement of the audience of `\(id)` came before, and this one names others",
+                "this replacement of the audience of `\(id)` already ended with its last page, and this page names "
+                    + "new people",
                 fix: "use `add`, or begin again under a new `session`")
         case .activityNotNamed:
             self.init(
                 .activityNotNamed,
-                "neither `activity` nor the attributes say which activity this card is, "
-                    + "and it matches no start that waits for its card", pointer: "/activity",
+                "the report has no `activity`, its attributes name no activity, and no open start matches it",
+                pointer: "/activity",
                 fix: "report `activity`, or the card's `attributes`")
         }
     }
@@ -108,23 +111,28 @@ extension Problem {
     private static func taken(_ id: DeviceID) -> Problem {
         Problem(
             .deviceTaken, "another person is signed in on `\(id)`, or was and never signed out",
-            fix: "show that it is this phone: send its credential as `Islet-Device-Credential`; "
-                + "or let the backend register it, or the other person sign out")
+            fix: "send the phone's credential in `Islet-Device-Credential`, let the backend register the device, or "
+                + "sign the other person out")
     }
 
     private static func tooManyAwaiting(_ limit: Int) -> Problem {
         Problem(
-            .tooManyAwaiting, "of a phone \(limit) cards are taken in a day whose activities do not know its person",
+            .tooManyAwaiting,
+            "a phone may report at most \(limit) cards in 24 hours of activities whose audience "
+                + "does not include its person",
             expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
     }
 
     private static let tokenIsDead = Problem(
-        .deadToken, "APNs has refused this token, or it was replaced: it stays dead", pointer: "/token",
+        .deadToken, "APNs refused this token, or a newer token replaced it. A dead token cannot be used again",
+        pointer: "/token",
         fix: "the app reads the token anew and reports the new one")
 
     private static func tooManyCards(_ limit: Int) -> Problem {
         Problem(
-            .tooManyCards, "of a phone \(limit) new cards of activities that do not name its person are taken in a day",
+            .tooManyCards,
+            "a phone may report at most \(limit) new cards in 24 hours of activities whose audience "
+                + "does not include its person",
             expected: "at most \(limit)", fix: "let the backend name the person in the activities' audiences")
     }
 
@@ -136,7 +144,8 @@ extension Problem {
 
     private static func tooManyTokens(_ limit: Int) -> Problem {
         Problem(
-            .tooManyTokens, "of a device \(limit) new tokens are taken in a day", pointer: "/token",
+            .tooManyTokens, "a device may report at most \(limit) new tokens in 24 hours; nothing was changed",
+            pointer: "/token",
             expected: "at most \(limit)", fix: "report a token once, and again only when it has changed",
             headers: [.retryAfter: "3600"])
     }
@@ -144,7 +153,7 @@ extension Problem {
     private static func changesHands(_ id: DeviceID) -> Problem {
         Problem(
             .deviceChangesHands,
-            "what `\(id)` showed of another person's activities is being ended; the device is signed out meanwhile",
+            "the activities of the former person on `\(id)` are still being ended; the device is signed out until then",
             fix: "repeat the call as it is", headers: [.retryAfter: "1"])
     }
 
@@ -165,7 +174,9 @@ extension Problem {
         self.init(
             .revisionDiffers,
             current == 0 ? "this app has no activity `\(id)`" : "the activity `\(id)` is at revision \(current)",
-            expected: Conditions.tag(current), fix: "read the activity, and decide anew from what it is now",
+            expected: Conditions.tag(current),
+            fix: "read the activity, and repeat the call with its current "
+                + "revision in `If-Match` if the change is still right",
             headers: current == 0 ? [:] : [.eTag: Conditions.tag(current)])
         revision = Int(current)
     }
@@ -178,10 +189,10 @@ extension Problem {
             let sizes = parts.map { "\($0.name) \($0.bytes)" }.joined(separator: ", ")
             self.init(
                 .payloadTooLarge,
-                "with every date and the alert the push has \(bytes) bytes"
+                "the push would have \(bytes) bytes, including all dates and the alert"
                     + (sizes.isEmpty ? "" : " (\(sizes))"), pointer: largest.flatMap { pointers[$0.name] } ?? "/state",
                 expected: "at most \(limit) bytes", given: "\(bytes) bytes",
-                fix: "send less: what every phone can compute or look up does not belong into a push")
+                fix: "shorten the state, attributes or alert: leave out what the phone can compute or look up")
         case .missingAlertTitle:
             self = .invalid("/alert/title", "a start needs an alert with a title that is not empty", expected: "a text")
         case .missingAttributesType:
@@ -204,7 +215,7 @@ extension Problem {
                 headers: [.retryAfter: "5"])
         case .commitUnknown:
             self.init(
-                .commitUnknown, "the database failed while storing the change, which may stand or not",
+                .commitUnknown, "the database failed while storing the change; the change may or may not be stored",
                 fix: "repeat the call as it is: repeating is safe", headers: [.retryAfter: "1"])
         case .overloaded:
             self.init(
