@@ -4,31 +4,38 @@ import LiveActivityProviders
 import LiveActivityServer
 
 extension IsletServer {
-    /// How the people of an app prove who they are, so that their phones may call by themselves: by signed tokens (JWT,
-    /// RFC 7519) of the app's identity provider. Without it only holders of API keys call.
+    /// Sign-in of an app's people, so that their phones can call the server directly.
+    ///
+    /// A phone presents a signed token (JWT, RFC 7519) of the app's identity provider. Without this setting, only
+    /// holders of API keys can call.
     public struct People: Sendable, Hashable {
-        /// What tokens are verified with. A key has one algorithm, whatever a token's header says.
+        /// Keys that verify tokens. A key has one algorithm, whatever the header of a token says.
         public enum Keys: Sendable, Hashable {
-            /// The https URL of a key set (JWKS, RFC 7517): read again as its answers say, and for a key that is new.
+            /// The https URL of a key set (JWKS, RFC 7517).
+            ///
+            /// The server fetches the set again when its `max-age` is over: after 1 minute to 1 day, or 10 minutes
+            /// without `max-age`. A token with an unknown key also causes a fetch, at most once a minute.
             case keySet(url: String)
             /// Public keys in PEM form: RSA of 2,048 bits or more for RS256, P-256 for ES256, Ed25519 for EdDSA.
             case publicKeys([String])
-            /// Secrets that are shared with whoever signs, of 32 bytes or more: HS256.
+            /// Secrets shared with the issuer, of 32 bytes or more each, for HS256.
             case secrets([String])
         }
 
-        /// Who may have issued a token: its `iss`, exactly.
+        /// Accepted issuers. The `iss` of a token must equal one of them.
         public var issuers: [String]
-        /// Whom a token is for: its `aud`, or one of them. Issuer and audience together name one app.
+        /// Accepted audience. The `aud` of a token must equal it or contain it.
+        ///
+        /// Issuer and audience together identify one app.
         public var audience: String
-        /// What tokens are verified with.
+        /// Keys that verify the tokens.
         public var keys: Keys
-        /// The claim that is the person's id, as the backend names people.
+        /// Claim that holds the person's id, as the backend names people.
         public var user = JSONPointer(tokens: ["sub"])
-        /// By how much the clocks of issuer and server may differ, at most ten minutes.
+        /// Maximum difference between the clocks of issuer and server, up to ten minutes.
         public var leeway = Duration.seconds(60)
 
-        /// Tokens of these issuers for this audience.
+        /// Creates a sign-in with tokens of these issuers for this audience.
         public init(issuers: [String], audience: String, keys: Keys) {
             self.issuers = issuers
             self.audience = audience
@@ -38,9 +45,12 @@ extension IsletServer {
 }
 
 extension IsletServer.Configuration {
-    /// What the parts are made with.
+    /// Returns the sign-in of each app as a part of the server.
     ///
-    /// - Throws: `IsletServer.Failure` for what no token could be verified with, or what would not say which app it is.
+    /// - Throws: `IsletServer.Failure` in three cases:
+    ///   - The app is not served.
+    ///   - No token can satisfy the settings.
+    ///   - Two apps have a common issuer and the same audience.
     func appPeople() throws -> [BundleID: ServerParts.AppPeople] {
         for (app, people) in people {
             guard apps[app] != nil else { throw IsletServer.Failure("people: there is no app \(app)") }
@@ -89,7 +99,7 @@ extension IsletServer.People {
             do throws(TokenKeyError) {
                 made.append(try key(text))
             } catch {
-                // Nothing of a key is quoted.
+                // The message quotes nothing of a key.
                 throw failure("key \(index + 1): \(error)")
             }
         }
@@ -103,7 +113,7 @@ extension IsletServer.People {
 }
 
 extension IsletServer.People.Keys: CustomStringConvertible, CustomReflectable {
-    /// What kind they are and how many; nothing of a key.
+    /// Kind and number of the keys, without any key material.
     public var description: String {
         switch self {
         case .keySet(let url): "the key set at \(url)"
@@ -112,6 +122,6 @@ extension IsletServer.People.Keys: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// The same, for `dump` and debuggers.
+    /// A mirror with only the description, so that `dump` and debuggers show no key material.
     public var customMirror: Mirror { Mirror(self, children: ["keys": description]) }
 }

@@ -3,44 +3,47 @@ import LiveActivityCore
 import LiveActivityProviders
 
 extension IsletServer {
-    /// What happens, as ``Webhook`` tells it: docs/webhooks.md has the table.
+    /// Kinds of events that a ``Webhook`` receives. The table in docs/webhooks.md describes each.
     public enum EventKind: String, Sendable, Hashable, CaseIterable {
-        /// A card came to be.
+        /// A card exists: APNs accepted its start, or a phone reported it.
         case started
-        /// A phone shows the newest state.
+        /// A phone reported that it shows the newest state.
         case held
         /// The person swiped the card away.
         case dismissed
         /// The card is over.
         case ended
-        /// A second card took the place of one whose time was over.
+        /// A second card replaced one whose 8 hours came to an end.
         case renewed
         /// APNs said that a token is dead.
         case tokenDead = "token-dead"
-        /// An ordinary notification went out in place of a card.
+        /// An ordinary notification was made in place of a card.
         case fellBack = "fell-back"
-        /// APNs refused a push for a fault of ours.
+        /// APNs refused a push because of a fault of the server or of the state. The server does not send it again.
         case parked
-        /// Nothing leaves until a person mends the key.
+        /// No push leaves for the app and environment until somebody repairs the key or the topic.
         case keyHalted = "key-halted"
     }
 
-    /// An endpoint that an app's events are told to, by signed calls (Standard Webhooks).
+    /// An endpoint that receives an app's events as signed calls (Standard Webhooks).
     public struct Webhook: Sendable, Hashable {
-        /// What the log calls it, of letters, digits, `-`, `_` and `.`; how far it was told is kept under this name.
+        /// Name of the endpoint in the log: 1 to 64 letters, digits, `-`, `_` and `.`.
+        ///
+        /// The database keeps the endpoint's position in the stream of events under this name.
         public var name: String
-        /// Where events are told: https, unless ``allowPrivate`` is set.
+        /// URL that receives the events: https, unless ``allowPrivate`` is set.
         public var url: String
-        /// What the calls are signed with: `whsec_` and 24 to 64 bytes in base64.
+        /// Secret that signs the calls: `whsec_` followed by 24 to 64 bytes in base64.
         public var secret: String
-        /// What is told; nil: all.
+        /// Kinds of events to send. With `nil`, all kinds.
         public var kinds: Set<EventKind>?
-        /// How long one answer may take, at most a minute.
+        /// Maximum time for one answer, from 100 ms to 60 s.
         public var timeout = Duration.seconds(15)
-        /// Whether the URL may be plain http, and lead to this machine or a private network.
+        /// A Boolean value that indicates whether the URL may be plain http, and may lead to this machine or a private
+        /// network.
         public var allowPrivate = false
 
-        /// An endpoint that is told everything.
+        /// Creates an endpoint that receives every kind of event.
         public init(name: String, url: String, secret: String) {
             self.name = name
             self.url = url
@@ -50,9 +53,12 @@ extension IsletServer {
 }
 
 extension IsletServer.Configuration {
-    /// What the parts are made with.
+    /// Returns the endpoints of all apps as parts of the server, sorted by bundle ID.
     ///
-    /// - Throws: `IsletServer.Failure` for what nothing could be told to.
+    /// - Throws: `IsletServer.Failure` in three cases:
+    ///   - The app is not served.
+    ///   - A name occurs twice in an app.
+    ///   - A name, URL, secret or timeout is invalid.
     func appWebhooks() throws -> [ServerParts.Webhook] {
         var all: [ServerParts.Webhook] = []
         for (app, webhooks) in webhooks.sorted(by: { $0.key.text < $1.key.text }) {
@@ -92,9 +98,9 @@ extension IsletServer.Webhook {
 }
 
 extension IsletServer.Webhook: CustomStringConvertible, CustomReflectable {
-    /// Its name and URL, without the secret.
+    /// Name and URL of the endpoint, without the secret.
     public var description: String { "\(name): \(url)" }
 
-    /// The same for debuggers.
+    /// A mirror with name and URL only, so that debuggers do not show the secret.
     public var customMirror: Mirror { Mirror(self, children: ["name": name, "url": url]) }
 }

@@ -14,99 +14,113 @@ import Synchronization
 import Tracing
 package import UnixSignals
 
-/// Islet as a service of your own process: the HTTP API, delivery through APNs, the database, and providers in code.
+/// An Islet server as a service of your own process: the HTTP API, delivery through APNs, the database, and providers
+/// written in Swift.
 ///
 /// ```swift
 /// let server = try IsletServer(configuration, providers: ["NextUp": NextUpProvider(store)])
 /// try await server.run()
 /// ```
 ///
-/// It does what `islet serve` does. One process at a time has the database. Stopping it gracefully answers open
-/// requests and settles the pushes that are on their way; a kill loses nothing that was answered.
+/// The server does what `islet serve` does. Only one process at a time can use the database.
+///
+/// A graceful shutdown answers open requests and settles the pushes in flight. A kill loses nothing that the server has
+/// answered.
 public final class IsletServer: Service {
-    /// What a server serves.
+    /// Addresses, apps, routes and options of a server.
     public struct Configuration: Sendable {
-        /// The address that the HTTP API is bound to.
+        /// Address that the HTTP API binds to.
         public var host = "127.0.0.1"
-        /// 0 takes any free port: see ``IsletServer/address``.
+        /// Port that the HTTP API binds to. With 0, the system picks a free port; see ``IsletServer/address``.
         public var port = 8080
-        /// The certificate and its key; nil: the HTTP API speaks plain HTTP. Files that change are read anew.
+        /// Certificate and key of the HTTP API. With `nil`, the API uses plain HTTP. The server reloads the files when
+        /// they change.
         public var tls: TLS?
-        /// The path of the SQLite database, which is made when it is missing.
+        /// Path of the SQLite database. The server creates a missing database.
         public var database = "islet.db"
-        /// The file of the keys that seal push tokens in the database; nil: the database's path with `.keys` behind
-        /// it, made with the database. One that is named must be there.
+        /// File of the keys that seal push tokens in the database.
+        ///
+        /// With `nil`, the file is the database's path followed by `.keys`, and the server creates it together with the
+        /// database. A file named here must exist.
         public var tokenKeyFile: String?
-        /// Whether `GET /metrics` answers.
+        /// A Boolean value that indicates whether the server answers `GET /metrics`.
         public var metrics = true
-        /// Whether requests, decisions and pushes are told, as spans, to the tracer that the process has bootstrapped
-        /// (swift-distributed-tracing's `InstrumentationSystem`).
+        /// A Boolean value that indicates whether the server records spans of requests, decisions and pushes.
+        ///
+        /// The spans go to the tracer that the process has bootstrapped with swift-distributed-tracing's
+        /// `InstrumentationSystem`.
         public var tracing = false
-        /// The activity types of each app, by bundle id.
+        /// Activity types of each app, by bundle ID.
         public var apps: [BundleID: [Kind]]
-        /// How the people of each app prove who they are; an app without an entry has phones called for by its backend.
+        /// Sign-in of each app's people, by bundle ID. For an app without an entry, the backend makes the calls of its
+        /// phones.
         public var people: [BundleID: People] = [:]
-        /// The endpoints that each app's events are told to, by bundle id.
+        /// Endpoints that receive the events of each app, by bundle ID.
         public var webhooks: [BundleID: [Webhook]] = [:]
-        /// The keys and endpoints of each app and environment.
+        /// APNs keys and endpoints, for each app and environment.
         public var routes: [APNSClient.Route]
-        /// How many people of a type are computed in a second, of those whom nobody waits for: local midnights, and
-        /// whole populations.
+        /// Maximum number of people per second that each provided type computes in the background.
+        ///
+        /// The limit applies to work that no caller waits for, such as local midnights and whole populations.
         public var refreshesPerSecond = 100
 
-        /// Apps with their types, and the routes of their pushes.
+        /// Creates a configuration from apps with their types, and the routes of their pushes.
         public init(apps: [BundleID: [Kind]], routes: [APNSClient.Route]) {
             self.apps = apps
             self.routes = routes
         }
     }
 
-    /// A certificate and its key.
+    /// A TLS certificate and its private key, as files.
     public struct TLS: Sendable, Hashable {
-        /// The path of the chain, leaf first, in PEM form.
+        /// Path of the certificate chain, leaf first, in PEM form.
         public var certificate: String
-        /// The path of the leaf's private key, in PEM form.
+        /// Path of the leaf's private key, in PEM form.
         public var key: String
 
-        /// A certificate and its key, by their paths.
+        /// Creates a pair from the paths of its files.
         public init(certificate: String, key: String) {
             self.certificate = certificate
             self.key = key
         }
     }
 
-    /// An activity type. What is not said here has the defaults of `islet config reference`.
+    /// An activity type. Every setting that is missing here has the default that `islet config reference` prints.
     public struct Kind: Sendable {
-        /// What the HTTP API calls it.
+        /// Name of the type in the HTTP API.
         public var name: String
-        /// The Swift name of the app's `ActivityAttributes` type, exactly.
+        /// Name of the app's `ActivityAttributes` type, exactly as in Swift.
         public var attributesType: String
-        /// Where the attributes name the activity, if they do; filled by the server.
+        /// Place in the attributes that holds the activity's id, which the server fills in. `nil` if the attributes do
+        /// not hold it.
         public var activityIDAttribute: JSONPointer?
-        /// What a start says when the state brings no alert. Without one, no card is started by push: a phone drops a
-        /// start without an alert.
+        /// Alert of a start whose state brings no alert.
+        ///
+        /// Without any alert, the server starts no card by push, because a phone drops such a start.
         public var startAlert: PushAlert?
-        /// Whether a card comes back that the person swiped away or that vanished.
+        /// Condition under which a card comes back after the person swiped it away or after it vanished.
         public var restart = Restart.never
-        /// How long a start waits for a phone that was just in touch: its app may be starting the card itself.
+        /// Time that a start waits for a phone that was just in contact, because its app may be starting the card
+        /// itself.
         public var startGrace = Duration.seconds(15)
-        /// How long a state counts as fresh after it was last computed or set; nil: cards have no stale date.
+        /// Time for which a state counts as fresh after it was last computed or set. With `nil`, cards have no stale
+        /// date.
         public var staleAfter: Duration?
 
-        /// Whom a phone that calls by itself lets in on an activity by reporting a card of it.
+        /// Rule for a phone with its own credential that reports a card of an activity.
         public var join = Join.audience
 
-        /// Who takes part in an activity on their phone's word.
+        /// The people who join an activity when their phone reports a card of it.
         public enum Join: String, Sendable, Hashable, CaseIterable {
-            /// The people of its audience.
+            /// The people of the activity's audience.
             case audience
-            /// Everybody who can name it.
+            /// Everybody who can name the activity.
             case open
         }
 
-        /// What brings a card back.
+        /// The event that brings a card back.
         public enum Restart: String, Sendable, Hashable, CaseIterable {
-            /// Nothing.
+            /// No event.
             case never
             /// The next state with an alert.
             case onAlert
@@ -114,7 +128,10 @@ public final class IsletServer: Service {
             case always
         }
 
-        /// A type that is started by push where the phone can, with this alert.
+        /// Creates a type.
+        ///
+        /// With an alert, the server starts cards by push on phones that support it. With `nil`, only the app starts
+        /// cards.
         public init(_ name: String, attributesType: String, startAlert: PushAlert?) {
             self.name = name
             self.attributesType = attributesType
@@ -122,19 +139,19 @@ public final class IsletServer: Service {
         }
     }
 
-    /// What a key for the HTTP API may do.
+    /// Permissions of a key for the HTTP API.
     public enum Scope: String, Sendable, Hashable, CaseIterable {
-        /// Everything of its app.
+        /// Every call of the key's app.
         case backend
-        /// What phones report, and reading.
+        /// Reports of phones, and reading.
         case device
-        /// Reading alone.
+        /// Reading only.
         case read
     }
 
-    /// Why a server cannot be made, or does not do what it was asked.
+    /// An error that says why the server cannot be created, or why a call to it failed.
     public struct Failure: Error, Sendable, CustomStringConvertible {
-        /// For people: what is wrong, and where.
+        /// Message for people: the problem, and where it is.
         public let description: String
 
         init(_ description: String) {
@@ -147,13 +164,16 @@ public final class IsletServer: Service {
     private let client: APNSClient
     private let listening = Listening()
 
-    /// Opens or makes the database. The server answers once ``run()`` runs.
+    /// Opens the database, or creates it. The server answers requests while ``run()`` runs.
     ///
     /// - Parameters:
-    ///   - providers: Who computes what, by activity type. A name that no app has is refused.
-    ///   - logger: Where the server logs; `notice` is quiet.
-    /// - Throws: ``Failure`` when the database cannot be opened or is in use, or something does not fit together;
-    ///   `APNSClientError` for a route that cannot be taken.
+    ///   - configuration: Addresses, apps and routes to serve.
+    ///   - providers: Provider of each activity type, by the type's name. Every name must be a type of at least one
+    ///     app.
+    ///   - options: Options of the providers.
+    ///   - logger: Logger of the server. At level `notice`, the server logs little.
+    /// - Throws: ``Failure`` if the database cannot be opened or is in use. ``Failure`` if parts of the configuration
+    ///   contradict each other. `APNSClientError` for an invalid route.
     public convenience init(
         _ configuration: Configuration, providers: [String: any ActivityProvider] = [:],
         options: ProviderOptions = ProviderOptions(), logger: Logger = Logger(label: "islet")
@@ -231,14 +251,14 @@ public final class IsletServer: Service {
         return type
     }
 
-    /// Serves until its task is cancelled or its service group shuts down gracefully; then the database is closed.
+    /// Serves until its task is canceled or its service group shuts down gracefully. Then it closes the database.
     ///
-    /// - Throws: When the port cannot be bound.
+    /// - Throws: An error if the port cannot be bound.
     public func run() async throws {
         try await run(signals: []) { _ in }
     }
 
-    /// The same as a program of its own, which signals stop.
+    /// Serves as the main service of a process. The given signals stop it, and SIGHUP reloads the certificates.
     package func run(signals: [UnixSignal], onListening: @escaping @Sendable (String) -> Void) async throws {
         defer {
             listening.end()
@@ -250,7 +270,7 @@ public final class IsletServer: Service {
             onListening(address.description)
         }
         var all = services
-        // Another process's signals are its own.
+        // Only a program of its own traps SIGHUP: in another process, the signals belong to that process.
         if !signals.isEmpty, let watch = parts.certificateWatch { all.append(HangUps(watch: watch)) }
         let group = ServiceGroup(
             configuration: .init(
@@ -259,19 +279,26 @@ public final class IsletServer: Service {
         try await group.run()
     }
 
-    /// Where the server listens, `http://host:port`, as soon as it does; nil when it ended before.
+    /// Address of the server, `http://host:port`, or `https://host:port` with TLS.
+    ///
+    /// Waits until the server listens; `nil` if the server ended before.
     public var address: String? {
         get async { await listening.address }
     }
 
-    // MARK: - What the process itself asks for
+    // MARK: - Calls of the process itself
 
-    /// Has the providers compute anew what a person should see: soon, in the background, and once however often asked.
+    /// Requests that the providers compute again what a person should see.
     ///
-    /// Durable when it returns. - Returns: How many types are computed; 0 for a person without a device.
+    /// The work runs soon, in the background, and once however often it was requested. The request is durable when the
+    /// call returns.
     ///
-    /// - Parameter type: The one activity type; nil: every type that has a provider.
-    /// - Throws: ``Failure`` for an unknown app or type, a bad id, or a database that fails.
+    /// - Parameters:
+    ///   - user: Id of the person.
+    ///   - app: Bundle ID of the app.
+    ///   - type: Activity type to compute. With `nil`, every type that has a provider.
+    /// - Returns: Number of types to compute; 0 for a person without a device.
+    /// - Throws: ``Failure`` for an unknown app, a type without a provider, an invalid id, or a failing database.
     @discardableResult
     public func refresh(_ user: String, of app: BundleID, type: String? = nil) async throws -> Int {
         guard let settings = parts.apps.first(where: { $0.bundleID == app }) else {
@@ -291,9 +318,11 @@ public final class IsletServer: Service {
         }
     }
 
-    /// Makes a key for the HTTP API. It is shown this once: the database keeps a hash.
+    /// Creates a key for the HTTP API and returns its text. The key is valid until it is revoked.
     ///
-    /// - Throws: ``Failure`` for an app that is not served, or a database that fails.
+    /// This call is the only time that the text is available, because the database keeps a hash of it.
+    ///
+    /// - Throws: ``Failure`` for an app that this server does not serve, or for a failing database.
     public func makeKey(for app: BundleID, scope: Scope) async throws -> String {
         guard parts.apps.contains(where: { $0.bundleID == app }) else { throw Failure("there is no app \(app)") }
         let wanted: APIKeyRecord.Scope =
@@ -313,7 +342,7 @@ public final class IsletServer: Service {
     }
 }
 
-/// SIGHUP: the certificates are read anew at once.
+/// A service that checks the certificate files at once when the process receives SIGHUP.
 private struct HangUps: Service {
     let watch: CertificateWatch
 
@@ -322,7 +351,7 @@ private struct HangUps: Service {
     }
 }
 
-/// An address that is known once a server listens.
+/// The server's address, for callers that wait until the server listens.
 private final class Listening: Sendable {
     private struct State {
         var address: String?

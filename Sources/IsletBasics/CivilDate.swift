@@ -4,7 +4,7 @@ package struct CivilDate: Sendable, Hashable, CustomStringConvertible {
     package let month: Int
     package let day: Int
 
-    /// `nil`: there is no such day.
+    /// `nil` if the calendar has no such day.
     package init?(year: Int, month: Int, day: Int) {
         guard 1...12 ~= month, 1...Self.days(in: month, of: year) ~= day else { return nil }
         self.year = year
@@ -12,8 +12,8 @@ package struct CivilDate: Sendable, Hashable, CustomStringConvertible {
         self.day = day
     }
 
-    // Howard Hinnant's `civil_from_days` and `days_from_civil`: eras of 400 years, in which a year begins in March, so
-    // that the leap day is its last.
+    // Both conversions are Howard Hinnant's `civil_from_days` and `days_from_civil`. They count eras of 400 years, in
+    // which a year begins in March, so the leap day is the last of its year.
 
     package init(daysSince1970 days: Int) {
         let shifted = days + 719_468
@@ -48,13 +48,13 @@ package struct CivilDate: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Int {
-    /// The number in decimal, with leading zeros.
+    /// Returns the number in decimal, with leading zeros up to the width.
     package func padded(to width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
     }
 
-    /// A second of a day as a clock shows it: `14:32:00`.
+    /// Time of day of a number of seconds since midnight, such as `14:32:00`.
     package var clock: String {
         [self / 3_600, self / 60 % 60, self % 60].map { $0.padded(to: 2) }.joined(separator: ":")
     }

@@ -3,15 +3,16 @@ package enum HTTPDate {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// The text of so many seconds since 1970-01-01T00:00:00Z; what is before that is that.
+    /// Returns the text for a number of seconds since 1970-01-01T00:00:00Z. A negative number gives the text for 0.
     package static func write(_ seconds: Int) -> String {
         let (day, second) = max(seconds, 0).quotientAndRemainder(dividingBy: 86_400)
         let date = CivilDate(daysSince1970: day)
         return "\(days[day % 7]), \(date.day.padded(to: 2)) \(months[date.month - 1]) \(date.year) \(second.clock) GMT"
     }
 
-    /// The seconds since 1970-01-01T00:00:00Z; `nil` when the text has another form or names no instant. The day's name
-    /// is not compared with the date.
+    /// Returns the seconds since 1970-01-01T00:00:00Z, or `nil` if the text has another form or names no instant.
+    ///
+    /// The name of the day is not compared with the date.
     package static func parse(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
         guard bytes.count == 29, bytes[3] == UInt8(ascii: ","), bytes[19] == UInt8(ascii: ":"),

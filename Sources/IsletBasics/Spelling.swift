@@ -1,17 +1,20 @@
-/// Finds the name that a misspelt one was meant to be.
+/// A search for the name that a misspelled word was meant to be.
 package enum Spelling {
-    /// Longer names, and longer lists of them, are not compared.
+    /// Longer names, and names beyond this number, are not compared.
     private static let maximumLength = 64
     private static let maximumNames = 256
 
-    /// The name that differs in nothing but capitals and separators (`eta_minutes`, `etaMinutes`), else the nearest,
-    /// when so little differs that it is probably meant: one letter in three, or two swapped ones.
+    /// Returns the nearest name, or `nil` if no name is near enough to be meant.
     ///
-    /// - Parameter slips: No more letters than these may differ, for who takes the nearest as a fact.
+    /// Capitals, `_`, `-` and blanks do not count: `eta_minutes` and `etaMinutes` are equal. A name is near enough if
+    /// at most one letter in three differs, or if two letters are swapped. Below four letters, one letter in two may
+    /// differ.
+    ///
+    /// - Parameter slips: Maximum number of letters that may differ, for callers that use the result without asking.
     package static func nearest(to word: String, among names: [String], slips: Int = .max) -> String? {
         guard word.utf8.count <= maximumLength else { return nil }
         let wanted = plain(word)
-        // Two swapped letters are two replacements.
+        // A swap of two letters counts as two replacements.
         let allowed = min(slips, wanted.count < 4 ? wanted.count / 2 : max(2, wanted.count / 3))
         let ranked = names.prefix(maximumNames).filter { $0.utf8.count <= maximumLength }
             .map { ($0, distance(wanted, plain($0))) }
@@ -23,7 +26,7 @@ package enum Spelling {
         Array(word.lowercased().filter { !"_- ".contains($0) }.utf8)
     }
 
-    /// The insertions, deletions and replacements between two texts (Levenshtein).
+    /// Returns the least number of insertions, deletions and replacements between two texts (Levenshtein distance).
     package static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)
         for (index, byte) in left.enumerated() {

@@ -1,6 +1,9 @@
-/// Random numbers that are the same for the same seed: SplitMix64, after Steele, Lea and Flood (2014). Not for secrets.
+/// A generator of reproducible random numbers: SplitMix64, after Steele, Lea and Flood (2014). Not for secrets.
+///
+/// The same seed gives the same numbers.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
-    /// The distance of two states, as the golden ratio divides 2⁶⁴: seeds so far apart begin streams of their own.
+    /// Distance between two states: 2⁶⁴ divided by the golden ratio. Seeds that are this far apart begin separate
+    /// streams.
     package static let stride: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     private var state: UInt64
@@ -12,10 +15,10 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return Self.mix(state)
     }
 
-    /// A number from 0 up to, not including, 1.
+    /// Returns a number from 0 up to, but not including, 1.
     package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// Each state has a number of its own.
+    /// Returns the number of a state. Different states have different numbers.
     package static func mix(_ state: UInt64) -> UInt64 {
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,7 +1,7 @@
-/// A string that equals another only when their UTF-8 bytes are the same.
+/// A string that equals another only if their UTF-8 bytes are the same.
 ///
-/// Swift's own `==` treats canonically equivalent strings as one ("é" as one scalar or as two); RFC 8259 section 8.3
-/// compares code unit by code unit, and so must keys, or two different members of an object would become one.
+/// Swift's `==` treats canonically equivalent strings as equal ("é" as one scalar or as two). RFC 8259 section 8.3
+/// compares code units. Keys must do so too, because otherwise two different members of an object would become one.
 struct ExactText: Hashable {
     let text: String
 
@@ -23,6 +23,6 @@ struct ExactText: Hashable {
 }
 
 extension ArraySlice<UInt8> {
-    /// These bytes, already known to be valid UTF-8, as a string.
+    /// These bytes as a string. They must be valid UTF-8.
     var utf8Text: String { String(decoding: self, as: UTF8.self) }
 }

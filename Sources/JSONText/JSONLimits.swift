@@ -1,23 +1,23 @@
-/// How large a document may be before the parser refuses it; every limit has a standard value.
+/// Limits on the size of a document that the parser accepts. Every limit has a standard value.
 public struct JSONLimits: Sendable, Hashable {
-    /// The most nested arrays and objects that ``depth`` may ask for: parsing recurses once per level.
+    /// Maximum value of ``depth``. Parsing recurses once for each level.
     public static let deepest = 512
 
-    /// The limits for a request body: 1 MiB, 32 levels, 100,000 values, keys of 1,024 bytes, numbers of 1,024 digits.
+    /// Limits for a request body: 1 MiB, 32 levels, 100,000 values, keys of 1,024 bytes, numbers of 1,024 characters.
     public static let standard = JSONLimits()
 
-    /// The most bytes of the whole document.
+    /// Maximum size of the whole document in bytes.
     public var bytes: Int
-    /// The most arrays and objects inside one another; at most ``deepest``.
+    /// Maximum depth of nested arrays and objects, at most ``deepest``.
     public var depth: Int
-    /// The most values in the whole document, arrays and objects included.
+    /// Maximum number of values in the whole document, including arrays and objects.
     public var members: Int
-    /// The most UTF-8 bytes of one object key, after unescaping.
+    /// Maximum length of an object key in UTF-8 bytes, after unescaping.
     public var keyLength: Int
-    /// The most characters of one number.
+    /// Maximum length of a number in characters.
     public var numberLength: Int
 
-    /// Limits that differ from ``standard`` only where a value is given.
+    /// Creates limits that differ from ``standard`` only where a value is given.
     public init(
         bytes: Int = 1 << 20, depth: Int = 32, members: Int = 100_000, keyLength: Int = 1_024, numberLength: Int = 1_024
     ) {

@@ -1,27 +1,27 @@
 /// A number exactly as it was written, of any size and precision.
 ///
 /// Equality is by value: `5`, `5.0`, `5e0` and `0.5e1` are one number, and `-0` is `0`. No operation takes longer than
-/// reading the text, whatever the exponent.
+/// reading the text, however large the exponent.
 public struct JSONNumber: Sendable {
-    /// The number as it was written; always valid by RFC 8259 section 6.
+    /// Text of the number as it was written, always valid by RFC 8259 section 6.
     public let text: String
 
-    /// The number that a text writes, or nil when the text is not a number by RFC 8259 section 6.
+    /// Creates a number from its text, or `nil` if the text is not a number by RFC 8259 section 6.
     ///
-    /// An exponent of more than 15 significant digits is refused too, as section 9 of the RFC allows, so that exponents
-    /// can be compared as integers.
+    /// An exponent of more than 15 significant digits is also refused, so that exponents can be compared as integers.
+    /// Section 9 of the RFC allows such limits.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard case .success(let end) = NumberGrammar.scan(bytes, from: 0), end == bytes.count else { return nil }
         self.text = text
     }
 
-    /// The number for an integer.
+    /// Creates a number from an integer.
     public init(_ value: Int) {
         text = String(value)
     }
 
-    /// The shortest number that reads back as this double, or nil when it is infinite or not a number.
+    /// Creates the shortest number that reads back as this double, or `nil` if the double is infinite or not a number.
     ///
     /// A whole value is written without `.0`, as Swift's `JSONEncoder` does.
     public init?(_ value: Double) {
@@ -30,26 +30,27 @@ public struct JSONNumber: Sendable {
         text = written.hasSuffix(".0") ? String(written.dropLast(2)) : written
     }
 
-    /// A number whose text the parser has checked.
+    /// Creates a number from text that the parser has checked.
     init(checked text: String) {
         self.text = text
     }
 
-    /// The one form that all equal numbers share: shortest digits, plain up to 21 digits, else with an exponent.
+    /// Canonical form that all equal numbers share, with the fewest digits.
     ///
-    /// It is the layout of RFC 8785 section 3.2.2.3, without its rounding to a double.
+    /// Numbers from 10⁻⁶ up to 21 digits before the decimal point are written without an exponent, others with one. The
+    /// layout is that of RFC 8785 section 3.2.2.3, without its rounding to a double.
     public var canonicalText: String { Decimal(text).text }
 
-    /// The exact integer, when the number is one and fits: `5`, `5.0` and `1e3`, not `5.5`.
+    /// Exact integer of the number: `5`, `5.0` and `1e3`. `nil` for `5.5` and for integers that do not fit.
     public var int: Int? { integer(Int.self) }
 
-    /// The nearest double; infinite when the number is beyond the range of a double.
+    /// Nearest double; infinite for a number outside the range of a double.
     public var double: Double { Double(text) ?? .nan }
 
-    /// The exact integer of some type, when the number is one and fits.
+    /// Returns the exact integer in a type, or `nil` if the number has a fraction or does not fit.
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Integer? {
         let decimal = Decimal(text)
-        // Forty digits hold the largest integer type there is; more cannot fit and must not be written out.
+        // Forty digits hold the largest integer type. A longer number cannot fit and must not be written out.
         guard decimal.point >= decimal.digits.count, decimal.point <= 40 else {
             return decimal.digits.isEmpty ? 0 : nil
         }
@@ -58,7 +59,7 @@ public struct JSONNumber: Sendable {
 }
 
 extension JSONNumber: Hashable {
-    /// Whether both have the same value, exactly.
+    /// Returns `true` if both numbers have exactly the same value.
     public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
         left.text == right.text || Decimal(left.text) == Decimal(right.text)
     }
@@ -70,11 +71,11 @@ extension JSONNumber: Hashable {
 }
 
 extension JSONNumber: CustomStringConvertible {
-    /// The number as it was written.
+    /// Text of the number as it was written.
     public var description: String { text }
 }
 
-/// A number taken apart: `0.digits × 10^point`, without zeros at either end of the digits; zero has no digits.
+/// The parts of a number, `0.digits × 10^point`, without zeros at either end of the digits. Zero has no digits.
 private struct Decimal: Hashable {
     private(set) var negative = false
     private(set) var digits: [UInt8] = []
@@ -88,7 +89,8 @@ private struct Decimal: Hashable {
             case UInt8(ascii: "-"): negative = true
             case UInt8(ascii: "."): fraction = true
             case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                // At most 15 significant digits (NumberGrammar), so neither this nor the sum overflows.
+                // The exponent has at most 15 significant digits (see `NumberGrammar`), so neither it nor the sum
+                // overflows.
                 point += Int(Substring(bytes)) ?? 0
                 bytes = bytes[bytes.endIndex...]
             default:
@@ -113,7 +115,7 @@ private struct Decimal: Hashable {
         return plainText
     }
 
-    /// The digits written out; only for a point within reach.
+    /// Digits without an exponent. Only for a small `point`, because the text has that many zeros.
     var plainText: String {
         let sign = negative ? "-" : ""
         if point <= 0 { return sign + "0." + String(repeating: "0", count: -point) + digits[...].utf8Text }

@@ -1,6 +1,7 @@
 extension JSONObject {
-    /// This object with a merge patch applied (RFC 7396): objects are merged, `null` removes a member, any other value
-    /// takes the place of what was there.
+    /// Returns this object with a merge patch applied (RFC 7396).
+    ///
+    /// Objects are merged, `null` removes a member, and any other value replaces the existing one.
     package func merged(with patch: JSONObject) -> JSONObject {
         var result = self
         for (key, value) in patch {

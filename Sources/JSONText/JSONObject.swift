@@ -1,36 +1,36 @@
-/// The members of a JSON object in the order in which they were written, each key once.
+/// The members of a JSON object in the order in which they were written. Each key occurs once.
 ///
-/// Two objects are equal when they have the same members in any order (RFC 8259 section 4). Keys are compared byte by
-/// byte. Finding a member takes constant time however many there are; removing one takes linear time.
+/// Two objects are equal if they have the same members in any order (RFC 8259 section 4). Keys are compared byte by
+/// byte. A lookup takes constant time; removing a member takes linear time.
 public struct JSONObject: Sendable, Sequence, ExpressibleByDictionaryLiteral {
     /// One member.
     public typealias Element = (key: String, value: JSONValue)
 
-    /// Below this many members a scan is faster than hashing and needs no second copy of the keys.
+    /// Number of members up to which a scan is faster than hashing and avoids a second copy of the keys.
     private static let scanned = 8
 
     private var members: [Element] = []
-    /// Where each key is; empty while the object is small enough to scan.
+    /// Position of each key; empty while the object is small enough to scan.
     private var positions: [ExactText: Int] = [:]
 
-    /// An object without members.
+    /// Creates an object without members.
     public init() {}
 
-    /// An object with these members in this order; of several with the same key the last value counts.
+    /// Creates an object with these members in this order. If a key occurs more than once, the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         for (key, value) in elements { self[key] = value }
     }
 
-    /// The number of members.
+    /// Number of members.
     public var count: Int { members.count }
-    /// Whether there is no member.
+    /// A Boolean value that indicates whether the object has no members.
     public var isEmpty: Bool { members.isEmpty }
-    /// The keys in the order in which the members were written.
+    /// Keys in the order in which the members were written.
     public var keys: [String] { members.map(\.key) }
 
-    /// The value of the member with this key, or nil when there is none; a JSON `null` is `.null`, not nil.
+    /// The value of the member with this key, or `nil` if there is none. A JSON `null` is `.null`, not `nil`.
     ///
-    /// Storing a value keeps the place of a member that exists and appends one that does not; storing nil removes it.
+    /// Setting a value keeps the place of an existing member and appends a new one. Setting `nil` removes the member.
     public subscript(key: String) -> JSONValue? {
         get { position(of: key).map { members[$0].value } }
         set {
@@ -43,10 +43,10 @@ public struct JSONObject: Sendable, Sequence, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The members in the order in which they were written.
+    /// Returns an iterator over the members in the order in which they were written.
     public func makeIterator() -> IndexingIterator<[Element]> { members.makeIterator() }
 
-    /// Appends a member whose key the caller knows to be new.
+    /// Appends a member. The caller guarantees that the key is new.
     mutating func append(_ key: String, _ value: JSONValue) {
         members.append((key, value))
         if !positions.isEmpty {
@@ -75,14 +75,14 @@ public struct JSONObject: Sendable, Sequence, ExpressibleByDictionaryLiteral {
 }
 
 extension JSONObject: Hashable {
-    /// Whether both have the same members, in any order.
+    /// Returns `true` if both objects have the same members, in any order.
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.count == right.count && left.members.allSatisfy { right[$0.key] == $0.value }
     }
 
     /// Hashes the members without their order.
     public func hash(into hasher: inout Hasher) {
-        // A sum does not depend on the order of the members, and neither does equality.
+        // The order of members must not affect the hash, because it does not affect equality. A sum has no order.
         var sum = 0
         for (key, value) in members {
             var member = Hasher()

@@ -1,4 +1,4 @@
-/// The place of one value inside a document, as RFC 6901 writes it: `/devices/0/token`; the empty text is the root.
+/// Place of a value inside a document, in the syntax of RFC 6901: `/devices/0/token`. The empty text is the root.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     /// The whole document.
     public static let root = JSONPointer(tokens: [])
@@ -6,15 +6,16 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     /// The keys and array indices from the root down, unescaped.
     public let tokens: [String]
 
-    /// The pointer that follows these unescaped tokens from the root.
+    /// Creates a pointer that follows these unescaped tokens from the root.
     public init(tokens: [String]) {
         self.tokens = tokens
     }
 
-    /// The pointer that a text means.
+    /// Creates a pointer from its text.
     ///
-    /// Throws ``JSONPointerError`` with the code `badSyntax` for a text that is not empty and does not start with `/`,
-    /// or that has a `~` not followed by `0` or `1` (RFC 6901 section 3).
+    /// - Throws: ``JSONPointerError`` with the code `badSyntax` in two cases (RFC 6901 section 3):
+    ///   - The text is not empty and does not start with `/`.
+    ///   - A `~` is not followed by `0` or `1`.
     public init(_ text: String) throws(JSONPointerError) {
         guard !text.isEmpty else {
             self = .root
@@ -30,12 +31,12 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         self.tokens = tokens
     }
 
-    /// The pointer to the member with this key of the object that this pointer names.
+    /// Returns the pointer to the member with this key, in the object that this pointer names.
     public func appending(_ key: String) -> JSONPointer {
         JSONPointer(tokens: tokens + [key])
     }
 
-    /// The pointer to the element at this index, from 0, of the array that this pointer names.
+    /// Returns the pointer to the element at this index, counted from 0, in the array that this pointer names.
     public func appending(_ index: Int) -> JSONPointer {
         appending(String(index))
     }
@@ -73,7 +74,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether both pointers have the same tokens, byte by byte.
+    /// Returns `true` if both pointers have the same tokens, byte by byte.
     public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
         left.tokens.elementsEqual(right.tokens) { ExactText($0) == ExactText($1) }
     }
@@ -84,9 +85,9 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Why a text is no JSON Pointer, or why nothing can be stored where one points.
+/// An error of a text that is no JSON Pointer, or of a pointer where nothing can be stored.
 public struct JSONPointerError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of mistake it is.
+    /// Kind of the mistake.
     public enum Code: String, Sendable {
         /// The text breaks the grammar of RFC 6901.
         case badSyntax
@@ -96,17 +97,17 @@ public struct JSONPointerError: Error, Sendable, Equatable, CustomStringConverti
         case noSuchElement
     }
 
-    /// What kind of mistake it is; stable, for programs.
+    /// Kind of the mistake; stable, for programs.
     public let code: Code
-    /// What is wrong, for people.
+    /// Message for people.
     public let detail: String
 
-    /// An error with a code for programs and a detail for people.
+    /// Creates an error with a code for programs and a message for people.
     public init(code: Code, detail: String) {
         self.code = code
         self.detail = detail
     }
 
-    /// The detail.
+    /// Message for people.
     public var description: String { detail }
 }

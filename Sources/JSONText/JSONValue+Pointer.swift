@@ -1,7 +1,7 @@
 extension JSONValue {
-    /// The value that a pointer names, or nil when there is none; RFC 6901 section 4.
+    /// The value that a pointer names, or `nil` if there is none (RFC 6901 section 4).
     ///
-    /// An array index is written without leading zeros; `-` (the element after the last) names nothing.
+    /// Array indices have no leading zeros. `-`, the element after the last, names no value.
     public subscript(_ pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {
@@ -18,11 +18,13 @@ extension JSONValue {
         return value
     }
 
-    /// Stores a value where a pointer points, replacing what is there.
+    /// Stores a value at the place that a pointer names, and replaces the value there.
     ///
-    /// Members that are missing on the way are created as objects. An element of an array is replaced when it exists;
-    /// `-` appends one. Throws ``JSONPointerError``, and changes nothing, when the way leads through a string, number,
-    /// boolean or null, or through an array element that does not exist.
+    /// Missing members on the path are created as objects. An existing element of an array is replaced; `-` appends an
+    /// element.
+    ///
+    /// - Throws: ``JSONPointerError``, without any change, if the path leads through a string, number, boolean or null.
+    ///   The same holds for an array element that does not exist.
     public mutating func set(_ value: JSONValue, at pointer: JSONPointer) throws(JSONPointerError) {
         self = try setting(value, at: pointer.tokens[...], of: pointer)
     }

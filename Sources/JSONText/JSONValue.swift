@@ -1,7 +1,10 @@
-/// A JSON document or any part of one, with numbers and the order of members kept as they were written.
+/// A JSON document or a part of one, which keeps numbers and the order of members as they were written.
 ///
-/// Two values are equal when they mean the same: members in any order, numbers by value (`5`, `5.0` and `5e0` are one
-/// number), strings by their Unicode scalars.
+/// Two values are equal if they have the same meaning:
+///
+/// - Members compare in any order.
+/// - Numbers compare by value: `5`, `5.0` and `5e0` are one number.
+/// - Strings compare by their Unicode scalars.
 public enum JSONValue: Sendable {
     /// The value `null`.
     case null
@@ -9,7 +12,7 @@ public enum JSONValue: Sendable {
     case bool(Bool)
     /// A number of any size.
     case number(JSONNumber)
-    /// A text, unescaped.
+    /// A text, without escapes.
     case string(String)
     /// Values in order.
     case array([JSONValue])
@@ -18,38 +21,38 @@ public enum JSONValue: Sendable {
 }
 
 extension JSONValue {
-    /// The members, when this is an object.
+    /// Members of an object; `nil` for any other value.
     public var object: JSONObject? {
         if case .object(let object) = self { object } else { nil }
     }
 
-    /// The elements, when this is an array.
+    /// Elements of an array; `nil` for any other value.
     public var array: [JSONValue]? {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// The text, when this is a string.
+    /// Text of a string; `nil` for any other value.
     public var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The truth value, when this is a boolean.
+    /// Value of a boolean; `nil` for any other value.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The exact integer, when this is a number that is one, however it is written: `5`, `5.0` and `1e3`, not `5.5`.
+    /// Exact integer of a number, in any notation: `5`, `5.0` and `1e3`. `nil` for `5.5` and for any other value.
     public var int: Int? {
         if case .number(let number) = self { number.int } else { nil }
     }
 
-    /// The nearest double, when this is a number within the range of a double.
+    /// Nearest double of a number; `nil` for a number outside the range of a double and for any other value.
     public var double: Double? {
         guard case .number(let number) = self, number.double.isFinite else { return nil }
         return number.double
     }
 
-    /// The name of the JSON type: `null`, `boolean`, `number`, `string`, `array` or `object`.
+    /// Name of the JSON type: `null`, `boolean`, `number`, `string`, `array` or `object`.
     public var kind: String {
         switch self {
         case .null: "null"
@@ -63,7 +66,7 @@ extension JSONValue {
 }
 
 extension JSONValue: Hashable {
-    /// Whether both values mean the same.
+    /// Returns `true` if both values have the same meaning.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -76,7 +79,7 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// Hashes what equality compares.
+    /// Hashes the parts that equality compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         switch self {
@@ -105,7 +108,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
 }
 
 extension JSONValue: ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
-    /// The number, or null for a literal that no double can hold.
+    /// Creates a number, or null for a literal that no double can hold.
     public init(floatLiteral value: Double) { self = JSONNumber(value).map(JSONValue.number) ?? .null }
     /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
@@ -114,7 +117,7 @@ extension JSONValue: ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
 extension JSONValue: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
     /// An array of these elements.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// An object with these members in this order; of several with the same key the last value counts.
+    /// Creates an object with these members in this order. If a key occurs more than once, the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         var object = JSONObject()
         for (key, value) in elements { object[key] = value }

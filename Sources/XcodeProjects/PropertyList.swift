@@ -1,4 +1,4 @@
-/// A value of a property list in the old style, which Xcode writes projects in, and where it begins.
+/// A value of an old-style property list, the format of Xcode's project files, with the line on which it begins.
 package struct PropertyValue: Sendable {
     package enum Form: Sendable {
         case text(String)
@@ -17,15 +17,15 @@ package struct PropertyValue: Sendable {
     package subscript(key: String) -> PropertyValue? { table.first { $0.key == key }?.value }
 
     package var text: String? { if case .text(let text) = form { text } else { nil } }
-    /// Empty where it is none.
+    /// Elements of a list; empty for any other value.
     package var list: [PropertyValue] { if case .list(let values) = form { values } else { [] } }
-    /// Empty where it is none.
+    /// Entries of a table; empty for any other value.
     package var table: [(key: String, value: PropertyValue)] {
         if case .table(let entries) = form { entries } else { [] }
     }
 }
 
-/// What is wrong with a property list, and where.
+/// A syntax error in a property list, with its line.
 package struct PropertyListError: Error, Equatable, CustomStringConvertible {
     package let line: Int
     package let what: String
@@ -38,18 +38,20 @@ package struct PropertyListError: Error, Equatable, CustomStringConvertible {
     package var description: String { "line \(line): \(what)" }
 }
 
-/// Reads property lists in the old style: `key = value;`, and a comma after each value of a list but the last.
+/// A reader of old-style property lists: `key = value;`, and a comma after every value of a list except the last.
 package struct PropertyListReader {
-    /// How much is taken.
+    /// Syntax that the reader accepts.
     package enum Manner: Sendable {
-        /// What Xcode writes, and nothing else.
+        /// The syntax that Xcode writes.
         case strict
-        /// Also what Xcode reads when others wrote it: `-` without quotes, single quotes, every escape, and a key that
-        /// is there twice, of which the last counts.
+        /// The syntax that Xcode reads, when other tools wrote it.
+        ///
+        /// It also allows `-` without quotes, single quotes, every escape, and repeated keys, of which the last counts.
         case lenient
     }
 
-    /// Each level is a call within a call, so a file of nothing but brackets would end the process.
+    /// Maximum depth of nesting. Each level is a recursive call, so a file of nothing but brackets would overflow the
+    /// stack.
     package static let deepest = 64
 
     private let bytes: [UInt8]
@@ -58,7 +60,7 @@ package struct PropertyListReader {
     private var line = 1
     private var depth = 0
 
-    /// The whole list, with the line of each value.
+    /// Returns the whole list, with the line of each value.
     package static func read(_ text: String, _ manner: Manner = .strict) throws(PropertyListError) -> PropertyValue {
         var reader = PropertyListReader(bytes: Array(text.utf8), manner: manner)
         try reader.skip()
@@ -89,9 +91,9 @@ package struct PropertyListReader {
         advance()
     }
 
-    // MARK: - Parts
+    // MARK: - Grammar
 
-    /// Space and comments.
+    /// Skips white space and comments.
     private mutating func skip() throws(PropertyListError) {
         while let byte {
             if isAt("/*") {
@@ -196,7 +198,7 @@ package struct PropertyListReader {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"): text.append(escaped)
             case UInt8(ascii: "n"): text.append(UInt8(ascii: "\n"))
             case UInt8(ascii: "t"): text.append(UInt8(ascii: "\t"))
-            // What codes of characters mean is left out: nobody needs them in what is looked for.
+            // Character codes are not decoded, because no text that callers look for contains them.
             default:
                 guard manner == .lenient else { throw error("only \\\\, \\\", \\n and \\t may follow a backslash") }
                 text.append(escaped)

@@ -1,4 +1,4 @@
-/// A project of Xcode: objects that name each other by ids of 24 hexadecimal digits.
+/// An Xcode project: objects that refer to each other by ids of 24 hexadecimal digits.
 package struct XcodeProject: Sendable {
     package struct Object: Sendable {
         package let id: String
@@ -8,13 +8,17 @@ package struct XcodeProject: Sendable {
         package var line: Int { fields.line }
     }
 
-    /// Of `project.pbxproj`, from the folder that its paths are told from.
+    /// Path of `project.pbxproj`, relative to the folder that all paths start from.
     package let path: String
     package let rootID: String
     package let objects: [Object]
     private let byID: [String: Object]
 
-    /// - Parameter list: What is in the file at `path`.
+    /// Creates a project.
+    ///
+    /// - Parameters:
+    ///   - path: Path of `project.pbxproj`.
+    ///   - list: Contents of that file.
     package init(path: String, _ list: PropertyValue) {
         self.path = path
         rootID = list["rootObject"]?.text ?? ""
@@ -23,14 +27,14 @@ package struct XcodeProject: Sendable {
         byID = Dictionary(objects.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Where the project lies, and what its paths begin at.
+    /// Folder of the project, where the paths of its files begin.
     package var folder: String { path.split(separator: "/").dropLast(2).joined(separator: "/") }
-    /// `PizzaApp.xcodeproj`
+    /// Name of the project's folder, such as `PizzaApp.xcodeproj`.
     package var name: String { path.split(separator: "/").dropLast().last.map(String.init) ?? "" }
 
     package subscript(id: String?) -> Object? { id.flatMap { byID[$0] } }
 
-    /// What a field names: one object, or each of a list.
+    /// Returns the object that a field refers to, or each object of a list.
     package func objects(_ field: String, of object: Object?) -> [Object] {
         guard let value = object?.fields[field] else { return [] }
         return (value.list + [value]).compactMap { self[$0.text] }
@@ -46,7 +50,7 @@ package struct XcodeProject: Sendable {
     package struct Target: Sendable {
         package let object: Object
         package let name: String
-        /// `nil`: none that the rules know.
+        /// Role by product type; `nil` for a product type without rules.
         package let role: Role?
     }
 
@@ -58,7 +62,7 @@ package struct XcodeProject: Sendable {
         }
     }
 
-    /// What the phases of a kind take in.
+    /// Returns the files in all build phases of one kind.
     package func buildFiles(_ phase: String, of target: Target) -> [Object] {
         objects("buildPhases", of: target.object).filter { $0.isa == phase }.flatMap { objects("files", of: $0) }
     }
@@ -66,11 +70,11 @@ package struct XcodeProject: Sendable {
     package struct Configuration: Sendable {
         package let name: String
         package let line: Int
-        /// The target's own over those of the project.
+        /// Settings of the target, merged over those of the project.
         package let settings: [String: PropertyValue]
     }
 
-    /// One for each configuration that the target has.
+    /// Returns one configuration for each that the target has.
     package func configurations(of target: Target) -> [Configuration] {
         let shared = Self.named(configurations(of: self[rootID]))
         return configurations(of: target.object).map { object in
@@ -96,7 +100,7 @@ package struct XcodeProject: Sendable {
 
     // MARK: - Paths
 
-    /// Where the groups that it is in put a group or a file; `nil`: in no group, or elsewhere than in its folder.
+    /// Returns the path of a group or a file, or `nil` if it is in no group or not relative to its group.
     package func path(of object: Object) -> String? {
         var parts: [String] = []
         var object = object

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The one executable: the only place that builds concrete things.
+/// The executable. It is the only place that builds concrete things.
 @main
 struct Islet: AsyncParsableCommand {
     static let version = "0.1.0"

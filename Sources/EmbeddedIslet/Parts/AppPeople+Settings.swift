@@ -2,7 +2,7 @@ import LiveActivityProviders
 import LiveActivityServer
 
 extension ServerParts.AppPeople {
-    /// What the server verifies tokens with.
+    /// Returns the settings with which the HTTP API verifies tokens.
     func settings(_ connections: ProviderConnections) -> PeopleSettings {
         PeopleSettings(
             issuers: issuers, audience: audience, algorithms: algorithms, keys: keys(connections), user: user,

@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// What runs until its task is cancelled, as a service: a graceful stop cancels it.
+/// A service around work that runs until its task is canceled. A graceful shutdown cancels it.
 package struct CancellableService: Service {
     private let body: @Sendable () async throws -> Void
 

@@ -3,7 +3,9 @@ import APNSModel
 package import LiveActivityServer
 
 extension ConnectionReading {
-    /// The client's connections by environment. Their keys' ids and teams stay out of metrics.
+    /// Returns the state of the client's connections, summed by environment.
+    ///
+    /// Key ids and team ids are left out, because metrics must not contain them.
     package static func readings(of client: APNSClient, _ routes: [APNSClient.Route]) -> [ConnectionReading] {
         var readings: [APNSEnvironment: ConnectionReading] = [:]
         for status in client.status {

@@ -3,34 +3,40 @@ import APNSModel
 import LiveActivityCore
 import Synchronization
 
-/// The time that a server decides and writes by: the machine's, corrected by what APNs's answers say.
+/// The clock that the server decides and writes by: the machine's clock, corrected by the dates in APNs's answers.
 final class ReferenceClock: Sendable {
     private let wall: @Sendable () -> UnixTime
     private let elapsed: @Sendable () -> MonotonicTime
     private let correction = Mutex(ClockCorrection())
 
-    /// - Parameter elapsed: What has gone by, that of a machine that slept included.
+    /// Creates a clock.
+    ///
+    /// - Parameters:
+    ///   - wall: Wall clock of the machine.
+    ///   - elapsed: Monotonic clock that also counts the time during which the machine sleeps.
     init(wall: @escaping @Sendable () -> UnixTime, elapsed: @escaping @Sendable () -> MonotonicTime) {
         self.wall = wall
         self.elapsed = elapsed
     }
 
-    /// An answer of APNs had this date.
+    /// Takes note of the date in an answer of APNs.
     func learn(_ date: UnixTime) {
         let (local, now) = (wall(), elapsed())
         correction.withLock { $0.learn(date, local: local, at: now) }
     }
 
-    /// Whether APNs is to be asked what time it is.
+    /// Returns `true` if the server should ask APNs for the time, because one of the clocks seems to have jumped.
     func doubts() -> Bool {
         let (local, now) = (wall(), elapsed())
         return correction.withLock { $0.doubts(local: local, at: now) }
     }
 
-    /// APNs has said what time it is.
+    /// `true` once an answer of APNs has brought a date.
     var hasHeard: Bool { correction.withLock(\.hasHeard) }
 
-    /// Its clock that nobody sets counts what a machine slept, too: what is kept for a while is then as old as it is.
+    /// The corrected time, with the monotonic clock beside it.
+    ///
+    /// The monotonic clock also counts while the machine sleeps, so the age of kept data is right after a sleep.
     var time: TimeSource {
         TimeSource(
             wall: { [self] in

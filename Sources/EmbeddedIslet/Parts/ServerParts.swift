@@ -11,9 +11,9 @@ package import Logging
 package import ServiceLifecycle
 package import StorageSQLite
 
-/// What a server consists of, and how its parts are connected: the same for `islet serve` and for who embeds it.
+/// The parts of a server and their connections, shared by `islet serve` and by programs that embed a server.
 package struct ServerParts: Sendable {
-    /// A backend that computes a type's states.
+    /// A backend that computes the states of a type.
     package struct Backend: Sendable {
         package var app: BundleID
         package var type: String
@@ -26,10 +26,10 @@ package struct ServerParts: Sendable {
         }
     }
 
-    /// An endpoint that an app's events are told to.
+    /// An endpoint that receives an app's events.
     package struct Webhook: Sendable {
         package var key: WebhookKey
-        /// `nil`: all.
+        /// Kinds of events to send; `nil`: all.
         package var kinds: Set<EventRecord.Kind>?
         package var target: HTTPProvider.Target
 
@@ -39,7 +39,8 @@ package struct ServerParts: Sendable {
             self.target = target
         }
 
-        /// 1 to 64 letters, digits, `-`, `_` and `.`: it is printed, and typed on command lines.
+        /// Returns `true` for 1 to 64 letters, digits, `-`, `_` and `.`, because names are printed and typed on command
+        /// lines.
         package static func isName(_ text: String) -> Bool {
             (1...64).contains(text.utf8.count)
                 && text.utf8.allSatisfy { byte in
@@ -49,11 +50,11 @@ package struct ServerParts: Sendable {
         }
     }
 
-    /// How the people of an app prove who they are.
+    /// Sign-in of an app's people.
     package struct AppPeople: Sendable {
         package enum Keys: Sendable {
             case fixed([PersonTokenKey])
-            /// The URL of a key set; with `allowPrivate` it may be plain HTTP, and lead inside a network.
+            /// A key set at a URL. With `allowPrivate`, the URL may be plain HTTP and may lead to a private network.
             case set(url: String, refresh: Duration?, allowPrivate: Bool)
         }
 
@@ -79,34 +80,34 @@ package struct ServerParts: Sendable {
 
     package var apps: [AppSettings]
     package var people: [BundleID: AppPeople] = [:]
-    /// A phone's own credential that was not used for so long is not taken any more.
+    /// Idle time after which the server rejects a phone's own credential.
     package var credentialIdleLimit = Duration.seconds(90 * 86_400)
     package var routes: [APNSClient.Route]
     package var host = "127.0.0.1"
     package var port = 8080
-    /// A socket that was bound already, in place of host and port.
+    /// Socket that is already bound, in place of host and port.
     package var socket: CInt?
-    /// With them the front speaks TLS.
+    /// Certificates of the HTTP API. With `nil`, it uses plain HTTP.
     package var certificates: Certificates?
     package var limits = LiveActivityServer.Limits()
-    /// `GET /metrics` answers.
+    /// `true` if the server answers `GET /metrics`.
     package var metrics = true
-    /// It needs a key of the scope `read`.
+    /// `true` if `GET /metrics` needs a key of the scope `read`.
     package var metricsNeedKey = false
-    /// It has an address of its own.
+    /// Separate address for `GET /metrics`.
     package var metricsListener: LiveActivityServer.MetricsListener?
-    /// `/` is the console.
+    /// `true` if `/` is the console.
     package var console = true
-    /// In development: the simulator whose phones the console shows.
+    /// Simulator whose phones the console shows, in development.
     package var simulator: SimulatorControl?
-    /// Who can try a policy on a recorded day; `nil`: nobody.
+    /// Runner of policy trials on a recorded day; `nil`: trials are not available.
     package var trials: PolicyTrials?
     package var version: String
-    /// The pool of connections to APNs.
+    /// Options of the connections to APNs.
     package var connections = APNSClient.Options()
-    /// How long what is over is kept.
+    /// Retention time of data that is over.
     package var keep = PruneLimits()
-    /// Where the keys are that seal push tokens; `nil`: beside the database.
+    /// Source of the keys that seal push tokens; `nil`: a file beside the database.
     package var tokenKeys: TokenKeySource?
     package var backends: [Backend] = []
     package var webhooks: [Webhook] = []
@@ -115,14 +116,14 @@ package struct ServerParts: Sendable {
     package var refreshes = RefreshService.Limits()
     package var delivery = Dispatcher.Limits()
     package var zones: any ZoneSource = ZoneDirectory()
-    /// The machine's clocks: the server's corrected one and the client are made from the same.
+    /// Clocks of the machine. The server's corrected clock and the client both derive from them.
     private let machine: TimeSource
     private let clock: ReferenceClock
-    /// Where spans go; `nil`: there are none.
+    /// Destination of spans; `nil`: there are no spans.
     package var traces: Traces?
-    /// What runs beside the server: started before it, and stopped after it.
+    /// Services that run beside the server. They start before it and stop after it.
     package var companions: [any Service] = []
-    /// APNs is asked what time it is before the first push.
+    /// `true` if the server asks APNs for the time before the first push.
     package var asksTheTime = true
     package var faultPoints = FaultPoints()
     package var logger: Logger
@@ -139,13 +140,13 @@ package struct ServerParts: Sendable {
         clock = ReferenceClock(wall: machine.wall, elapsed: machine.monotonic)
     }
 
-    /// What the server writes and decides by.
+    /// Time that the server writes and decides by.
     package var time: TimeSource { clock.time }
 
-    /// The client, which tells the server the time that APNs has.
+    /// Creates the client, which reports the dates of APNs's answers to the server's clock.
     ///
-    /// It reads the dispatcher's monotonic clock: a lease is made with one and checked with the other. Its wall clock
-    /// is the machine's own, since it measures how far that is from APNs's.
+    /// The client reads the same monotonic clock as the dispatcher: one makes a lease and the other checks it. Its wall
+    /// clock is the machine's own, because it measures the distance between that clock and APNs's.
     package func makeClient() throws(APNSClientError) -> APNSClient {
         var options = connections
         let clock = clock
@@ -162,8 +163,9 @@ package struct ServerParts: Sendable {
         }
     }
 
-    /// The services in the order in which they start, which is that of stopping from the last to the first: no more
-    /// requests, then no more claims, then no more connections.
+    /// Returns the services in the order in which they start.
+    ///
+    /// They stop in reverse order: first no more requests, then no more claims, then no more connections.
     package func services(
         _ store: SQLiteStore, _ client: APNSClient,
         onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void
@@ -205,7 +207,8 @@ package struct ServerParts: Sendable {
         let server = LiveActivityServer(
             configuration: serving, store: store, time: time, dice: dice, logger: logger, onListening: onListening)
         let cleanUp = CleanUp(store: store, apps: apps, limits: keep, logger: logger)
-        // What ends and erases waits until APNs has said the time: by a clock that is ahead, everything is old.
+        // Pruning waits until APNs has said the time: by a clock that is ahead, everything would be old enough to
+        // erase.
         let pruner = Pruner(
             time: time, logger: logger,
             mayPrune: { [clock] in
@@ -231,11 +234,11 @@ package struct ServerParts: Sendable {
         if !webhooks.isEmpty { timed.append(webhookService) }
         services.append(TimeAsked(before: timed, question) { await webhookService.makeKnown() })
         if let certificateWatch { services.append(certificateWatch) }
-        // Streams of events are ended first: the server waits for them.
+        // Event streams must end first, because the server waits for them when it stops.
         return services + [server.upkeep, server, server.sampler, server.alertWatch, server.relay]
     }
 
-    /// Sees that the certificates are the newest.
+    /// Service that reloads changed certificate files; `nil` without certificates.
     package var certificateWatch: CertificateWatch? {
         certificates.map { CertificateWatch($0, time: time, logger: logger) }
     }

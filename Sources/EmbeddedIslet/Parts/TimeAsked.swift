@@ -4,14 +4,20 @@ import JSONText
 import LiveActivityDelivery
 import ServiceLifecycle
 
-/// Runs services once APNs has said what time it is, so that not even the first pushes of a machine whose clock is
-/// wrong carry its time: a start from the past shows nothing and would be spent.
+/// A service that runs other services after APNs has said the time.
+///
+/// On a machine with a wrong clock, even the first pushes must not carry its time. A phone ignores a start from the
+/// past, so that start would be wasted.
 struct TimeAsked: Service {
     private let services: [any Service]
     private let question: TimeQuestion
     private let first: @Sendable () async -> Void
 
-    /// - Parameter first: What does not wait for the answer.
+    /// Creates a service around others.
+    ///
+    /// - Parameters:
+    ///   - services: Services that wait for the answer.
+    ///   - first: Work that runs first and does not wait for the answer.
     init(
         before services: [any Service], _ question: TimeQuestion, first: @escaping @Sendable () async -> Void
     ) {
@@ -30,8 +36,10 @@ struct TimeAsked: Service {
     }
 }
 
-/// Asks APNs what time it is, by a push that nobody can get (a token of zeros, not kept, of low priority): APNs says
-/// the time with its refusal. Without an answer the clocks at hand have to do.
+/// Asks APNs for the time with a push that reaches nobody: a token of zeros, low priority, no storage.
+///
+/// APNs refuses the push, and its answer carries the date. Without an answer within 5 seconds, the server uses the
+/// clocks it has.
 struct TimeQuestion: Sendable {
     private static let limit = Duration.seconds(5)
     private static let nobody = String(repeating: "0", count: 64)
@@ -41,7 +49,9 @@ struct TimeQuestion: Sendable {
     private let time: TimeSource
     private let dice: @Sendable () -> UInt64
 
-    /// - Parameter route: `nil` asks nothing.
+    /// Creates a question.
+    ///
+    /// - Parameter route: Route to ask on. With `nil`, ``ask()`` does nothing.
     init(
         to client: APNSClient, _ route: APNSClient.Route?, _ time: TimeSource, _ dice: @escaping @Sendable () -> UInt64
     ) {
@@ -51,14 +61,14 @@ struct TimeQuestion: Sendable {
         self.dice = dice
     }
 
-    /// There is somebody to ask.
+    /// `true` if there is a route to ask on.
     var isPossible: Bool { route != nil }
 
-    /// Returns when there is an answer, or its time is over; at once when the process is to stop.
+    /// Returns when APNs has answered or after 5 seconds, and at once during a graceful shutdown.
     func ask() async {
         guard let route, let push = push(to: route) else { return }
         let (answered, answer) = AsyncStream.makeStream(of: Void.self)
-        // What comes of it is heard by `APNSClient.Options.dateReceived`.
+        // `APNSClient.Options.dateReceived` receives the date of the answer.
         client.submit([push]) { _, _ in answer.finish() }
         await withGracefulShutdownHandler {
             for await _ in answered {}

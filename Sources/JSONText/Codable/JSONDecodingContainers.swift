@@ -16,7 +16,7 @@ struct JSONKey: CodingKey {
     static let parent = JSONKey(stringValue: "super")
 }
 
-// In each container one generic `decode` answers all the requirements of the protocol, one for each standard type.
+// One generic `decode` in each container answers all requirements of the protocol, one for each standard type.
 
 struct JSONKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: JSONValueDecoder

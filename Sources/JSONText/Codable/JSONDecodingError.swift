@@ -1,34 +1,34 @@
 import IsletBasics
 
-/// Why a JSON value does not fit the type it was decoded as, and where.
+/// An error of a JSON value that does not fit the type it is decoded as, with its place.
 ///
-/// It quotes what was given, shortened, but never a value below a member whose key contains "token" or "key": the error
-/// goes into answers and logs, and credentials must not.
+/// The error quotes the given value, shortened. It never quotes a value below a member whose key contains "token" or
+/// "key", because errors go into answers and logs, and credentials must not.
 public struct JSONDecodingError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of mistake it is.
+    /// Kind of the mistake.
     public enum Code: String, Sendable {
         /// A required member is absent.
         case missing
-        /// A member that the type does not have.
+        /// The type has no member of this name.
         case unknownField
-        /// A value of another JSON type, or a number that is no integer where one is needed.
+        /// The value has another JSON type, or is a number with a fraction where an integer is needed.
         case wrongType
-        /// A value of the right JSON type that the type itself refuses.
+        /// The value has the right JSON type, but the type itself refuses it.
         case invalidValue
     }
 
-    /// The value at fault; for a missing member, where it should be.
+    /// Pointer to the value at fault. For a missing member, the place where it should be.
     public let pointer: JSONPointer
-    /// What kind of mistake it is; stable, for programs.
+    /// Kind of the mistake; stable, for programs.
     public let code: Code
-    /// What would have been right, such as `integer` or ``one of `low`, `high` ``.
+    /// Description of a right value, such as `integer` or ``one of `low`, `high` ``.
     public let expected: String
-    /// What was there, in at most 60 characters; only its JSON type where it may be a secret.
+    /// The given value in at most 60 characters, or only its JSON type if it may be a secret.
     public let given: String
-    /// What to do about it, when that can be guessed.
+    /// Advice on the repair, when it can be guessed.
     public let fix: String?
 
-    /// An error about the value at a pointer.
+    /// Creates an error about the value at a pointer.
     public init(pointer: JSONPointer, code: Code, expected: String, given: String, fix: String? = nil) {
         self.pointer = pointer
         self.code = code
@@ -48,7 +48,8 @@ public struct JSONDecodingError: Error, Sendable, Equatable, CustomStringConvert
         }
     }
 
-    /// How an error may quote a value: scalars as JSON text, containers and possible secrets by their type only.
+    /// Returns the text by which an error may quote a value: scalars as JSON text, containers and possible secrets as
+    /// their type.
     static func quote(_ value: JSONValue, at pointer: JSONPointer) -> String {
         let secret = pointer.tokens.contains { token in
             let key = token.lowercased()
@@ -61,19 +62,19 @@ public struct JSONDecodingError: Error, Sendable, Equatable, CustomStringConvert
     }
 }
 
-/// Why a value cannot be written as JSON, and where.
+/// An error of a value that cannot be written as JSON, with its place.
 public struct JSONEncodingError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The member at fault.
     public let pointer: JSONPointer
-    /// What is wrong, for people.
+    /// Message for people.
     public let detail: String
 
-    /// The detail, behind the pointer.
+    /// Pointer and message.
     public var description: String { pointer == .root ? detail : "\(pointer): \(detail)" }
 }
 
 extension Spelling {
-    /// "did you mean …?" for a near candidate, else the first twenty of them.
+    /// Returns "did you mean …?" for a near candidate, otherwise the first twenty candidates.
     static func advice(for word: String, among candidates: [String], called noun: String) -> String? {
         guard !candidates.isEmpty else { return nil }
         if let near = nearest(to: word, among: candidates) { return "did you mean `\(near)`?" }

@@ -1,10 +1,10 @@
 /// A Swift type that is one JSON boolean, string or number.
 protocol JSONScalar {
-    /// What an error says was expected.
+    /// Description of a right value, for errors.
     static var expectation: String { get }
-    /// The exact value, or nil when the JSON value is of another type or does not fit.
+    /// Creates the exact value, or `nil` if the JSON value has another type or does not fit.
     init?(json: JSONValue)
-    /// The value as JSON, or nil for a number that JSON cannot write.
+    /// The value as JSON, or `nil` for a number that JSON cannot write.
     var json: JSONValue? { get }
 }
 
@@ -41,7 +41,7 @@ extension Float: JSONScalar {
         guard let value = json.double, Float(value).isFinite else { return nil }
         self.init(value)
     }
-    // Through the text of the float, not of its double: 0.1 stays 0.1.
+    // The text of the float itself, because its double has more digits: 0.1 stays 0.1.
     var json: JSONValue? { isFinite ? JSONNumber(description).map(JSONValue.number) : nil }
 }
 
@@ -65,9 +65,9 @@ extension UInt16: JSONScalar {}
 extension UInt32: JSONScalar {}
 extension UInt64: JSONScalar {}
 
-/// What an error calls the types that a field may have.
+/// Names that errors use for the types of fields.
 enum Expectation {
-    /// What to call values of a type: what it says when it is given null instead.
+    /// Returns the name for values of a type, taken from the error that the type throws for `null`.
     static func of<Expected: Decodable>(_ type: Expected.Type) -> String {
         do throws(JSONDecodingError) {
             _ = try JSONValue.null.decode(type)
@@ -77,7 +77,7 @@ enum Expectation {
         }
     }
 
-    /// The raw values of an enum of strings, or nil for any other type.
+    /// Returns the raw values of an enum of strings, or `nil` for any other type.
     static func choices(of type: Any.Type) -> [String]? {
         guard let type = type as? any CaseIterable.Type else { return nil }
         return rawValues(type)

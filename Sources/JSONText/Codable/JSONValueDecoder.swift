@@ -1,22 +1,25 @@
 import IsletBasics
 
 extension JSONValue {
-    /// The value as a `Decodable` type, strictly: every member of every object must be one that the type asks for.
+    /// Returns the value as a `Decodable` type. Decoding is strict: the type must ask for every member of every object.
     ///
-    /// An optional field may be absent or null. `5`, `5.0` and `1e3` are integers, `5.5` is not. Fields of type
-    /// ``JSONValue`` and ``JSONObject`` receive their part untouched. Throws ``JSONDecodingError`` with the pointer to
-    /// the first mistake: fields are checked in the order in which the type asks for them, unknown members after them.
+    /// - An optional field may be absent or null.
+    /// - `5`, `5.0` and `1e3` are integers; `5.5` is not.
+    /// - Fields of type ``JSONValue`` and ``JSONObject`` receive their part unchanged.
+    ///
+    /// - Throws: ``JSONDecodingError`` with the pointer to the first mistake. Fields are checked in the order in which
+    ///   the type asks for them, and unknown members after them.
     public func decode<Decoded: Decodable>(_ type: Decoded.Type) throws(JSONDecodingError) -> Decoded {
         try JSONValueDecoder.decode(type, from: self, at: [])
     }
 }
 
-/// One value on its way into a Swift type; remembers which members were asked for.
+/// A decoder of one value, which remembers the members that the type asked for.
 final class JSONValueDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]
     let userInfo: [CodingUserInfoKey: Any] = [:]
-    /// Whether the type asked for members at all; one that takes the value whole does not.
+    /// `true` if the type asked for members. A type that takes the whole value does not.
     private var isKeyed = false
     private var asked: Set<ExactText> = []
     private var askedInOrder: [String] = []
@@ -60,7 +63,7 @@ final class JSONValueDecoder: Decoder {
         JSONSingleValueDecoding(decoder: self)
     }
 
-    /// A decoder for a part that the type takes apart without a type of its own.
+    /// Returns a decoder for a part that the type takes apart without a separate type.
     func nest(_ value: JSONValue, at key: any CodingKey) -> JSONValueDecoder {
         let decoder = JSONValueDecoder(value, at: codingPath + [key])
         nested.append(decoder)
@@ -101,7 +104,7 @@ final class JSONValueDecoder: Decoder {
         }
     }
 
-    /// The error of a type's own `init(from:)` as ours.
+    /// Returns the error of a type's own `init(from:)` as a ``JSONDecodingError``.
     private func explain(_ error: any Error, decoding type: Any.Type) -> JSONDecodingError {
         if let error = error as? JSONDecodingError {
             guard let choices = Expectation.choices(of: type), error.pointer == pointer else { return error }
@@ -121,7 +124,8 @@ final class JSONValueDecoder: Decoder {
 
     private func refusal(at context: DecodingError.Context?, code: JSONDecodingError.Code) -> JSONDecodingError {
         var tokens = context?.codingPath.map(\.stringValue) ?? []
-        // A type that does not know where it is must at least not point elsewhere.
+        // A type may report a path that does not lead to this value. In that case, the error points to the value
+        // itself.
         if !tokens.starts(with: pointer.tokens) { tokens = pointer.tokens }
         let place = JSONPointer(tokens: tokens)
         let below = JSONPointer(tokens: Array(tokens.dropFirst(codingPath.count)))
@@ -140,7 +144,9 @@ final class JSONValueDecoder: Decoder {
 }
 
 extension JSONValue: Decodable {
-    /// The value whole; from another decoder than ours, integers beyond 64 bits become doubles.
+    /// Creates a value from a decoder.
+    ///
+    /// From a decoder of another library, integers beyond 64 bits become doubles.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? JSONValueDecoder {
             self = decoder.value
@@ -167,7 +173,7 @@ extension JSONValue: Decodable {
 }
 
 extension JSONObject: Decodable {
-    /// The object whole, with its members untouched.
+    /// Creates an object from a decoder, with its members unchanged.
     public init(from decoder: any Decoder) throws {
         guard let object = try JSONValue(from: decoder).object else {
             throw DecodingError.typeMismatch(

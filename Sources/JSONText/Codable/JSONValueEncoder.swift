@@ -1,8 +1,9 @@
 extension JSONValue {
-    /// The JSON that an `Encodable` value writes, members in the order in which it writes them; nil optionals that the
-    /// type skips are absent.
+    /// Creates the JSON that an `Encodable` value writes, with members in the order in which it writes them.
     ///
-    /// Throws ``JSONEncodingError`` for a number that is not finite and for a type that writes nothing or throws.
+    /// Optionals that are `nil` and that the type skips are absent.
+    ///
+    /// - Throws: ``JSONEncodingError`` for a number that is not finite, and for a type that writes nothing or throws.
     public init(encoding value: some Encodable) throws(JSONEncodingError) {
         let encoder = JSONValueEncoder(at: [])
         do {
@@ -14,7 +15,7 @@ extension JSONValue {
     }
 }
 
-/// One value being written; containers write into encoders of their own, joined at the end.
+/// An encoder of one value. Containers write into separate encoders, which are joined at the end.
 final class JSONValueEncoder: Encoder {
     private enum Content {
         case nothing
@@ -96,13 +97,13 @@ final class JSONValueEncoder: Encoder {
         }
     }
 
-    /// An object that a type began is kept, so that a type may write its members and then those of a part of it.
+    /// Begins an object, or continues one: a type may write its members and then those of one of its parts.
     private func beginObject() {
         if case .object = content {} else { content = .object([]) }
     }
 }
 
-// In each container one generic `encode` answers all the requirements of the protocol, one for each standard type.
+// One generic `encode` in each container answers all requirements of the protocol, one for each standard type.
 
 struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: JSONValueEncoder
@@ -145,7 +146,9 @@ struct JSONSingleValueEncoding: SingleValueEncodingContainer {
 }
 
 extension JSONValue: Encodable {
-    /// Writes the value whole; into another encoder than ours, integers beyond 64 bits are written as doubles.
+    /// Writes the whole value.
+    ///
+    /// Into an encoder of another library, integers beyond 64 bits are written as doubles.
     public func encode(to encoder: any Encoder) throws {
         if let encoder = encoder as? JSONValueEncoder { return encoder.write(whole: self) }
         switch self {

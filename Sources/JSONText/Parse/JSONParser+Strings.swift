@@ -43,7 +43,7 @@ extension JSONParser {
         offset += 2
     }
 
-    /// Reads `\u` and its four hexadecimal digits, and a second such half after a high surrogate (RFC 8259 7).
+    /// Reads `\u` with its four hexadecimal digits, and a second escape after a high surrogate (RFC 8259 section 7).
     private mutating func unicodeEscape() throws(Failure) -> Unicode.Scalar {
         let start = offset
         let first = try codeUnit()
@@ -75,8 +75,9 @@ extension JSONParser {
         return unit
     }
 
-    /// Skips one scalar of two to four bytes; the ranges are those of RFC 3629 section 4, so that neither a longer form
-    /// than needed nor a surrogate passes.
+    /// Skips one scalar of two to four bytes.
+    ///
+    /// The ranges are those of RFC 3629 section 4, so neither overlong forms nor surrogates pass.
     private mutating func skipMultibyteScalar() throws(Failure) {
         let second: ClosedRange<UInt8>
         let length: Int

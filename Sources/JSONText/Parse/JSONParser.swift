@@ -1,9 +1,10 @@
 extension JSONValue {
-    /// The value that some UTF-8 JSON text writes.
+    /// Creates the value that UTF-8 JSON text describes.
     ///
-    /// Strict RFC 8259: no byte order mark, no comments, no trailing commas, no duplicate keys (compared after
-    /// unescaping), only valid UTF-8. Takes time linear in the text. Throws ``JSONSyntaxError`` with the place of the
-    /// first mistake, or of the first thing beyond the limits.
+    /// Parsing is strict (RFC 8259) and takes linear time. The text must have no byte order mark, comments, trailing
+    /// commas, invalid UTF-8 or duplicate keys. Keys are compared after unescaping.
+    ///
+    /// - Throws: ``JSONSyntaxError`` with the place of the first mistake, or of the first excess over the limits.
     public init(parsing bytes: some Collection<UInt8>, limits: JSONLimits = .standard) throws(JSONSyntaxError) {
         guard bytes.count <= limits.bytes else {
             let detail = "the text has \(bytes.count) bytes, more than the \(limits.bytes) allowed"
@@ -18,20 +19,20 @@ extension JSONValue {
         }
     }
 
-    /// The value that some JSON text writes; the same rules as for bytes.
+    /// Creates the value that JSON text describes, by the rules of ``init(parsing:limits:)`` for bytes.
     public init(parsing text: String, limits: JSONLimits = .standard) throws(JSONSyntaxError) {
         try self.init(parsing: Array(text.utf8), limits: limits)
     }
 }
 
-/// Reads one document, front to back, each byte once.
+/// A parser of one document, which reads each byte once from front to back.
 struct JSONParser {
-    /// A mistake on its way up: each array and object that it leaves adds its key or index to the path.
+    /// A mistake on its way up. Each enclosing array and object adds its index or key to the path.
     struct Failure: Error {
         let code: JSONSyntaxError.Code
         let offset: Int
         let detail: String
-        /// The tokens of the pointer, innermost first.
+        /// Tokens of the pointer, innermost first.
         var path: [String] = []
 
         func inside(_ token: String) -> Failure {
@@ -182,7 +183,7 @@ struct JSONParser {
     }
 }
 
-/// The first 60 characters of a text, with an ellipsis when there are more: for messages.
+/// Returns the first 60 characters of a text, with an ellipsis if there are more. Messages use it.
 func shortened(_ text: String) -> String {
     text.count <= 60 ? text : text.prefix(59) + "…"
 }

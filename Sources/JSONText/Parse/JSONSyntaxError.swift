@@ -1,16 +1,16 @@
-/// Why a text is not JSON (RFC 8259), or more than the limits allow, and exactly where.
+/// An error of a text that is not JSON (RFC 8259) or exceeds the limits, with its exact place.
 public struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of mistake it is.
+    /// Kind of the mistake.
     public enum Code: String, Sendable {
-        /// A character that cannot stand here, a byte order mark included.
+        /// A character that is not allowed here, such as a byte order mark.
         case unexpectedCharacter
         /// The text ends in the middle of a value.
         case unexpectedEnd
-        /// Something follows the document.
+        /// More text after the end of the document.
         case trailingCharacters
         /// A number that breaks the grammar, or whose exponent has more than 15 digits.
         case badNumber
-        /// A backslash followed by something that JSON does not know.
+        /// A backslash followed by a character that is no JSON escape.
         case badEscape
         /// Bytes that are not UTF-8 (RFC 3629).
         case badUTF8
@@ -20,7 +20,7 @@ public struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConvertib
         case controlCharacter
         /// A key that the object already has.
         case duplicateKey
-        /// More arrays and objects inside one another than ``JSONLimits/depth``.
+        /// More nested arrays and objects than ``JSONLimits/depth``.
         case tooDeep
         /// More bytes than ``JSONLimits/bytes``, or a longer key or number than its limit.
         case tooLarge
@@ -28,20 +28,20 @@ public struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConvertib
         case tooManyValues
     }
 
-    /// What kind of mistake it is; stable, for programs.
+    /// Kind of the mistake; stable, for programs.
     public let code: Code
-    /// The byte where it is, from 0.
+    /// Offset of the mistake in bytes, from 0.
     public let offset: Int
-    /// The line where it is, from 1.
+    /// Line of the mistake, from 1.
     public let line: Int
-    /// The character in that line, from 1; a character is one Unicode scalar.
+    /// Column of the mistake in Unicode scalars, from 1.
     public let column: Int
-    /// The value that was being read.
+    /// Pointer to the value that was being read.
     public let pointer: JSONPointer
-    /// What is wrong, for people; quotes at most one key, never a value.
+    /// Message for people. It quotes at most one key and never a value.
     public let detail: String
 
-    /// The place and the detail in one line.
+    /// Place and message in one line.
     public var description: String {
         let place = pointer == .root ? "" : " (at `\(pointer)`)"
         return "line \(line), column \(column)\(place): \(detail)"
@@ -53,7 +53,7 @@ public struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConvertib
         code = failure.code
         offset = failure.offset
         line = 1 + before.count { $0 == UInt8(ascii: "\n") }
-        // Continuation bytes (10xxxxxx) belong to a character that is counted already.
+        // Continuation bytes (10xxxxxx) belong to a character that is already counted.
         column = 1 + before[lineStart...].count { $0 & 0xC0 != 0x80 }
         pointer = JSONPointer(tokens: failure.path.reversed())
         detail = failure.detail

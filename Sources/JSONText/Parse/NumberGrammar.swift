@@ -1,15 +1,15 @@
-/// The grammar of numbers, RFC 8259 section 6, shared by the parser and ``JSONNumber``.
+/// Grammar of numbers (RFC 8259 section 6), for the parser and ``JSONNumber``.
 enum NumberGrammar {
-    /// Where and why a text stops being a number.
+    /// The place and reason at which a text stops being a number.
     struct Problem: Error {
         let offset: Int
         let detail: String
     }
 
-    /// More digits than this are refused, so that a program can count with the exponent.
+    /// Maximum number of digits in an exponent, so that exponents can be calculated as integers.
     private static let exponentDigits = 15
 
-    /// Where the number that begins at `start` ends.
+    /// Returns the end of the number that begins at `start`.
     static func scan(_ bytes: [UInt8], from start: Int) -> Result<Int, Problem> {
         var offset = start
         if offset < bytes.count, bytes[offset] == UInt8(ascii: "-") { offset += 1 }

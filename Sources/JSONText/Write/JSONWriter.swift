@@ -1,17 +1,18 @@
 extension JSONValue {
-    /// The value as compact UTF-8: no white space, members in the order written, numbers as written, minimal escapes.
+    /// The value as compact UTF-8: no white space, members and numbers as written, minimal escapes.
     public var bytes: [UInt8] { written(.compact) }
 
-    /// The same as ``bytes``, as a string.
+    /// The value as compact JSON text, with the contents of ``bytes``.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The value over several lines, indented by two spaces, for people.
+    /// The value on several lines, indented by two spaces, for people.
     public var prettyText: String { String(decoding: written(.pretty), as: UTF8.self) }
 
-    /// The bytes that all equal values share, and only they: for hashes, signatures and comparisons.
+    /// Bytes that equal values share and different values do not, for hashes, signatures and comparisons.
     ///
-    /// Compact, members sorted by the UTF-8 bytes of their keys, numbers as ``JSONNumber/canonicalText``, minimal
-    /// escapes. It differs from RFC 8785 in the sort order (UTF-8, not UTF-16) and in not rounding numbers.
+    /// The form is compact, with minimal escapes. Members are sorted by the UTF-8 bytes of their keys, and numbers are
+    /// written as ``JSONNumber/canonicalText``. It differs from RFC 8785 in two ways: RFC 8785 sorts by UTF-16, and it
+    /// rounds numbers.
     public var canonicalBytes: [UInt8] { written(.canonical) }
 
     private func written(_ style: JSONWriter.Style) -> [UInt8] {
@@ -21,7 +22,7 @@ extension JSONValue {
     }
 }
 
-/// Appends values to bytes in one of three styles.
+/// A writer that appends values to bytes in one of three styles.
 struct JSONWriter {
     enum Style {
         case compact, pretty, canonical

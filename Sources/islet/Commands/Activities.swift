@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityAPI
 import LiveActivityCore
 
-/// `islet activities`: which there are on a running server.
+/// The `islet activities` command, which lists the activities of a running server.
 struct Activities: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the activities of a running server.",

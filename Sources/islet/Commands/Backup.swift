@@ -5,7 +5,7 @@ import JSONText
 import LiveActivityStorage
 import StorageSQLite
 
-/// `islet backup`: a copy of the database.
+/// The `islet backup` command, which copies the database.
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies the database into one file, beside a server that runs or without one.",
@@ -42,7 +42,7 @@ struct Backup: ParsableCommand {
     }
 }
 
-/// `islet restore`: a backup in the place of the database.
+/// The `islet restore` command, which replaces the database by a backup.
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Puts a backup in the place of the database, which is kept under another name.",
@@ -107,7 +107,8 @@ struct Restore: ParsableCommand {
             "startsAreKnown": .bool(startsAreKnown), "heldStarts": .number(JSONNumber(summary.heldStarts)),
             "spentAlerts": .number(JSONNumber(summary.spentAlerts)),
         ]
-        // Null: what was revoked or signed out since the backup is as it was then.
+        // Null means that it is unknown which keys or devices were revoked or signed out after the backup. They stay as
+        // they were.
         func count(_ number: Int?) -> JSONValue { number.map { .number(JSONNumber($0)) } ?? .null }
         object["withdrawn"] = [
             "keys": count(summary.withdrawn?.keys), "devices": count(summary.withdrawn?.devices),

@@ -2,7 +2,7 @@ import APNSClient
 import ArgumentParser
 import JSONText
 
-/// `islet config`: what a configuration means, and what there is to configure.
+/// The `islet config` command, which explains a configuration and lists all keys.
 struct Config: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Explains a configuration, and prints what there is to configure.",
@@ -78,15 +78,16 @@ struct Config: ParsableCommand {
     }
 }
 
-/// The parts of `config check` that a doctor needs too.
+/// Parts of `config check` that `islet doctor` also uses.
 enum ConfigurationCheck {
-    /// A file, a line if the file has one for it, a pointer, and what is wrong.
+    /// Returns a problem in one line: file, line if known, pointer and message.
     static func words(_ problem: ConfigurationError, text: String?, file: String) -> String {
         guard let line = line(problem, text: text, file: file) else { return problem.description }
         return "\(file):\(line): \(problem.pointer): \(problem.problem)"
     }
 
-    /// The line of the file that has it; what a variable set stands in none.
+    /// Returns the line of a problem in the file. Returns `nil` if the file does not contain the value, for example
+    /// because a variable sets it.
     static func line(_ problem: ConfigurationError, text: String?, file: String) -> Int? {
         guard problem.file == file, let text, let pointer = try? JSONPointer(problem.pointer), pointer != .root else {
             return nil
@@ -94,7 +95,7 @@ enum ConfigurationCheck {
         return YAMLText.line(of: pointer, in: text)
     }
 
-    /// What the server would meet when it makes its connections.
+    /// Returns the problems that the server would have with trust roots when it connects to APNs.
     static func trustRoots(_ settings: Settings, file: String) -> [ConfigurationError] {
         settings.keys.compactMap { key in
             do throws(APNSClientError) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import JSONText
 import LiveActivityCore
 
-/// `islet contract`: what an app's types look like.
+/// The `islet contract` command, which checks contracts of an app's types.
 struct ContractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "contract", abstract: "Checks contracts, and states against them.",
@@ -24,7 +24,7 @@ struct ContractCommand: ParsableCommand {
 
         @Flag(help: "Prints JSON.") var json = false
 
-        /// What was found of one file.
+        /// Result of the check of one file.
         private struct Fit {
             let name: String
             let path: String

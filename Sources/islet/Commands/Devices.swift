@@ -4,7 +4,7 @@ import LiveActivityCore
 import LiveActivityStorage
 import StorageSQLite
 
-/// `islet devices`: what is done about a phone by hand.
+/// The `islet devices` command, for manual work on a phone.
 struct Devices: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Revokes what a phone calls with.", subcommands: [Revoke.self])
@@ -30,7 +30,7 @@ struct Devices: AsyncParsableCommand {
             }
             let bundleID = try settings.app(named: name, in: file.config)
             guard let id = try? DeviceID(device) else { throw CommandError("a device's id has 1 to 256 bytes") }
-            // A device is read with its tokens, which are sealed.
+            // A device is read together with its tokens, which are sealed, so the store needs the token keys.
             let store = try SQLiteStore(
                 path: settings.databasePath, access: .administration, tokenKeys: settings.tokenKeys)
             defer { store.close() }

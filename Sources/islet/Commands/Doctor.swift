@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import JSONText
 
-/// `islet doctor`: does everything work that pushes depend on?
+/// The `islet doctor` command, which checks everything that pushes depend on.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks what pushes depend on: configuration, database, contracts, keys, clock, the way to APNs.",
@@ -66,7 +66,8 @@ extension Doctor {
 
     private func look(at project: String) -> [Finding] {
         var facts = ProjectReader.facts(project, app: app)
-        // Most who write an app have no server's file beside it. A file that was named, and is missing, is a mistake.
+        // The standard file may be missing, because most app developers have no server's configuration beside their
+        // project. A file that was named must exist.
         let isThere = FileManager.default.fileExists(atPath: file.config)
         guard isThere || file.config != ConfigurationOption.standard else { return ProjectDiagnosis.findings(facts) }
         let examination = ConfigurationLoader.examine(file.config)
@@ -86,7 +87,7 @@ extension Doctor {
     }
 }
 
-/// A diagnosis as it is printed.
+/// The printed form of a diagnosis.
 enum DiagnosisReport {
     static func text(_ answer: JSONValue) -> String {
         let findings = answer.object?["findings"]?.array?.compactMap(\.object) ?? []
@@ -109,7 +110,7 @@ enum DiagnosisReport {
     }
 }
 
-/// Findings as they are printed.
+/// The printed form of findings.
 enum FindingReport {
     static func text(_ findings: [Finding]) -> String {
         findings.map { finding in

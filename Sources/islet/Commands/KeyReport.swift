@@ -3,11 +3,11 @@ import ArgumentParser
 import JSONText
 import LiveActivityStorage
 
-/// What is said of API keys: for people, and as JSON. Never a secret, but where one was just made.
+/// The printed form of API keys, for people and as JSON. It contains the secret only of a key that was just made.
 enum KeyReport {
     static let idHelp: ArgumentHelp =
         "The key's id: what stands between its two underscores, and first in `islet keys list`."
-    /// Then a valid key counts as one that expires soon.
+    /// Remaining lifetime below which a valid key is reported as expiring soon.
     static let soon = Duration.seconds(14 * 86_400)
 
     // MARK: - For people
@@ -58,7 +58,9 @@ enum KeyReport {
         JSONValue.array(keys.map { .object(object($0, now)) }).text
     }
 
-    /// - Parameter text: The key itself, which is shown once.
+    /// Returns a key as JSON.
+    ///
+    /// - Parameter text: Text of a new key, which is shown only once.
     static func json(_ key: APIKeyRecord, at now: UnixTime, key text: String? = nil) -> String {
         var object = object(key, now)
         if let text { object["key"] = .string(text) }

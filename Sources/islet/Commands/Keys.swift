@@ -6,7 +6,7 @@ import LiveActivityServer
 import LiveActivityStorage
 import StorageSQLite
 
-/// `islet keys`: the API keys that backends call with.
+/// The `islet keys` command, which manages the API keys of backends.
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Creates, lists and revokes API keys; changes the keys that seal push tokens.",
@@ -129,11 +129,13 @@ struct Keys: AsyncParsableCommand {
     }
 }
 
-/// A length of time on the command line: `90d`, `12h`, `30m`, `45s`.
+/// Time spans on the command line: `90d`, `12h`, `30m`, `45s`.
 enum Lifetime {
     static let longestDays = 3650
 
-    /// - Throws: `CommandError` for another form, a shorter time than `from` seconds, or one over ten years.
+    /// Returns the time span of a text.
+    ///
+    /// - Throws: `CommandError` for another form, for less than `shortest` seconds, and for more than ten years.
     static func seconds(_ text: String, _ option: String, from shortest: Int = 1) throws(CommandError) -> Duration {
         let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         let digits = text.dropLast()
@@ -146,6 +148,8 @@ enum Lifetime {
 }
 
 extension Settings {
+    /// Returns the bundle ID of a configured app.
+    ///
     /// - Throws: `CommandError` for an app that is not configured.
     func app(named text: String, in config: String) throws(CommandError) -> BundleID {
         guard let bundleID = BundleID(text), apps.contains(where: { $0.bundleID == bundleID }) else {

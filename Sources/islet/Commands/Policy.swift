@@ -4,7 +4,7 @@ import Foundation
 import LiveActivityAPI
 import LiveActivityCore
 
-/// `islet policy`: what a type's policy does.
+/// The `islet policy` command, which shows the effects of a type's policy.
 struct Policy: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows what a type's policy makes of changes.", subcommands: [Explain.self])
@@ -57,7 +57,7 @@ struct Policy: AsyncParsableCommand {
                 throw CommandError("there is no type `\(type)`: there are \(names.isEmpty ? "none" : names)")
             }
             guard fitting.count == 1 else { throw CommandError("several apps have `\(type)`: say which with --app") }
-            // What is asked is what the policy makes of changes, not whether phones could decode them.
+            // The explanation shows what the policy does with changes, so contracts do not matter.
             var (owner, played) = first
             played.contract = nil
             played.olderContracts = []

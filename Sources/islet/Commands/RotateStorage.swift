@@ -4,7 +4,7 @@ import LiveActivityStorage
 import StorageSQLite
 
 extension Keys {
-    /// `islet keys rotate-storage`: other keys for the push tokens in the database.
+    /// The `islet keys rotate-storage` command, which changes the keys of the push tokens in the database.
     struct RotateStorage: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Puts new keys in use that seal push tokens, and re-seals every token under them.",
@@ -42,7 +42,8 @@ extension Keys {
         }
 
         private func rotate(_ rotation: TokenRotation) async throws {
-            // As long as it writes it leaves the server alone: half of the writer's time at most.
+            // The pause is as long as the write before it, so that the rotation takes at most half of the writer's
+            // time.
             let summary = try await rotation.rotate { spent in
                 try await Task.sleep(for: max(spent, .milliseconds(2)))
             }
@@ -64,7 +65,7 @@ extension Keys {
             Output.line("keep a copy of the ring as it is now; the earlier keys stay in it until --retire")
         }
 
-        /// Rows by table.
+        /// Returns numbers of rows by table.
         private static func counts(_ rows: [String: Int]) -> JSONObject {
             rows.sorted { $0.key < $1.key }.reduce(into: [:]) { $0[$1.key] = .number(JSONNumber($1.value)) }
         }
@@ -120,7 +121,7 @@ extension Keys {
         }
     }
 
-    /// `islet keys new-ring`: a ring to begin with.
+    /// The `islet keys new-ring` command, which prints a first ring of keys.
     struct NewRing: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "new-ring",

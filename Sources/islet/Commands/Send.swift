@@ -3,7 +3,7 @@ import APNSModel
 import ArgumentParser
 import JSONText
 
-/// `islet send`: one push from the terminal.
+/// The `islet send` command, which sends one push.
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sends one push and prints what APNs answers.",

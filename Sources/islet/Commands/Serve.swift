@@ -8,7 +8,7 @@ import LiveActivityTracing
 import Logging
 import UnixSignals
 
-/// `islet serve`: the server.
+/// The `islet serve` command, which runs the server.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the server: the HTTP API, the console, and delivery through APNs.",

@@ -9,7 +9,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// `islet simulate`: APNs with phones behind it, on this machine.
+/// The `islet simulate` command, which runs APNs with phones behind it on this machine.
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs a local APNs with virtual phones.",
@@ -52,7 +52,7 @@ struct Simulate: AsyncParsableCommand {
         }
     }
 
-    /// `host:port` of the server that the phones report to.
+    /// Address `host:port` of the server that the phones report to.
     var backendAddress: String? {
         guard let components = URLComponents(string: backend), let scheme = components.scheme,
             let port = components.port ?? ["http": 80, "https": 443][scheme],

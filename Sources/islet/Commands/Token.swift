@@ -3,7 +3,7 @@ import APNSModel
 import ArgumentParser
 import JSONText
 
-/// Which key of the configuration is meant.
+/// Options that choose one APNs key of the configuration.
 struct KeyChoice: ParsableArguments {
     @Option(help: "The app's bundle id; needed when there are several.") var app: String?
     @Option(help: "sandbox or production; needed when both have a key.") var environment: String?
@@ -24,7 +24,7 @@ struct KeyChoice: ParsableArguments {
     }
 }
 
-/// `islet token`: a provider token, as APNs takes it.
+/// The `islet token` command, which prints a provider token for APNs.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints a provider token (a JWT) for APNs.",

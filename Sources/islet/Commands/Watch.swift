@@ -2,7 +2,7 @@ import ArgumentParser
 import JSONText
 import LiveActivityAPI
 
-/// `islet watch`: one activity of a running server, as it moves.
+/// The `islet watch` command, which follows one activity of a running server.
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows one activity of a running server as it moves.",
@@ -34,7 +34,7 @@ struct Watch: AsyncParsableCommand {
             do {
                 screen = try await look(by: caller)
             } catch let error as CommandError {
-                // The first look says what is wrong; later the server may be back by itself.
+                // An error at the first look ends the command. A later error is shown, because the server may recover.
                 guard var old = last else { throw error }
                 old.trouble = "\(error); this is what was known before"
                 screen = old
@@ -72,7 +72,7 @@ struct Watch: AsyncParsableCommand {
         var size = WatchScreen.Size()
         size.phones = phones
         guard !once, Terminal.isThere, let terminal = Terminal.size else {
-            // The seconds since the change alone are no news.
+            // The first line has the seconds since the change. If only they differ, nothing is new.
             let lines = screen.lines(size)
             let news = Array(lines.dropFirst())
             guard printed != news else { return }

@@ -2,14 +2,14 @@ import APNSModel
 import JSONText
 import LiveActivityCore
 
-/// What is said of a webhook. Never its secret.
+/// The printed form of a webhook, without its secret.
 struct WebhookReport {
     let key: WebhookKey
-    /// `nil`: no server has run with it yet.
+    /// Position of the webhook in the stream of events; `nil` if no server has run with it yet.
     let place: WebhookPlace?
-    /// `nil`: it is not configured any more.
+    /// URL of the webhook; `nil` if it is no longer configured.
     let url: String?
-    /// The number of the newest event there is.
+    /// Number of the newest event.
     let newest: EventNumber
     let waiting: Int
     let dead: Int
@@ -27,7 +27,7 @@ struct WebhookReport {
         }
     }
 
-    /// How many events are newer than all that it was told.
+    /// Number of events after the webhook's position.
     private var behind: EventNumber { max(0, newest - (place?.position ?? newest)) }
 
     static func table(_ rows: [WebhookReport]) -> String {
@@ -65,7 +65,7 @@ struct WebhookReport {
     }
 }
 
-/// What is said of events that were given up.
+/// The printed form of deliveries that were given up.
 enum DeadReport {
     static func table(_ dead: [WebhookDelivery], _ events: [StoredEvent]) -> String {
         guard !dead.isEmpty else { return "nothing was given up\n" }

@@ -7,14 +7,14 @@ import LiveActivityProviders
 import LiveActivityStorage
 import StorageSQLite
 
-/// `islet webhooks`: how the endpoints do that events are told to.
+/// The `islet webhooks` command, which reports on the endpoints that receive events.
 struct Webhooks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows how webhooks do, has events told again or discards them, and turns webhooks on.",
         discussion: "Each may be run while the server runs, which heeds it within 10 seconds.",
         subcommands: [List.self, Dead.self, Replay.self, Discard.self, Enable.self])
 
-    /// Which endpoint is meant.
+    /// Options that choose one endpoint.
     struct Place: ParsableArguments {
         @OptionGroup var file: ConfigurationOption
         @Option(help: "The app's bundle id; may be left out where there is only one.") var app: String?

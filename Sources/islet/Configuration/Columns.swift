@@ -1,4 +1,4 @@
-/// Text in columns, each as wide as its widest cell.
+/// A text table whose columns are as wide as their widest cell.
 enum Columns {
     static func text(_ head: [String], _ rows: [[String]]) -> String {
         let all = [head] + rows

@@ -1,4 +1,4 @@
-/// What is wrong with a configuration: where, and what to do.
+/// A problem in a configuration: its place, and what to do about it.
 struct ConfigurationError: Error, CustomStringConvertible {
     let file: String
     let pointer: String
@@ -7,7 +7,7 @@ struct ConfigurationError: Error, CustomStringConvertible {
     var description: String { pointer.isEmpty ? "\(file): \(problem)" : "\(file): \(pointer): \(problem)" }
 }
 
-/// Everything that is wrong with a configuration, in the order in which it was found.
+/// All problems in a configuration, in the order in which they were found.
 final class ConfigurationProblems {
     private(set) var all: [ConfigurationError] = []
 
@@ -15,7 +15,7 @@ final class ConfigurationProblems {
         all.append(problem)
     }
 
-    /// What the body gives; `nil` when it throws, which is noted.
+    /// Returns the result of the body. If the body throws, records its error and returns `nil`.
     func noting<Value>(_ body: () throws(ConfigurationError) -> Value) -> Value? {
         do throws(ConfigurationError) {
             return try body()

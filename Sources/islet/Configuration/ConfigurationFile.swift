@@ -1,7 +1,7 @@
 import JSONText
 import LiveActivityAPI
 
-/// `islet.yaml` as it is written; what it means is `Settings`.
+/// The contents of `islet.yaml` as written. `Settings` holds what they mean.
 struct ConfigurationFile: Decodable {
     var listen: String?
     var tls: TLS?
@@ -45,7 +45,7 @@ struct ConfigurationFile: Decodable {
         var connectionsPerAddress: Int?
     }
 
-    /// So many a second, or any number.
+    /// A number of calls per second, or no limit.
     enum Rate: Decodable {
         case off
         case perSecond(Int)
@@ -126,7 +126,7 @@ struct ConfigurationFile: Decodable {
         var teamID: String?
         var endpoint: String?
         var trustRoots: String?
-        /// Taken only to say why it cannot work.
+        /// Decoded only so that the error can explain why APNs certificates cannot work here.
         var certificateFile: String?
     }
 

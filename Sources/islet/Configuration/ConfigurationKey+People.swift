@@ -2,7 +2,7 @@ import JSONText
 import LiveActivityServer
 
 extension ConfigurationKey {
-    /// How an app's people prove who they are.
+    /// Keys of an app's sign-in.
     static let people: [ConfigurationKey] = [
         ConfigurationKey(
             "issuers", .scalars("text"), .required("https://id.example.com"),

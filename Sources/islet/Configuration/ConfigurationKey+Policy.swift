@@ -1,6 +1,5 @@
 import LiveActivityCore
 
-// The keys of a type's policy.
 extension ConfigurationKey {
     private static let defaults = TypePolicy()
 

@@ -5,7 +5,7 @@ import LiveActivityServer
 import LiveActivityStorage
 
 extension ConfigurationKey {
-    /// What holds for the keys of the top that are left out.
+    /// Defaults of top-level keys, and of a few others, that are used in more than one place.
     enum Default {
         static let listen = "127.0.0.1:8080"
         static let storage = "sqlite:islet.db"
@@ -17,7 +17,7 @@ extension ConfigurationKey {
         static let credentialIdle = Duration.seconds(90 * 86_400)
     }
 
-    /// Every key of the file, in the order in which it is printed.
+    /// Every key of the file, in the order in which the reference prints them.
     static let file: [ConfigurationKey] = [
         ConfigurationKey(
             "listen", .text("host:port"), .defaulted(Default.listen),

@@ -1,7 +1,7 @@
 import LiveActivityCore
 
 extension ConfigurationKey {
-    /// The keys of one endpoint that events are told to.
+    /// Keys of one endpoint that receives events.
     static let webhook: [ConfigurationKey] = [
         ConfigurationKey(
             "name", .text("letters, digits, - _ ."), .required("backend"),

@@ -1,18 +1,18 @@
-/// One key of `islet.yaml`: what may stand there, what holds when nothing does, and what it means.
+/// A key of `islet.yaml`: its allowed values, its default and its meaning.
 ///
-/// The table of all of them (`ConfigurationKey.file`) is what the loader names environment variables by, and what
-/// `islet config reference` prints.
+/// The table of all keys is `ConfigurationKey.file`. The loader derives the names of environment variables from it, and
+/// `islet config reference` prints it.
 struct ConfigurationKey: Sendable {
     let name: String
     let shape: Shape
     let presence: Presence
-    /// For people, in a sentence or two; empty for what the keys below it say better.
+    /// One or two sentences for people. Empty if the keys below it say it better.
     let meaning: String
 
     enum Shape: Sendable {
-        /// Text as it is: an id of ten digits stays a text. The string says what kind of text.
+        /// A text taken literally: an id of ten digits stays a text. The string describes the kind of text.
         case text(String)
-        /// A plain scalar of YAML, such as a number or `true`. The string says which.
+        /// A plain scalar of YAML, such as a number or `true`. The string describes its values.
         case scalar(String)
         case scalars(String)
         case object([ConfigurationKey])
@@ -20,13 +20,13 @@ struct ConfigurationKey: Sendable {
     }
 
     enum Presence: Sendable {
-        /// It must be there; an example.
+        /// A key that must be present, with an example value.
         case required(String)
-        /// What holds when it is left out.
+        /// A key that may be left out, with its default.
         case defaulted(String)
-        /// Nothing holds when it is left out; an example.
+        /// A key that may be left out and has no default, with an example value.
         case optional(String)
-        /// An object or a list, which is there when one of its keys is. An optional one may be left out whole.
+        /// An object or a list, which is present if one of its keys is. An optional group may be left out as a whole.
         case group(isOptional: Bool)
     }
 

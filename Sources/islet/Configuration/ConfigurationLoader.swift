@@ -1,23 +1,25 @@
 import Foundation
 import JSONText
 
-/// Reads `islet.yaml` and lays the environment over it: `ISLET_LISTEN`, `ISLET_APPS_0_APNS_SANDBOX_KEY_ID`, and so on
-/// for every key. A variable that is empty, or names no key, changes nothing.
+/// Reads `islet.yaml` and applies the environment on top of it.
+///
+/// Every key has a variable, such as `ISLET_LISTEN` or `ISLET_APPS_0_APNS_SANDBOX_KEY_ID`. Variables that are empty or
+/// name no key have no effect.
 enum ConfigurationLoader {
     static let environmentPrefix = "ISLET_"
     static let maximumBytes = 1 << 20
 
-    /// How often a key that cannot be read is set aside, so that what is wrong besides it is found too.
+    /// Maximum number of unreadable keys to remove, so that one run finds the other problems too.
     private static let maximumRepairs = 100
 
-    /// What a configuration means, and all that is wrong with it.
+    /// The settings that a configuration describes, and all its problems.
     struct Examination {
-        /// `nil` when there are problems.
+        /// `nil` if there are problems.
         var settings: Settings?
         var problems: [ConfigurationError] = []
-        /// The variables that set a key, by the key's pointer.
+        /// Names of the variables that set a key, by the key's pointer.
         var variables: [String: String] = [:]
-        /// The text of the file, if there is one.
+        /// Text of the file; `nil` if it cannot be read.
         var text: String?
     }
 
@@ -48,7 +50,7 @@ enum ConfigurationLoader {
                 let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
                 let builder = SettingsBuilder(file: path, folder: folder, environment: environment)
                 let settings = builder.settings(of: file)
-                // What was set aside is missed where it stood; that is not a problem of its own.
+                // A key that `decode` removed is now missing. That is not a second problem.
                 let known = Set(problems.map(\.pointer))
                 examination.problems += builder.problems.all.filter { !known.contains($0.pointer) }
                 if examination.problems.isEmpty { examination.settings = settings }
@@ -56,7 +58,7 @@ enum ConfigurationLoader {
         } catch {
             examination.problems.append(error)
         }
-        // Whoever set it by a variable looks in vain for it in the file.
+        // The message names the variable, because the file does not contain a value that a variable has set.
         let variables = examination.variables
         examination.problems = examination.problems.map { problem in
             guard let variable = variables[problem.pointer] else { return problem }
@@ -82,7 +84,9 @@ enum ConfigurationLoader {
         return text
     }
 
-    /// The file's values, with what cannot be one of them set aside; `nil` when nothing is left to look at.
+    /// Decodes the file's values, and removes those that cannot be decoded so that it can find further problems.
+    ///
+    /// Returns `nil` as the value if a required key is missing, or if problems remain after `maximumRepairs` removals.
     static func decode<Value: Decodable>(
         _ type: Value.Type, _ value: JSONValue, file: String
     ) -> (Value?, [ConfigurationError]) {
@@ -93,7 +97,7 @@ enum ConfigurationLoader {
                 return (try value.decode(type), problems)
             } catch {
                 let pointer = error.pointer.description
-                // A key that was set aside and is missed now has been spoken of.
+                // The problem of this key is already recorded: it was removed, so it is now missing.
                 if problems.contains(where: { $0.pointer == pointer }) { return (nil, problems) }
                 problems.append(ConfigurationError(file: file, pointer: pointer, problem: words(error, in: value)))
                 guard error.code != .missing, let rest = value.removing(error.pointer) else { return (nil, problems) }
@@ -113,14 +117,14 @@ enum ConfigurationLoader {
         return words
     }
 
-    /// `metrics: false` is short for `metrics: {served: false}`.
+    /// Expands the short form `metrics: false` to `metrics: {served: false}`.
     private static func spellOut(_ value: inout JSONValue) {
         guard case .object(var object) = value, case .bool(let isServed)? = object["metrics"] else { return }
         object["metrics"] = ["served": .bool(isServed)]
         value = .object(object)
     }
 
-    /// Which variable set what, by pointer.
+    /// Writes the values of variables into the file's values, and returns the variables' names by pointer.
     private static func overlay(
         _ environment: [String: String], on value: inout JSONValue
     ) throws(ConfigurationError) -> [String: String] {
@@ -140,7 +144,8 @@ enum ConfigurationLoader {
         return variables
     }
 
-    /// A variable may make a list that the file does not have, and the element behind its last one.
+    /// Creates the list elements that a variable may add: a list that the file does not have, or the element after the
+    /// last.
     private static func makeElements(on pointer: JSONPointer, in value: inout JSONValue) throws(JSONPointerError) {
         for (depth, token) in pointer.tokens.enumerated() {
             guard let index = Int(token) else { continue }
@@ -153,7 +158,7 @@ enum ConfigurationLoader {
 }
 
 extension JSONValue {
-    /// Without a member of an object; `nil` when the pointer names none.
+    /// Returns a copy without one member of an object, or `nil` if the pointer names no member.
     fileprivate func removing(_ pointer: JSONPointer) -> JSONValue? {
         guard let name = pointer.tokens.last else { return nil }
         let parent = JSONPointer(tokens: Array(pointer.tokens.dropLast()))
@@ -164,7 +169,7 @@ extension JSONValue {
         return copy
     }
 
-    /// What YAML reads from a plain word that is no text.
+    /// `true` if YAML reads this value from a plain word that is no text: null, a boolean or a number.
     fileprivate var isPlainWord: Bool {
         switch self {
         case .null, .bool, .number: true

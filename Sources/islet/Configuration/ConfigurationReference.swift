@@ -1,8 +1,8 @@
 import JSONText
 
-/// `islet config reference`: every key with its type, default, variable and meaning, as a file that can be loaded.
+/// The output of `islet config reference`: every key with its type, default, variable and meaning, as a loadable file.
 ///
-/// What is left out of a configuration stands here with its default; what has none stands as an example in a comment.
+/// A key with a default is printed with it. A key without a default is printed as an example, in a comment.
 enum ConfigurationReference {
     private static let width = 110
 
@@ -22,7 +22,7 @@ enum ConfigurationReference {
 
     private struct Layout {
         var indent = ""
-        /// What stands in front of the next key: the indent, or once the dash of a list's element.
+        /// Text before the next key, if it is not the indent: the dash of a list's first key.
         var first: String?
         var isComment = false
 
@@ -58,7 +58,7 @@ enum ConfigurationReference {
         switch key.presence {
         case .required, .defaulted, .group(isOptional: false): false
         case .optional: true
-        // A policy is printed for its defaults; the other groups have none, or need something of one's own.
+        // Only groups that have defaults and no required keys, such as a policy, are printed. All others stay comments.
         case .group(isOptional: true): !holdsOnlyDefaults(key)
         }
     }
@@ -84,7 +84,7 @@ enum ConfigurationReference {
         }
     }
 
-    /// In quotes where YAML would read something else than this text.
+    /// Returns the text, in quotes if YAML would read it differently.
     private static func plain(_ text: String) -> String {
         text.contains(": ") || text.contains(" #") || text.hasPrefix("[") ? JSONValue.string(text).text : text
     }

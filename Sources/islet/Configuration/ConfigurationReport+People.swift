@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityServer
 
 extension ConfigurationReport {
-    /// Whether people's own tokens are taken, and which.
+    /// Lines that say whether the app accepts people's own tokens, and which.
     static func words(_ people: ServerParts.AppPeople?) -> [String] {
         guard let people else { return ["  people: their own tokens are not taken; phones need a key's holder"] }
         let keys =

@@ -6,17 +6,18 @@ import LiveActivityCore
 import LiveActivityProviders
 import StorageSQLite
 
-/// What a configuration means, in words, and what is unwise about it.
+/// A description of a configuration in words, with warnings about unwise settings.
 struct ConfigurationReport {
     let settings: Settings
-    /// The variables that set a key, by the key's pointer.
+    /// Names of the variables that set a key, by the key's pointer.
     let variables: [String: String]
     let files: FileLook
 
-    /// Time enough for one high push in the life of a card, which iOS ends after eight hours.
+    /// Interval with which a card gets only one high-priority push in its life, because iOS ends a card after eight
+    /// hours.
     private static let longInterval = Reconciler.activityLifetime
 
-    // MARK: - What it means
+    // MARK: - Meaning
 
     var lines: [String] {
         var lines = [
@@ -135,7 +136,7 @@ struct ConfigurationReport {
         return lines
     }
 
-    /// What most types leave as it is.
+    /// Describes the settings that most types leave at their defaults.
     private static func rarer(_ policy: TypePolicy) -> [String] {
         var lines: [String] = []
         if let dismissAfter = policy.dismissAfter {
@@ -210,7 +211,7 @@ struct ConfigurationReport {
                 ? "; an ended activity may simply be set again" : "; an ended activity must be reopened")
     }
 
-    // MARK: - What is unwise
+    // MARK: - Warnings
 
     var warnings: [String] {
         var warnings: [String] = []
@@ -251,7 +252,7 @@ struct ConfigurationReport {
         return warnings
     }
 
-    /// Those of a simulator on this machine are made up.
+    /// `true` if a route leads to another machine. The tokens of a simulator on this machine are not real.
     private var holdsRealTokens: Bool {
         settings.routes.contains { route in
             let host = route.endpoint.host

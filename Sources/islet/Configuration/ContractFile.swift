@@ -2,10 +2,10 @@ import Foundation
 import JSONText
 import LiveActivityCore
 
-/// Reads contracts from files.
+/// A reader of contract files.
 enum ContractFile {
     static let maximumBytes = 1 << 20
-    /// Each level of a value takes two or three of its schema.
+    /// Maximum nesting of a file. Each level of a value takes two or three levels of its schema.
     private static let maximumDepth = 128
 
     static func read(_ path: String) throws(ContractFileError) -> Contract {
@@ -17,7 +17,7 @@ enum ContractFile {
         }
     }
 
-    /// A file's JSON.
+    /// Returns the JSON value in a file of at most `limit` bytes.
     static func json(_ path: String, upTo limit: Int) throws(ContractFileError) -> JSONValue {
         guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: limit + 1) else {
             throw ContractFileError(description: "\(path) cannot be read, or is empty")
@@ -33,7 +33,7 @@ enum ContractFile {
     }
 }
 
-/// Why a file holds no contract.
+/// An error that says why a file contains no contract.
 struct ContractFileError: Error, CustomStringConvertible {
     let description: String
 }

@@ -1,12 +1,12 @@
 import JSONText
 
-/// Which key of the configuration an environment variable names, its prefix aside: `APPS_0_BUNDLE_ID`.
+/// The mapping between environment variables, without their prefix, and keys: `APPS_0_BUNDLE_ID` is `/apps/0/bundleID`.
 enum EnvironmentNames {
-    /// How the text of a variable becomes a value.
+    /// Conversion of a variable's text to a value.
     enum Kind: Sendable {
-        /// As it is: an id of ten digits stays a text.
+        /// The text itself: an id of ten digits stays a text.
         case text
-        /// As a plain scalar of YAML: numbers, `true`, `false` and `null` are what they look like.
+        /// A plain scalar of YAML: numbers, `true`, `false` and `null` have their types.
         case scalar
     }
 
@@ -32,18 +32,18 @@ enum EnvironmentNames {
 
     private static let file = Shape(ConfigurationKey.file)
 
-    /// `nil` for a name that is no key's, such as that of a secret.
+    /// Returns the key that a variable sets, or `nil` for a name that is no key's, such as the variable of a secret.
     static func key(of name: String) -> (pointer: JSONPointer, kind: Kind)? {
-        // The short form, as in the file.
+        // The short form, as `metrics: false` in the file.
         if name == "METRICS" { return (JSONPointer(tokens: ["metrics", "served"]), .scalar) }
-        // A separator in front of each word makes all of them alike.
+        // With a separator before every word, `resolve` treats the first word like the others.
         return resolve("_" + name, file).map { (JSONPointer(tokens: $0.tokens), $0.kind) }
     }
 
-    /// Every key that a variable can name, in order; an element of a list stands as 0.
+    /// Pointers to every key that a variable can set. They are sorted, and an element of a list has index 0.
     static var all: [JSONPointer] { pointers(of: file).map { JSONPointer(tokens: $0) } }
 
-    /// The name of a key's variable, its prefix aside.
+    /// Returns the name of a key's variable, without the prefix.
     static func name(of pointer: JSONPointer) -> String { pointer.tokens.map(snake).joined(separator: "_") }
 
     private static func resolve(_ name: String, _ shape: Shape) -> (tokens: [String], kind: Kind)? {
@@ -57,7 +57,8 @@ enum EnvironmentNames {
             }
             return ([String(digits)] + tail.tokens, tail.kind)
         case .object(let members):
-            // One key may begin as another does, `START` as `START_GRACE`: only one of them leads to an end.
+            // A key may be the prefix of another, such as `START` of `START_GRACE`. Only the right one consumes the
+            // whole name.
             for (key, member) in members where name.hasPrefix("_" + snake(key)) {
                 if let tail = resolve(String(name.dropFirst(1 + snake(key).count)), member) {
                     return ([key] + tail.tokens, tail.kind)
@@ -76,7 +77,7 @@ enum EnvironmentNames {
         }
     }
 
-    /// `keyID` is `KEY_ID`, `staleAfter` is `STALE_AFTER`, `activityIDAttribute` is `ACTIVITY_ID_ATTRIBUTE`.
+    /// Returns `KEY_ID` for `keyID`, `STALE_AFTER` for `staleAfter`, `ACTIVITY_ID_ATTRIBUTE` for `activityIDAttribute`.
     private static func snake(_ key: String) -> String {
         let letters = Array(key)
         var words = ""

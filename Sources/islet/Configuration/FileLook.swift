@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a command asks the file system about names in a configuration; a test answers by itself.
+/// Questions about files that a configuration names. Tests replace the file system.
 struct FileLook: Sendable {
-    /// The bits of `chmod`; `nil` when there is no such file.
+    /// Permission bits of a file, as for `chmod`; `nil` if there is no such file.
     var mode: @Sendable (String) -> Int?
     var folderIsWritable: @Sendable (String) -> Bool
 

@@ -3,11 +3,11 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityServer
 
-/// Turns the policy of a type, as it is written, into what the reconciler goes by.
+/// Converts the policy of a type from its written form to the reconciler's form.
 struct PolicyBuilder {
-    /// The system's time zones, looked up once for all types.
+    /// Time zones of the system, looked up once for all types.
     static let zones = ZoneDirectory()
-    /// A system keeps an ended card for so long at most.
+    /// Maximum time for which the system keeps an ended card.
     static let longestDismissal = Duration.seconds(4 * 3600)
 
     let file: String
@@ -42,7 +42,9 @@ struct PolicyBuilder {
         return policy
     }
 
-    /// - Throws: When starts could be pushed that have no alert.
+    /// Checks that a policy with starts by push has an alert for them.
+    ///
+    /// - Throws: A problem at `startAlert` if it is missing.
     func checkStart(_ policy: TypePolicy, _ place: String) throws(ConfigurationError) {
         guard policy.start == .ifPossible, policy.startAlert == nil else { return }
         throw problem(

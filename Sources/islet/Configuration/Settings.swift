@@ -9,46 +9,46 @@ import LiveActivityServer
 import LiveActivityStorage
 import StorageSQLite
 
-/// What the server runs with.
+/// The checked settings of a server.
 struct Settings {
     var host: String
     var port: Int
-    /// The front speaks TLS with them.
+    /// Certificates of the HTTP API. With `nil`, it uses plain HTTP.
     var certificates: Certificates?
-    /// What the HTTP API takes at most.
+    /// Limits of the HTTP API.
     var limits: LiveActivityServer.Limits
     var databasePath: String
-    /// Where the keys are that seal push tokens.
+    /// Source of the keys that seal push tokens.
     var tokenKeys: TokenKeySource
     var metrics: Metrics
-    /// `/` is the console.
+    /// `true` if `/` is the console.
     var console: Bool
-    /// Where spans go.
+    /// Destination of spans; `nil`: there are no spans.
     var tracing: Tracing?
-    /// The pool of connections to APNs.
+    /// Options of the connections to APNs.
     var connections: APNSClient.Options
-    /// How long what is kept is kept.
+    /// Retention times.
     var keep: PruneLimits
-    /// How long a phone's own credential may be unused.
+    /// Idle time after which the server rejects a phone's own credential.
     var credentialIdleLimit: Duration
     var apps: [AppSettings]
-    /// How the people of apps prove who they are.
+    /// Sign-in of each app's people.
     var people: [BundleID: ServerParts.AppPeople]
     var routes: [APNSClient.Route]
-    /// The keys by app and environment, for the commands that sign something.
+    /// Keys by app and environment, for commands that sign something.
     var keys: [KeySettings]
-    /// The backends that compute states.
+    /// Backends that compute states.
     var backends: [ServerParts.Backend]
-    /// The endpoints that events are told to.
+    /// Endpoints that receive events.
     var webhooks: [ServerParts.Webhook]
-    /// People of a type that are computed in a second, of those whom nobody waits for.
+    /// Maximum number of people per second that each type computes in the background, without a waiting caller.
     var refreshesPerSecond: Int
 
     struct Metrics {
-        /// `GET /metrics` answers.
+        /// `true` if the server answers `GET /metrics`.
         var isServed: Bool
         var needsKey: Bool
-        /// An address of its own.
+        /// Separate address for `GET /metrics`.
         var listener: (host: String, port: Int)?
     }
 
@@ -58,7 +58,7 @@ struct Settings {
         var share: Double
     }
 
-    /// No other machine reaches the address.
+    /// `true` if only this machine can reach the HTTP API.
     var isLoopback: Bool {
         host == "::1" || host.lowercased() == "localhost"
             || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
@@ -69,11 +69,11 @@ struct Settings {
         var environment: APNSEnvironment
         var key: ProviderKey
         var route: APNSClient.Route
-        /// Where in the configuration it stands.
+        /// Pointer to the key's place in the configuration.
         var place: String
         var source: Source
 
-        /// Where the text of the `.p8` file comes from.
+        /// Origin of the `.p8` file's text.
         enum Source: Equatable {
             case file(String)
             case variable(String)

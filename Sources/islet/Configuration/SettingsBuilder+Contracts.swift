@@ -1,7 +1,7 @@
 import LiveActivityCore
 
 extension SettingsBuilder {
-    /// The contract of the newest build, and those of builds before, the oldest first.
+    /// Returns the contract of the newest build, and the contracts of earlier builds, oldest first.
     func contracts(
         of activity: ConfigurationFile.Activity, _ place: String
     ) throws(ConfigurationError) -> (newest: Contract?, older: [OlderContract]) {

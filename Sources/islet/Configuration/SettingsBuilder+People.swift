@@ -7,7 +7,7 @@ import LiveActivityProviders
 import LiveActivityServer
 
 extension SettingsBuilder {
-    /// How an app's people prove who they are; `nil` where they cannot, or where something is wrong, which is noted.
+    /// Returns the sign-in of an app's people. Returns `nil` if there is none, or after recording a problem in it.
     func people(_ given: ConfigurationFile.People?, _ place: String) -> ServerParts.AppPeople? {
         guard let given else { return nil }
         return problems.noting { () throws(ConfigurationError) in try self.people(given, place) }
@@ -36,7 +36,8 @@ extension SettingsBuilder {
             keys: keys, user: pointer ?? PeopleSettings.standardUser, leeway: leeway)
     }
 
-    /// Two apps with the same issuer and audience could not be told apart by a token.
+    /// Records a problem for apps with the same audience and a common issuer, because a token would not say which app
+    /// it is for.
     func checkAmbiguity(_ people: [(place: String, people: ServerParts.AppPeople)]) {
         for (index, later) in people.enumerated() {
             for earlier in people[..<index] where earlier.people.audience == later.people.audience {
@@ -86,7 +87,7 @@ extension SettingsBuilder {
     }
 
     private func text(ofFile path: String, _ place: String) throws(ConfigurationError) -> String {
-        // Nothing of it is quoted: it may be the secret itself.
+        // The message does not quote the path: it may be the secret itself.
         guard !path.contains("-----BEGIN"), !path.contains(where: \.isNewline), path.utf8.count < 4096 else {
             throw problem(place, "give the path of a file, not what stands in it")
         }

@@ -5,7 +5,7 @@ import LiveActivityAPI
 import LiveActivityProviders
 
 extension SettingsBuilder {
-    /// The backends that compute an app's states; what is wrong with one is noted.
+    /// Returns the backends that compute an app's states, and records the problems of the others.
     func backends(
         _ activities: [ConfigurationFile.Activity], _ place: String, _ app: BundleID
     ) -> [ServerParts.Backend] {
@@ -26,7 +26,7 @@ extension SettingsBuilder {
             timeout: given.timeout?.duration ?? ConfigurationKey.Default.providerTimeout, place)
     }
 
-    /// Where signed calls go.
+    /// Returns the destination of signed calls.
     func target(
         url: String, _ secret: (file: String?, environment: String?), allowPrivate: Bool, timeout: Duration,
         _ place: String
@@ -44,7 +44,9 @@ extension SettingsBuilder {
         return HTTPProvider.Target(url: url, secret: secret, timeout: timeout, allowPrivate: allowPrivate)
     }
 
-    /// What this server may call at all: `place/url` names what is wrong.
+    /// Checks that the server may call a URL.
+    ///
+    /// - Throws: A problem at `place/url`.
     func checkTarget(_ url: String, allowPrivate: Bool, _ place: String) throws(ConfigurationError) {
         guard !HTTPProvider.isAllowed(url, allowPrivate: allowPrivate) else { return }
         throw problem(
@@ -53,7 +55,7 @@ extension SettingsBuilder {
                 + (allowPrivate ? ", or an http one" : "; plain http needs `allowPrivate: true`"))
     }
 
-    /// Nothing of it is quoted.
+    /// Returns the text of a secret. Errors do not quote the file or variable where it may be the secret itself.
     private func secretText(
         _ given: (file: String?, environment: String?), _ place: String
     ) throws(ConfigurationError) -> String {

@@ -2,14 +2,17 @@ import LiveActivityStorage
 import StorageSQLite
 
 extension SettingsBuilder {
-    /// Where the ring of keys is; one that is named must be there and be a ring. `nil` when it is not.
+    /// Returns the source of the ring of keys.
+    ///
+    /// A source that the configuration names must exist and be a ring. Otherwise a problem is recorded and the result
+    /// is `nil`.
     func tokenKeys(
         _ given: ConfigurationFile.TokenKeys?, _ place: String, database: String?
     ) -> TokenKeySource? {
         switch (given?.file, given?.environment) {
         case (nil, nil): return database.map(TokenKeySource.beside)
         case (let path?, nil):
-            // Nothing of it is quoted: it may be the ring itself.
+            // The message does not quote the path: it may be the ring itself.
             guard !path.contains("{"), !path.contains(where: \.isNewline) else {
                 problems.note(problem("\(place)/file", "give the path of the ring's file, not its text"))
                 return nil

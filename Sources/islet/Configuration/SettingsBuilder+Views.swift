@@ -2,7 +2,7 @@ import JSONText
 import LiveActivityCore
 
 extension SettingsBuilder {
-    /// How the console draws a type's cards.
+    /// Returns the console's description of a type's cards.
     func view(_ given: ConfigurationFile.View, _ place: String) throws(ConfigurationError) -> CardView {
         let builder = PolicyBuilder(file: file, problems: problems)
         func pointer(_ text: String?, _ name: String) throws(ConfigurationError) -> JSONPointer? {

@@ -6,7 +6,7 @@ import LiveActivityCore
 import LiveActivityProviders
 
 extension SettingsBuilder {
-    /// The endpoints that an app's events are told to; what is wrong with one is noted.
+    /// Returns the endpoints that receive an app's events, and records the problems of the others.
     func webhooks(
         _ given: [ConfigurationFile.Webhook]?, _ place: String, _ app: BundleID
     ) -> [ServerParts.Webhook] {

@@ -6,16 +6,16 @@ import JSONText
 import LiveActivityAPI
 import LiveActivityCore
 
-/// Turns a configuration file into settings, and says what is wrong with it and where.
+/// Converts a configuration file to settings, and records all its problems with their places.
 struct SettingsBuilder {
     let file: String
     let folder: String
     let environment: [String: String]
 
-    /// What is wrong so far.
+    /// Problems so far.
     let problems = ConfigurationProblems()
 
-    /// `nil` when `problems` has some.
+    /// Returns the settings, or `nil` if `problems` is not empty.
     func settings(of configuration: ConfigurationFile) -> Settings? {
         let address = problems.noting { () throws(ConfigurationError) in
             try self.address(configuration.listen ?? ConfigurationKey.Default.listen, "/listen")
@@ -35,7 +35,7 @@ struct SettingsBuilder {
             let bundleID = problems.noting { () throws(ConfigurationError) in
                 try self.bundleID(app.bundleID, "\(place)/bundleID", besides: apps)
             }
-            // A stand-in, so that what is wrong below it is found too.
+            // A placeholder, so that problems below this app are found too.
             guard let bundleID = bundleID ?? BundleID("unknown") else { continue }
             let ofApp = self.keys(app.apns, "\(place)/apns", bundleID)
             keys += ofApp
@@ -127,7 +127,7 @@ struct SettingsBuilder {
         var host = listen[..<colon]
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         if isBracketed { host = host.dropFirst().dropLast() }
-        // Without brackets nobody can tell where the address ends and the port begins.
+        // An IPv6 address needs brackets, because otherwise its end and the port are ambiguous.
         guard isBracketed == host.contains(":"), !host.contains(where: { "[]/ ".contains($0) }) else { throw wrong }
         guard !host.isEmpty else { throw problem(place, "`\(listen)` names no host") }
         return (String(host), port)
@@ -140,7 +140,7 @@ struct SettingsBuilder {
         return resolve(String(storage.dropFirst("sqlite:".count)))
     }
 
-    /// Paths are relative to the configuration's folder.
+    /// Returns the path, relative to the configuration's folder.
     func resolve(_ path: String) -> String {
         path.hasPrefix("/") ? path : URL(fileURLWithPath: folder).appendingPathComponent(path).path
     }
@@ -190,7 +190,7 @@ struct SettingsBuilder {
     ) throws(ConfigurationError) -> (text: String, source: Settings.KeySettings.Source) {
         switch (key.keyFile, key.keyEnvironment) {
         case (let path?, nil):
-            // Nothing of it is quoted: it is the key itself.
+            // The message does not quote the path: it may be the key itself.
             guard !path.contains("-----BEGIN"), !path.contains(where: \.isNewline) else {
                 throw problem("\(place)/keyFile", "give the path of the .p8 file, not its text")
             }
@@ -211,7 +211,9 @@ struct SettingsBuilder {
         }
     }
 
-    /// Shorter than a line of a key file too, which may consist of the same characters.
+    /// Returns `true` if a text can be the name of a variable, and not a key that was given in its place.
+    ///
+    /// The limit of 60 characters is shorter than a line of a key file, which may consist of the same characters.
     static func isVariable(_ name: String) -> Bool {
         (1...60).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in

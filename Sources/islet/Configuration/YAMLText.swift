@@ -1,12 +1,12 @@
 import JSONText
 import Yams
 
-/// YAML as JSON values, so that one decoder refuses unknown keys and names the place.
+/// YAML as JSON values, so that one decoder can refuse unknown keys and report their places.
 enum YAMLText {
     static func value(of text: String, file: String) throws(ConfigurationError) -> JSONValue {
         do {
             let parser = try Parser(yaml: text)
-            // Nodes hold their anchors weakly: without the parser there would be none to find.
+            // The parser must outlive its nodes, because they hold their anchors weakly.
             return try withExtendedLifetime(parser) {
                 guard let root = try parser.singleRoot() else {
                     throw ConfigurationError(file: file, pointer: "", problem: "it is empty")
@@ -22,7 +22,7 @@ enum YAMLText {
         }
     }
 
-    /// In one line, and without the lines of the file that Yams quotes: a secret may stand in them.
+    /// Returns the error in one line, without the lines of the file that Yams quotes, which may contain a secret.
     private static func words(_ error: YamlError) -> String {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
@@ -36,8 +36,10 @@ enum YAMLText {
         }
     }
 
-    /// Yams puts the anchored node in the place of an alias, so that a small file can mean a huge one: anchors are
-    /// refused as they are met, before anything that repeats them is looked at.
+    /// Returns the value of a node, and refuses anchors and aliases.
+    ///
+    /// Yams replaces an alias by the anchored node, so a small file can describe a huge value. An anchor is refused
+    /// before any node that repeats it is read.
     private static func value(of node: Node, file: String) throws(ConfigurationError) -> JSONValue {
         func problem(_ text: String, _ node: Node) -> ConfigurationError {
             let line = node.mark.map { " (line \($0.line))" } ?? ""
@@ -64,7 +66,7 @@ enum YAMLText {
         }
     }
 
-    /// A plain scalar by the JSON schema of YAML 1.2: null, true, false and numbers; all else is text.
+    /// Returns a plain scalar by the JSON schema of YAML 1.2: null, true, false and numbers. Everything else is text.
     static func scalar(_ text: String) -> JSONValue {
         switch text {
         case "", "~", "null": return .null
@@ -76,7 +78,7 @@ enum YAMLText {
 }
 
 extension YAMLText {
-    /// The line that a pointer's value stands in; of the deepest part of it that is there.
+    /// Returns the line of a pointer's value, or of the deepest part of the pointer that exists.
     static func line(of pointer: JSONPointer, in text: String) -> Int? {
         guard let parser = try? Parser(yaml: text) else { return nil }
         return withExtendedLifetime(parser) {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// `islet demo`: the main job, played on simulated phones.
+/// The `islet demo` command, which plays example systems on simulated phones.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Plays whole systems on simulated phones, each with a backend of its own.",
@@ -52,9 +52,9 @@ struct Demo: AsyncParsableCommand {
         Output.line("Every phone showed what it should: \(plays.map { $0.name }.joined(separator: ", ")).")
     }
 
-    /// Plays one system in a directory of its own.
+    /// Plays one system in a directory, and stops all its processes afterwards.
     ///
-    /// - Throws: When something is not as it should be; nothing of it goes on then.
+    /// - Throws: An error if a result is not as expected.
     static func play(
         _ type: any Play.Type, in directory: URL, executable: URL, fast: Bool,
         printing say: @escaping @Sendable (String) -> Void

@@ -4,15 +4,15 @@ import LiveActivityCore
 import LiveActivityProviders
 import LiveActivityServer
 
-/// What the server calls beside APNs: key sets of people's tokens, backends that compute states, endpoints that events
-/// are told to.
+/// A check of the hosts that the server calls besides APNs: key sets, backends that compute states, and webhook
+/// endpoints.
 struct AddressLook {
     let settings: Settings
     let app: String?
     let isOffline: Bool
     let limit: Duration
 
-    /// All at the same time: each has its own time to answer.
+    /// Checks all addresses concurrently, so each has the full time to answer.
     func facts() async -> [DoctorFacts.AddressFacts] {
         let looks = looks
         guard !isOffline else { return looks.map(\.facts) }

@@ -1,7 +1,8 @@
 import APNSModel
 
 extension Diagnosis {
-    /// A push to a token that cannot be one: its refusal says what APNs thinks of everything else.
+    /// Returns the finding about a push to a token that cannot exist. Its refusal shows whether APNs accepts everything
+    /// else.
     static func push(_ route: DoctorFacts.RouteFacts) -> Finding {
         switch route.push {
         case nil: Finding(.pushNotChecked, "\(route.subject): there is no connection, or no signature")
@@ -31,7 +32,7 @@ extension Diagnosis {
         }
     }
 
-    /// The refusals with a cause and a cure of their own.
+    /// Returns the finding for a refusal with a specific cause and repair.
     private static func telling(
         _ reason: APNSReason.Known, _ route: DoctorFacts.RouteFacts,
         _ finding: (Finding.ID, String, String?) -> Finding

@@ -1,16 +1,16 @@
 import APNSClient
 import APNSModel
 
-/// What a doctor finds, from what was looked at, in the order in which one thing needs the other.
+/// The findings of `islet doctor`, derived from facts, in an order in which each depends on those before it.
 enum Diagnosis {
-    /// Beyond it the server corrects its clock by APNs's.
+    /// Skew beyond which the server corrects its clock by APNs's.
     static let noticeableSkew = Duration.seconds(10)
-    /// Beyond it timestamps, stale dates and provider tokens cannot be trusted.
+    /// Skew beyond which timestamps, stale dates and provider tokens cannot be trusted.
     static let unbearableSkew = Duration.seconds(60)
     static let certificateWarning = Duration.seconds(14 * 86_400)
     static let lowSpace: Int64 = 1 << 30
     static let noSpace: Int64 = 64 << 20
-    /// A log that checkpoints have not kept small: some reader has held them up.
+    /// Size of the write-ahead log that shows that a reader has held up the checkpoints.
     static let largeLog: Int64 = 256 << 20
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
@@ -93,7 +93,7 @@ enum Diagnosis {
         guard facts.clock.monotonicAdvances else {
             return [Finding(.clockStands, "the machine's monotonic clock does not advance")]
         }
-        // The largest either way: one of them may be a proxy's.
+        // The largest skew in either direction, because one of the answers may come from a proxy.
         guard let skew = facts.routes.compactMap(\.skew).max(by: { magnitude($0) < magnitude($1) }) else {
             return [
                 Finding(
@@ -110,7 +110,7 @@ enum Diagnosis {
 
     private static func magnitude(_ duration: Duration) -> Duration { duration < .zero ? .zero - duration : duration }
 
-    // MARK: - The way to APNs
+    // MARK: - Path to APNs
 
     private static func endpoint(_ route: DoctorFacts.RouteFacts, now: UnixTime) -> [Finding] {
         guard let probe = route.probe else { return [Finding(.nameNotChecked, route.endpoint)] }

@@ -2,18 +2,18 @@ import APNSClient
 import APNSModel
 import StorageSQLite
 
-/// Everything a doctor looked at; what follows from it is `Diagnosis`.
+/// The facts that `islet doctor` gathers. `Diagnosis` derives the findings.
 struct DoctorFacts {
     var configuration = ConfigurationFacts(file: "")
-    /// `nil` when the configuration does not say where it is.
+    /// `nil` if the configuration does not name a database.
     var database: DatabaseFacts?
-    /// One for each type that has a contract; `nil`: the database could not be looked into.
+    /// One for each type with a contract; `nil` if the database could not be opened.
     var contracts: [ContractFacts]? = []
-    /// When the server's own certificate ends; `nil`: it has none.
+    /// End of the validity of the server's own certificate; `nil` without a certificate.
     var certificateEndsAt: UnixTime?
     /// One for each key.
     var routes: [RouteFacts] = []
-    /// What the server calls beside APNs.
+    /// Hosts that the server calls besides APNs.
     var addresses: [AddressFacts] = []
     var clock: ClockFacts
     var isOffline = false
@@ -32,13 +32,13 @@ struct DoctorFacts {
     struct ContractFacts: Sendable {
         var app: BundleID
         var type: String
-        /// The newest activities that run, no more than `DriftLook.most`.
+        /// Number of running activities that were checked: the newest, up to `DriftLook.most`.
         var looked = 0
-        /// There may be more, behind very many of other types.
+        /// `true` if there may be more activities of the type, because the search ended among those of other types.
         var isCut = false
-        /// Those that phones of the newest build could not decode.
+        /// Number of activities that phones of the newest build could not decode.
         var unfit = 0
-        /// One of them, and why.
+        /// One of them, with the reason.
         var example: String?
     }
 
@@ -46,17 +46,17 @@ struct DoctorFacts {
         enum Kind { case people, provider, webhook }
 
         var kind: Kind
-        /// Whose it is, in words.
+        /// Owner of the address, in words.
         var subject: String
-        /// Scheme, host and port: what follows them may be a secret.
+        /// Scheme, host and port. The path is left out because it may be a secret.
         var origin: String
-        /// What came of it; `nil`: nobody looked.
+        /// Result of the check; `nil` if the address was not checked.
         var outcome: Outcome?
 
         enum Outcome: Equatable {
-            /// It can be reached; with words on what was found.
+            /// The address is reachable, with a remark on the result.
             case good(String?)
-            /// The name leads nowhere, or where it may not.
+            /// The name does not resolve, or resolves to an address that is not allowed.
             case place(String)
             case unreachable(String)
         }
@@ -64,23 +64,23 @@ struct DoctorFacts {
 
     struct ClockFacts {
         var wall: UnixTime
-        /// Whether the monotonic clock went on while the doctor worked, and never back.
+        /// `true` if the monotonic clock moved forward during the checks and never back.
         var monotonicAdvances = true
     }
 
     struct RouteFacts {
         var app: BundleID
         var environment: APNSEnvironment
-        /// The key's ids.
+        /// Ids of the key.
         var key: String
         var endpoint: String
-        /// Why it cannot sign; `nil` when it can.
+        /// Reason why the key cannot sign; `nil` if it can.
         var signingProblem: String?
-        /// `nil` when nobody looked.
+        /// Result of the connection; `nil` if it was not tried.
         var probe: EndpointProbe.Report?
-        /// What became of a push to a token that cannot be one; `nil` when none was tried.
+        /// Result of a push to a token that cannot exist; `nil` if none was sent.
         var push: Result<PushAnswer, PushFailure>?
-        /// How far APNs's clock is ahead of this machine's.
+        /// Time by which APNs's clock is ahead of this machine's.
         var skew: Duration?
 
         var subject: String { "\(app) \(environment.rawValue)" }

@@ -4,22 +4,23 @@ import LiveActivityCore
 import LiveActivityStorage
 import StorageSQLite
 
-/// Whether what runs still fits the contracts that are configured: a contract that is changed does not change what was
-/// set before it.
+/// A check that running activities fit the configured contracts, because a new contract does not change states that
+/// were set before it.
 enum DriftLook {
-    /// Of each type at most, those that were made last: a look in passing.
+    /// Maximum number of activities per type, newest first.
     static let most = 200
-    /// Pages of all that run of an app which are looked through for one type's: 200,000 activities.
+    /// Maximum number of pages to search for one type's activities, among all running activities of the app: 200,000
+    /// activities.
     static let mostPages = 20
 
-    /// - Returns: `nil` where the database cannot be looked into.
+    /// Returns the facts of each type with a contract, or `nil` if the database cannot be opened.
     static func facts(_ settings: Settings, _ look: DatabaseInspection) async -> [DoctorFacts.ContractFacts]? {
         let types = settings.apps.flatMap { app in
             app.types.values.sorted { $0.name < $1.name }.compactMap { type in
                 type.contract.map { (app: app.bundleID, name: type.name, contract: $0) }
             }
         }
-        // One that is not of this version the server has to open first.
+        // A database of another version must first be opened by the server.
         guard !types.isEmpty, look.exists, look.schema == .current else { return [] }
         if case .damaged = look.integrity { return nil }
         guard look.problem == nil, look.folderIsWritable,
@@ -48,7 +49,7 @@ enum DriftLook {
             let page = try await store.activities(of: app, filter)
             rows += page.rows.prefix(most - rows.count)
             filter.after = page.next
-            // A page may have few, where most of what runs is of other types.
+            // A page may have few rows of this type if most running activities are of other types.
             guard rows.count < most, filter.after != nil else { break }
         }
         facts.isCut = rows.count < most && filter.after != nil
@@ -59,7 +60,7 @@ enum DriftLook {
             guard let first = obstacles.first else { continue }
             facts.unfit += 1
             guard facts.example == nil else { continue }
-            // The value that stands there is what people are shown, and nobody else's matter.
+            // The example leaves out the value, because the value is what people are shown.
             let place = first.pointer == .root ? "" : "\(first.pointer): "
             facts.example = "`\(row.record.id)`: \(place)\(first.expected) expected"
         }

@@ -4,15 +4,15 @@ import JSONText
 import LiveActivityServer
 import StorageSQLite
 
-/// Looks at everything a doctor wants to know, and changes nothing.
+/// A gatherer of the facts that `islet doctor` needs. It changes nothing.
 struct FactGatherer {
     var time = APNSClient.liveTime
     var dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
-    /// For TCP, for TLS, and for the answer to a push.
+    /// Maximum time for TCP, for TLS, and for the answer to a push, each.
     private static let timeLimit = Duration.seconds(10)
 
-    /// Which keys are looked at: all that fit.
+    /// The keys to check: all that match.
     struct Scope {
         var app: String?
         var environment: APNSEnvironment?
@@ -23,7 +23,7 @@ struct FactGatherer {
         }
     }
 
-    /// The problems come back as facts, too.
+    /// Returns the facts. Problems are among them, so this method does not throw.
     func facts(of examination: ConfigurationLoader.Examination, file: String, _ scope: Scope) async -> DoctorFacts {
         let begin = time.monotonic()
         var facts = DoctorFacts(clock: .init(wall: time.wall()), isOffline: scope.isOffline)
@@ -35,7 +35,7 @@ struct FactGatherer {
                 path: settings.databasePath,
                 inspection: DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys))
             let report = ConfigurationReport(settings: settings, variables: examination.variables, files: .machine)
-            // What is said of the database is said there.
+            // The database has findings of its own, so its warnings are left out here.
             facts.configuration.warnings = report.warnings.filter { !$0.hasPrefix("/storage") }
             if let look = facts.database?.inspection { facts.contracts = await DriftLook.facts(settings, look) }
             facts.certificateEndsAt = settings.certificates?.expiresAt
@@ -71,13 +71,13 @@ struct FactGatherer {
         return facts
     }
 
-    /// By the answer's own `date`, which has whole seconds.
+    /// Returns the skew by the answer's `date`, which has whole seconds.
     private static func skew(_ result: Result<PushAnswer, PushFailure>, at now: UnixTime) -> Duration? {
         guard case .success(let answer) = result else { return nil }
         return answer.date.map { $0 - UnixTime(seconds: now.seconds) }
     }
 
-    /// Nobody has a token of zeros. It is not kept, it is not urgent, and it says nothing.
+    /// Sends a push that reaches nobody: a token of zeros, low priority, no storage, an empty state.
     private func push(_ settings: Settings.KeySettings) async -> (Result<PushAnswer, PushFailure>, Duration?) {
         var options = APNSClient.Options()
         options.connectTimeout = Self.timeLimit

@@ -1,4 +1,4 @@
-// The rows of the table that are about an app's project (`islet doctor --project`).
+// Rows of the table of findings about an app's project (`islet doctor --project`).
 
 extension Finding.ID {
     static let projectEntries: [Self: Entry] = [

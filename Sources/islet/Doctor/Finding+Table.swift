@@ -1,7 +1,7 @@
-// The table of what a doctor finds: docs/operating/doctor.md has it, and the tests hold the two equal.
+// The table of findings of `islet doctor`. A test compares it with docs/operating/doctor.md.
 
 extension Finding {
-    /// Of each finding a name that stays, for whoever reads `--json`.
+    /// Stable names of the findings, for programs that read `--json`.
     enum ID: String, CaseIterable {
         case configurationGood = "configuration-good"
         case configurationWrong = "configuration-wrong"

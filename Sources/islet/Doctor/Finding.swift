@@ -1,23 +1,23 @@
-/// One thing that was checked.
+/// The result of one check.
 struct Finding: Equatable {
     enum Check: String, CaseIterable {
-        // Of a server, in the order in which they are told.
+        // Checks of a server, in the order in which they are printed.
         case configuration, database, contract, key, certificate, clock, name, connection, push, people, provider,
             webhook
         case project, activities, entitlement, background, widget, system, server
 
-        /// Those of `--project`.
+        /// Checks of `--project`.
         static let ofProjects: Set<Self> = [
             .project, .activities, .entitlement, .background, .widget, .system, .server,
         ]
     }
 
-    /// The part of an app's project that is at fault.
+    /// The part of an app's project at fault.
     struct Place: Equatable {
-        /// From the folder that was named.
+        /// Path relative to the folder that was named.
         let file: String
         var line: Int?
-        /// Of a property list, or of the build settings.
+        /// Key of a property list or of the build settings.
         var key: String?
     }
 
@@ -26,14 +26,16 @@ struct Finding: Equatable {
     }
 
     let id: ID
-    /// In a line.
+    /// Description in one line.
     let detail: String
-    /// What to do; `nil` when there is nothing to do.
+    /// Advice; `nil` if there is nothing to do.
     let fix: String?
-    /// `nil` where it is about no file of an app's project.
+    /// Place in the project; `nil` if the finding is not about a file of an app's project.
     let place: Place?
 
-    /// - Parameter fix: Where more can be said than of the finding in general.
+    /// Creates a finding.
+    ///
+    /// - Parameter fix: Advice that is more specific than the table's.
     init(_ id: ID, _ detail: String, fix: String? = nil, at place: Place? = nil) {
         self.id = id
         self.detail = detail
@@ -46,7 +48,7 @@ struct Finding: Equatable {
 }
 
 extension Finding.ID {
-    /// What a finding says in general: a row of the table in docs/operating/doctor.md.
+    /// The general part of a finding: a row of the table in docs/operating/doctor.md.
     struct Entry {
         let check: Finding.Check
         let outcome: Finding.Outcome
@@ -61,7 +63,7 @@ extension Finding.ID {
         }
     }
 
-    /// The table of docs/operating/doctor.md.
+    /// Table in Markdown, as in docs/operating/doctor.md.
     static var table: String {
         "| id | outcome | what it says | what to do |\n|---|---|---|---|\n"
             + allCases.map { id in

@@ -2,23 +2,23 @@ import APNSModel
 import JSONText
 import LiveActivityCore
 
-/// A phone as an explanation needs it: it reports the card that a push started, and what its script says.
+/// A simulated phone of an explanation. It reports the cards that pushes start, and the events of its script.
 struct ExplainPhone {
     let name: String
     let user: UserID
     var isOnline = true
     var isAllowed = true
-    /// The card it shows, by its number.
+    /// Number of the current card; `nil` before the first.
     private(set) var card: Int?
     private var tokens = 0
     private var inventories: Int64 = 0
-    /// What it has to say of its card, and from when on.
+    /// Time from which the phone has a report of its card to make.
     private(set) var reportAt: UnixTime?
     private var isDismissed = false
     private var localState: (state: JSONObject, basedOn: Revision, timestamp: Int64)?
     private var shown: (revision: Revision, timestamp: Int64) = (0, 0)
 
-    /// A started card is reported this long after its push.
+    /// Time between the push of a start and the phone's report of the card.
     static let reportAfter = Duration.seconds(2)
 
     init(name: String) {
@@ -29,7 +29,7 @@ struct ExplainPhone {
     var device: DeviceID { DeviceID(stored: name) }
     private var localID: LocalID { LocalID(stored: "card \(card ?? 0)") }
 
-    /// A push has arrived: what is not newer than the card is ignored, as iOS does.
+    /// Applies a push that has arrived. An update that is not newer than the card has no effect, as on iOS.
     mutating func receive(_ plan: PushPlan, timestamp: Int64, at now: UnixTime) {
         switch plan.kind {
         case .start:
@@ -44,7 +44,7 @@ struct ExplainPhone {
         shown = (plan.revision, timestamp)
     }
 
-    /// What happens to it; `nil` when there is no card that it could happen to.
+    /// Applies an event and returns its description, or `nil` if the event needs a card and there is none.
     mutating func live(through event: ExplainScript.Event, at now: UnixTime) -> String? {
         switch event {
         case .offline, .online:
@@ -77,7 +77,7 @@ struct ExplainPhone {
         }
     }
 
-    /// What it says when its time has come; an inventory where it has no card.
+    /// Returns the reports that are due. The list is empty if the phone has no card.
     mutating func report(
         of type: ActivityType, _ activity: ActivityID, phase: ActivityRecord.Phase?, at now: UnixTime
     ) -> [CardReport] {

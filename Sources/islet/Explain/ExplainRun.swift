@@ -6,8 +6,8 @@ import LiveActivityCore
 import LiveActivityStorage
 import StorageSQLite
 
-/// Plays changes through the store, the claim and the reconciler of the server, with a clock of its own and an APNs
-/// that takes every push.
+/// A run of changes through the server's store, claims and reconciler, with a separate clock and an APNs that accepts
+/// every push.
 struct ExplainRun {
     private var stage: TrialStage
     private var store: SQLiteStore { stage.store }
@@ -19,7 +19,7 @@ struct ExplainRun {
     private var now: UnixTime
     private var phones: [ExplainPhone]
     private var lines: [ExplainLine] = []
-    /// What was said last of why a phone waits.
+    /// Last printed reason why each phone waits.
     private var held: [String: LiveActivityCore.Reason] = [:]
 
     init(store: SQLiteStore, app: AppSettings, type: ActivityType, script: ExplainScript, from began: UnixTime) {
@@ -31,7 +31,9 @@ struct ExplainRun {
         phones = script.phones.map(ExplainPhone.init)
     }
 
-    /// - Parameter rest: How long things go on after the last change.
+    /// Runs the script.
+    ///
+    /// - Parameter rest: Time that the run continues after the last change.
     mutating func run(timeZone: String?, frequent: Bool, rest: Duration) async throws -> [ExplainLine] {
         for phone in phones { try await register(phone, timeZone, frequent) }
         var changes = script.lines[...]
@@ -55,7 +57,7 @@ struct ExplainRun {
         throw CommandError("nothing comes to rest within \(TrialStage.maximumSteps) steps")
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     private func register(_ phone: ExplainPhone, _ timeZone: String?, _ frequent: Bool) async throws {
         var body = RegisterDevice.Body(user: phone.user)
@@ -122,7 +124,7 @@ struct ExplainRun {
         }
     }
 
-    // MARK: - What follows
+    // MARK: - Consequences
 
     private mutating func sent(_ seat: Flight.Seat) {
         guard let index = phones.firstIndex(where: { $0.device == seat.phone.device.id }) else { return }
@@ -138,7 +140,7 @@ struct ExplainRun {
         lines.append(line)
     }
 
-    /// Says once of each phone why it waits.
+    /// Adds a line for each phone that waits for a new reason.
     private mutating func explain() async throws {
         guard let state = try await store.activity(app.bundleID, activity), let content = state.content else { return }
         let desired = DesiredSituation(state.record, type, content)
@@ -162,7 +164,7 @@ struct ExplainRun {
         }
     }
 
-    // MARK: - Saying it
+    // MARK: - Output
 
     private mutating func add(
         _ kind: ExplainLine.Kind, phone: String? = nil, revision: Revision? = nil, until: UnixTime? = nil,

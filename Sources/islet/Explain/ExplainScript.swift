@@ -2,9 +2,9 @@ import Foundation
 import JSONText
 import LiveActivityAPI
 
-/// What happens in an explanation, in order: lines of JSON, each with the time at which it happens.
+/// The script of an explanation: lines of JSON in order, each with its time.
 struct ExplainScript {
-    /// One line: a state is set, the activity ends, or something happens on a phone.
+    /// One line: a new state, the end of the activity, or an event on a phone.
     struct Line: Decodable {
         var at: APIDuration
         var state: JSONObject?
@@ -19,17 +19,17 @@ struct ExplainScript {
     }
 
     enum Event: String, Decodable, CaseIterable {
-        /// It hands out a new update token.
+        /// The phone gets a new update token.
         case token
-        /// It reports nothing any more, and then again.
+        /// The phone stops reporting, or reports again.
         case offline, online
-        /// The person has not tapped Allow: cards that are started get no token; and then they do.
+        /// The person has not tapped Allow, so new cards get no token; or the person taps it.
         case withhold, allow
         /// The person swipes the card away.
         case dismiss
         /// The app changes its card itself.
         case local
-        /// It reports what it shows, by an inventory.
+        /// The phone reports all its cards in an inventory.
         case inventory
     }
 
@@ -39,7 +39,7 @@ struct ExplainScript {
 
     let lines: [Line]
 
-    /// Three changes in quick succession, an alert, a phone that changes its token, and an end.
+    /// Three changes in quick succession, an alert, a new token and an end.
     static let example = """
         {"at": "0s", "state": {"status": "preparing"}}
         {"at": "60s", "state": {"status": "ready"}}
@@ -87,7 +87,7 @@ struct ExplainScript {
         return line.state == nil && line.end != true ? "a `state`, `end: true`, or an `event` is needed" : nil
     }
 
-    /// The phones that are named, else one.
+    /// Names of the phones in the script, or one phone if it names none.
     var phones: [String] {
         let named = Set(lines.compactMap(\.phone)).sorted()
         return named.isEmpty ? ["phone"] : named
@@ -102,17 +102,17 @@ struct ExplainLine: Sendable, Equatable, Encodable {
     var at: Double
     var kind: Kind
     var phone: String?
-    /// What was sent: `start`, `update` or `end`.
+    /// Kind of the push: `start`, `update` or `end`.
     var push: String?
     var priority: Int?
     var revision: Int?
-    /// The push's timestamp, in seconds since 1970.
+    /// Timestamp of the push in seconds since 1970.
     var timestamp: Int?
     var alert: Bool?
-    /// Until when it is held, in seconds since the first change.
+    /// End of the wait in seconds since the first change.
     var until: Double?
-    /// A stable name, part of the API.
+    /// Stable code of the reason, part of the API.
     var reason: String?
-    /// In words.
+    /// Reason in words.
     var text: String
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An explanation as a table for people, or as lines of JSON.
+/// The printed form of an explanation: a table for people, or lines of JSON.
 enum ExplainTable {
     static func text(_ lines: [ExplainLine]) -> String {
         let width = max(5, lines.compactMap { $0.phone?.count }.max() ?? 0)
@@ -31,7 +31,7 @@ enum ExplainTable {
         }
     }
 
-    /// `7h15m0s`, `1m30s`, `0.3s`.
+    /// Returns a time such as `7h15m0s`, `1m30s` or `0.3s`.
     static func time(_ seconds: Double) -> String {
         let milliseconds = Int((seconds * 1000).rounded())
         let (whole, rest) = (milliseconds / 1000, milliseconds % 1000)

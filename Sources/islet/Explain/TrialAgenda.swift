@@ -1,29 +1,29 @@
 import APNSModel
 import LiveActivityCore
 
-/// A card of a trial: one activity on one phone.
+/// Identity of a card in a trial: one activity on one phone.
 struct TrialCardKey: Hashable {
-    /// The activity's place in the day.
+    /// Index of the activity in the recorded day.
     let activity: Int
     let device: DeviceKey
 }
 
-/// What happens in a trial, by time; what is for the same instant in the order in which it was added.
+/// The events of a trial in order of time. Events at the same instant keep the order in which they were added.
 struct TrialAgenda {
     enum Item {
-        /// A change of an activity, by its place among the activity's.
+        /// A change of an activity, by its index among the activity's changes.
         case step(activity: Int, Int)
         case joins(TrialCardKey)
         case act(TrialCardKey, RecordedCard.Deed)
-        /// The phone answers for its card of this number.
+        /// The phone reports its card of this number.
         case reports(TrialCardKey, card: Int)
         case token(TrialCardKey, card: Int)
         case confirmsEnd(TrialCardKey, card: Int)
-        /// The server looks whether anybody still sets it.
+        /// The server checks whether the activity is idle.
         case idle(activity: Int)
     }
 
-    /// The latest first, so that the next is taken from the end.
+    /// Latest first, so that the next event is removed from the end.
     private var items: [(at: UnixTime, number: Int, item: Item)] = []
     private var count = 0
 
@@ -40,13 +40,13 @@ struct TrialAgenda {
         items.insert((time, number, item), at: low)
     }
 
-    /// The next one that is due.
+    /// Removes and returns the next due event, or `nil` if none is due.
     mutating func take(at now: UnixTime) -> Item? {
         guard let last = items.last, last.at <= now else { return nil }
         return items.removeLast().item
     }
 
-    /// All of a day, but what pushes lead to.
+    /// Creates an agenda with all events of a day, except those that pushes cause.
     init(_ day: RecordedDay) {
         for (index, activity) in day.activities.enumerated() {
             for step in activity.steps.indices { add(.step(activity: index, step), at: activity.steps[step].at) }
@@ -59,16 +59,16 @@ struct TrialAgenda {
     }
 }
 
-/// How a trial's phone stands with the card of one activity.
+/// State of one activity's card on a phone in a trial.
 struct TrialCard {
-    /// Counts the cards it had.
+    /// Number of the current card, counted from 1.
     private(set) var number = 0
     private(set) var isThere = false
     private(set) var tokens = 0
 
     var localID: LocalID { LocalID(stored: "card \(number)") }
 
-    /// Another card is there.
+    /// Begins the next card.
     mutating func begin() {
         number += 1
         isThere = true
@@ -77,12 +77,12 @@ struct TrialCard {
 
     mutating func takeToken() { tokens += 1 }
 
-    /// The card of this number is over.
+    /// Ends the current card.
     mutating func end() {
         isThere = false
         tokens = 0
     }
 
-    /// Whether it is the one that is there.
+    /// Returns `true` if the current card has this number.
     func isStill(_ card: Int) -> Bool { isThere && number == card }
 }

@@ -2,9 +2,11 @@ import JSONText
 import LiveActivityCore
 import LiveActivityServer
 
-/// What words of the configuration mean that are laid over those of a policy.
+/// The policy that results when keys of a configuration replace those of a present policy.
 enum TrialPolicy {
-    /// - Throws: Everything that is wrong with them, in the words that `islet config check` has for it.
+    /// Returns the resulting policy.
+    ///
+    /// - Throws: Every problem in the keys, with the messages of `islet config check`.
     static func policy(
         _ present: JSONObject, _ change: JSONObject
     ) throws(PolicyTrials.Faults) -> TypePolicy {
@@ -25,7 +27,7 @@ enum TrialPolicy {
             if words != nil { try builder.checkStart(policy, "") }
             return policy
         }
-        // What could not be read is missed where it stood; that is no problem of its own.
+        // A key that could not be read is now missing. That is not a second problem.
         let places = Set(faults.map(\.pointer))
         faults += problems.all.map(Self.fault).filter { !places.contains($0.pointer) }
         guard faults.isEmpty, let policy else { throw PolicyTrials.Faults(faults) }
@@ -38,7 +40,7 @@ enum TrialPolicy {
 }
 
 extension PolicyTrials {
-    /// As `islet serve` tries them.
+    /// Policy trials as `islet serve` runs them.
     static let played = PolicyTrials(
         policy: { present, change throws(Faults) in try TrialPolicy.policy(present, change) },
         play: { trial in

@@ -2,12 +2,12 @@ import APNSModel
 import LiveActivityCore
 import StorageSQLite
 
-// What the phones of a trial do: what they did that day, and what their pushes lead to.
+// The phones of a trial: the acts recorded that day, and the reactions to pushes.
 extension TrialRun {
-    /// Where nobody could see how long a phone takes.
+    /// Reaction time of a phone if the recording does not show it.
     private static let usual = Duration.seconds(2)
 
-    /// What a push leads to on its phone.
+    /// Schedules the phone's reaction to a push.
     mutating func answer(_ plan: PushPlan, of key: TrialCardKey) {
         guard plan.part == .card, let recorded = day.activities[key.activity].cards[key.device] else { return }
         switch plan.kind {
@@ -31,7 +31,7 @@ extension TrialRun {
         }
     }
 
-    /// What a phone did of itself.
+    /// Applies an act that a phone performed by itself.
     mutating func act(_ key: TrialCardKey, _ deed: RecordedCard.Deed) async throws {
         switch deed {
         case .starts:
@@ -55,8 +55,9 @@ extension TrialRun {
         try await report(key, state)
     }
 
-    /// The phones stand as they stood when the day began: a card with a token is sent the state, before anything
-    /// counts.
+    /// Restores the phones' cards as they were at the beginning of the day.
+    ///
+    /// A card with a token is sent the state first. That push is not counted.
     mutating func standAsBefore(_ activity: Int) async throws {
         for (device, card) in day.activities[activity].cards.sorted(by: { $0.key < $1.key }) {
             let key = TrialCardKey(activity: activity, device: device)
@@ -85,7 +86,7 @@ extension TrialRun {
         } else {
             cards[key]?.end()
         }
-        // One that is refused changes nothing, as it would have.
+        // The result is ignored: a refused report changes nothing, as on the recorded day.
         _ = try await stage.store.commit(
             ReportCard(app: stage.app, device: phone.facts.id, report: report, now: now))
     }

@@ -5,11 +5,13 @@ import LiveActivityServer
 import LiveActivityStorage
 import StorageSQLite
 
-/// Plays a recorded day anew under a policy: the changes as they came, phones that answer as they did, and in between
-/// the server's own claims and decisions, with a clock of their own.
+/// A run of a recorded day under another policy, with a separate clock.
+///
+/// Changes happen as they were recorded, and phones react as they did. The server's own claims and decisions follow
+/// from them.
 struct TrialRun {
     static let maximumSteps = 1_000_000
-    /// Phones that are made known together.
+    /// Number of phones to register concurrently.
     private static let chunk = 256
     private static let page = 500
 
@@ -21,7 +23,7 @@ struct TrialRun {
     private(set) var now: UnixTime
     var agenda: TrialAgenda
     var cards: [TrialCardKey: TrialCard] = [:]
-    /// What the store calls the activities, once they are there.
+    /// Numbers of the activities in the store, once they exist.
     private var numbers: [Int: ActivityNumber] = [:]
     private var places: [ActivityNumber: Int] = [:]
     private var changed: Set<Int> = []
@@ -31,7 +33,8 @@ struct TrialRun {
     init(store: SQLiteStore, _ trial: PolicyTrials.Trial) {
         var type = trial.type
         present = trial.app.types[type.name] ?? type
-        // States are recorded as they were sent: they were checked, and their dates written, when they were set.
+        // States were checked and their dates were converted when they were recorded, so contracts must not apply
+        // again.
         type.contract = nil
         type.olderContracts = []
         self.type = type
@@ -43,8 +46,11 @@ struct TrialRun {
         now = agenda.next ?? trial.day.from
     }
 
-    /// - Returns: What went out inside the day.
-    /// - Throws: `PolicyTrials.Stopped` when its time is over before, `CancellationError` when its task is cancelled.
+    /// Runs the trial.
+    ///
+    /// - Returns: Figures of the pushes within the day.
+    /// - Throws: `PolicyTrials.Stopped` if the trial exceeds its time or its steps, `CancellationError` if the task is
+    ///   canceled.
     mutating func run() async throws -> DayFigures {
         try await registerPhones(at: now - .seconds(86_400))
         for _ in 0..<Self.maximumSteps {
@@ -66,14 +72,14 @@ struct TrialRun {
 
     var isCounted: Bool { now >= day.from }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     private func registerPhones(at time: UnixTime) async throws {
         let (stage, type) = (stage, type.name)
         let phones = day.phones.sorted { $0.key < $1.key }
         for begin in stride(from: 0, to: phones.count, by: Self.chunk) {
             try check()
-            // At the same time, so that they share commits.
+            // Concurrent registrations share commits.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (key, phone) in phones[begin..<min(phones.count, begin + Self.chunk)] {
                     group.addTask {
@@ -102,7 +108,7 @@ struct TrialRun {
         return body
     }
 
-    /// Each phone is a person of its own: who it is told to is known, and not why.
+    /// Returns a separate person for each phone: the recording says which phones belong to the audience, but not why.
     static func user(of device: DeviceID) -> UserID { UserID(stored: device.text) }
 
     private mutating func play(_ item: TrialAgenda.Item) async throws {
@@ -164,7 +170,8 @@ struct TrialRun {
         body.staleAfter = content.staleAfter
         body.fallback = recorded.record.fallback
         body.reopen = reopens
-        // What the calls wished stays; what the policy said is what it says now.
+        // Values that differ from the present policy came from calls, so they stay. All others follow the trial's
+        // policy.
         if recorded.record.start != present.policy.start { body.start = recorded.record.start }
         if recorded.record.restart != present.policy.restart { body.restart = recorded.record.restart }
         guard numbers[index] == nil else { return body }
@@ -175,9 +182,9 @@ struct TrialRun {
         return body
     }
 
-    // MARK: - What follows
+    // MARK: - Consequences
 
-    /// Who is held back by something, of those that were to be told a change now.
+    /// Records the phones that the server holds back after a change at this instant.
     private mutating func lookAtThoseWhoWait() async throws {
         defer { changed = [] }
         guard isCounted else { return }
@@ -193,7 +200,8 @@ struct TrialRun {
         }
     }
 
-    /// Why the server holds back what this phone is to be sent; `nil`: it does not, or waits for an answer.
+    /// Returns the reason why the server holds back the push to a phone, or `nil` if it does not, or only waits for an
+    /// answer.
     private func holdingBack(
         _ phone: PhoneSituation, _ desired: DesiredSituation
     ) -> LiveActivityCore.Reason.Code? {
@@ -204,7 +212,8 @@ struct TrialRun {
                 return reason.code
             default: return nil
             }
-        // All that was to go has gone. A claim alone counts a phone's cards.
+        // All due pushes have left, so a push that remains was held back by the claim, which alone counts a phone's
+        // cards.
         case .send(let plan):
             let isCounted = type.policy.atCeiling != .ignore && desired.activity.holdUntil <= now
             return plan.kind == .start && isCounted ? .atCeiling : nil
@@ -220,7 +229,7 @@ struct TrialRun {
         answer(seat.plan, of: key)
     }
 
-    /// What the same push would have been without a limit says what lowered it.
+    /// Finds the limit that lowered a push's priority, by deciding the same push without that limit.
     private mutating func countLowered(_ push: TrialStage.Sent) {
         guard push.seat.plan.priority == .low else { return }
         func isHigh(_ change: (inout TypePolicy) -> Void) -> Bool {
@@ -262,7 +271,7 @@ struct TrialRun {
 }
 
 extension BudgetPolicy {
-    /// One that nothing uses up.
+    /// A budget that nothing can exhaust.
     fileprivate static let endless: Self = {
         let most = BudgetLimit(perHour: 100_000, perDay: 1_000_000)
         var policy = Self()

@@ -3,15 +3,15 @@ import LiveActivityCore
 import LiveActivityStorage
 import StorageSQLite
 
-/// The server's own claims and settlements, at instants that are given, with an APNs that takes every push.
+/// The server's own claims and settlements at given instants, with an APNs that accepts every push.
 struct TrialStage {
-    /// A push that left.
+    /// A push that has left.
     struct Sent {
         let seat: Flight.Seat
         let desired: DesiredSituation
     }
 
-    /// Instants that one play looks at, and claims at one instant.
+    /// Maximum number of instants in one run, and of claims at one instant.
     static let maximumSteps = 50_000
 
     let store: SQLiteStore
@@ -23,9 +23,9 @@ struct TrialStage {
         self.app = app
     }
 
-    /// Sends all that is due.
+    /// Sends all due pushes.
     ///
-    /// - Returns: What was sent, in order.
+    /// - Returns: The pushes in order.
     mutating func deliver(at now: UnixTime) async throws -> [Sent] {
         var sent: [Sent] = []
         for _ in 0..<Self.maximumSteps {
@@ -45,7 +45,7 @@ struct TrialStage {
         return sent
     }
 
-    /// Makes a phone known, with a token that starts cards of a type.
+    /// Registers a phone, with a push-to-start token if `type` is given.
     func register(
         _ id: DeviceID, _ body: RegisterDevice.Body, key: DeviceKey, starts type: String?, at now: UnixTime
     ) async throws {
@@ -62,7 +62,7 @@ struct TrialStage {
         }
     }
 
-    /// 64 digits made from a word.
+    /// Returns 64 hexadecimal digits made from a word.
     static func token(_ word: String) -> String {
         var text = ""
         for part in 0..<4 {

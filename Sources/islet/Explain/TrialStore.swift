@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import StorageSQLite
 
-/// A store in a folder of its own, for what is played and thrown away.
+/// A store in a temporary folder, for runs whose data is thrown away.
 enum TrialStore {
-    /// Makes one, hands it out, and takes the folder away whatever happens.
+    /// Runs the body with a new store, and removes its folder afterwards.
     ///
     /// Files are opened and removed on a thread that may block.
     static func with<Value>(_ body: (SQLiteStore) async throws -> Value) async throws -> Value {

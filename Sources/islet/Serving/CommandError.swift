@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// Why a command did not do its work, in one line: printed behind `Error: `, and the exit code is 1.
+/// An error that ends a command with a message of one line, printed after `Error: `, and exit code 1.
 struct CommandError: Error, CustomStringConvertible {
     let description: String
 
@@ -9,9 +9,9 @@ struct CommandError: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// NIO names the system call that failed; a person wants the address, and what to do about it.
+    /// Returns an error with the address and advice, because NIO names only the system call that failed.
     ///
-    /// - Parameter option: What sets the address: `listen`, or `--port`.
+    /// - Parameter option: Key or option that sets the address: `listen` or `--port`.
     static func listening(on address: String, setBy option: String, _ error: any Error) -> any Error {
         switch error {
         case let error as IOError:

@@ -11,17 +11,17 @@ import OutboundHTTP
 import ServiceLifecycle
 import StorageSQLite
 
-/// A simulator in this process, with phones of one of the examples' apps, and what a server needs to use it.
+/// A simulator in this process, with phones of an example app, and the configuration of a server that uses it.
 struct DeveloperStage {
     let folder: URL
     let example: ExampleApp
-    /// `host:port` that the server is to listen on.
+    /// Address `host:port` that the server will listen on.
     let listen: String
 
     private static let answerBytes = 16 << 20
     private static let timeLimit = Duration.seconds(10)
 
-    /// Runs the simulator, and beside it what is done once it listens; ends when that does.
+    /// Runs the simulator, and runs the body once the simulator listens. Ends when either ends.
     func run(_ body: @escaping @Sendable (Settings, SimulatorControl, String) async throws -> Void) async throws {
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -47,13 +47,13 @@ struct DeveloperStage {
             let control = "http://\(addresses.host):\(addresses.controlPort ?? 0)"
             try await addPhones(JSONCaller(control))
             group.addTask { try await body(settings, Self.control(control), apiKey) }
-            // Whichever ends first, by a signal or by a fault, ends the other.
+            // One of them ends first, by a signal or a fault. The other must end too.
             _ = try await group.next()
             group.cancelAll()
         }
     }
 
-    /// A key for the phones and for whoever opens the console.
+    /// Creates the API key for the phones and for the person at the console.
     private func makeKey(_ settings: Settings, _ file: String) async throws -> String {
         guard let app = BundleID(example.bundleID) else { throw CommandError("\(example.bundleID) is no bundle id") }
         let store = try SQLiteStore(path: settings.databasePath, tokenKeys: settings.tokenKeys)

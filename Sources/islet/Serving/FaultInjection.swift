@@ -2,12 +2,16 @@ import Foundation
 import LiveActivityStorage
 import Synchronization
 
-/// Lets the server die where a test says: `ISLET_FAULT_POINT=settle.after-commit:3` kills this process without a last
-/// word when it reaches that point the third time. For tests: nobody else wants it.
+/// Crashes of the server at a chosen point, for tests only.
+///
+/// With `ISLET_FAULT_POINT=settle.after-commit:3`, the process kills itself with SIGKILL when it reaches that point for
+/// the third time.
 enum FaultInjection {
     static let variable = "ISLET_FAULT_POINT"
 
-    /// - Throws: `CommandError` when the variable names no point.
+    /// Returns the fault points that the variable describes.
+    ///
+    /// - Throws: `CommandError` if the variable does not name a point.
     static func points(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(CommandError) -> FaultPoints {

@@ -1,8 +1,9 @@
 import APNSSimulator
 import LiveActivityAPI
 
-/// The calls of the apps on simulated phones, made to Islet's HTTP API: with the credential that a phone was given,
-/// else with the key that the app's backend would lend it.
+/// The calls of apps on simulated phones to Islet's HTTP API.
+///
+/// A call uses the phone's own credential if it has one. Otherwise it uses the key of the app's backend.
 struct HTTPPhoneBackend: PhoneBackend {
     let islet: JSONCaller
 

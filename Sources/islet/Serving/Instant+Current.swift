@@ -3,6 +3,6 @@ import APNSModel
 import LiveActivityAPI
 
 extension Instant {
-    /// Now, by this machine's clock.
+    /// Current time by this machine's clock.
     static var current: Instant { Instant(clampingMilliseconds: Int(APNSClient.liveTime.wall().milliseconds)) }
 }

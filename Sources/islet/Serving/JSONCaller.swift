@@ -3,10 +3,10 @@ import JSONText
 import NIOHTTP1
 import OutboundHTTP
 
-/// Calls a JSON API over HTTP: Islet's own as a phone does, and the simulator's control API.
+/// A client of JSON APIs over HTTP: Islet's own API, as a phone calls it, and the simulator's control API.
 struct JSONCaller: Sendable {
     let base: String
-    /// Asked for at each call: a key may be made after its user starts.
+    /// Returns the API key. It is evaluated at each call, because a key may be made after the caller.
     let key: @Sendable () -> String?
 
     enum Method: String {
@@ -37,7 +37,7 @@ struct JSONCaller: Sendable {
         return answer
     }
 
-    /// Another answer than 2xx.
+    /// An answer with a status other than 2xx.
     struct Refusal: Error, CustomStringConvertible {
         let call: String
         let status: Int
@@ -61,7 +61,7 @@ struct JSONCaller: Sendable {
         if body != nil { headers.add(name: "content-type", value: "application/json") }
         let answer = try await answer(method, path, headers, body: body?.bytes)
         guard (200..<300).contains(answer.status) else {
-            // Whatever stands in front of a server may answer too, and not in JSON: its status is what counts.
+            // A proxy in front of a server may answer without JSON. In that case, only the status counts.
             let problem = (try? JSONValue(parsing: answer.body, limits: Self.limits))?.object ?? [:]
             throw Refusal(
                 call: "\(method.rawValue) \(path)", status: answer.status,
@@ -71,11 +71,11 @@ struct JSONCaller: Sendable {
         return try JSONValue(parsing: answer.body, limits: Self.limits)
     }
 
-    /// Whatever the answer is: its status, its date in seconds since 1970, and its body.
+    /// Returns any answer: its status, its date in seconds since 1970, and its body.
     ///
     /// - Parameters:
-    ///   - credential: Instead of the key.
-    ///   - headers: What else is said.
+    ///   - credential: Credential that replaces the key.
+    ///   - headers: Further headers.
     func exchange(
         _ method: Method, _ path: String, _ body: [UInt8]?, credential: String? = nil,
         headers: [String: String] = [:]
@@ -87,7 +87,7 @@ struct JSONCaller: Sendable {
         return (answer.status, answer.headers.first(name: "date").flatMap(Self.seconds), answer.body)
     }
 
-    /// The form of RFC 9110 section 5.6.7 that servers send: `Sat, 21 Nov 2026 14:32:00 GMT`.
+    /// Parses a date in the form that servers send (RFC 9110 section 5.6.7): `Sat, 21 Nov 2026 14:32:00 GMT`.
     private static func seconds(_ text: String) -> Int? {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
@@ -96,12 +96,12 @@ struct JSONCaller: Sendable {
         return format.date(from: text).map { Int($0.timeIntervalSince1970) }
     }
 
-    /// The answer as text, for what is not JSON.
+    /// Returns the answer as text, for answers that are not JSON.
     func text(_ path: String) async throws -> String {
         String(decoding: try await answer(.GET, path).body, as: UTF8.self)
     }
 
-    /// A path segment of any text, percent-encoded (RFC 3986 section 2.1).
+    /// Returns any text as a path segment, percent-encoded (RFC 3986 section 2.1).
     static func segment(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -2,8 +2,9 @@ import JSONText
 import LiveActivityAPI
 import Logging
 
-/// Log lines as JSON documents, one a line, for collectors: `time`, `level`, `logger`, the constant `message`, and what
-/// it is about in `metadata`.
+/// A log handler for collectors, which writes one JSON document per line.
+///
+/// The members are `time`, `level`, `logger`, the constant `message`, and `metadata` with the values.
 struct JSONLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?

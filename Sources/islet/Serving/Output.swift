@@ -2,26 +2,28 @@ import Foundation
 import JSONText
 import Logging
 
-/// Where the commands write: results on standard output, messages on standard error.
+/// Output of the commands: results on standard output, messages on standard error.
 enum Output {
     static func line(_ text: String) {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 
-    /// One JSON document on a line.
+    /// Prints one JSON document on a line.
     static func json(_ object: JSONObject) { line(JSONValue.object(object).text) }
 
-    /// Text of more than a line, as it is.
+    /// Prints text without adding a line break.
     static func text(_ text: String) {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
 
-    /// A line on standard error.
+    /// Prints a line on standard error.
     static func error(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
     }
 
-    /// - Throws: ``CommandError`` where `ISLET_LOG_LEVEL` or `ISLET_LOG_FORMAT` says what there is not.
+    /// Returns a logger for standard error.
+    ///
+    /// - Throws: ``CommandError`` for an unknown value of `ISLET_LOG_LEVEL` or `ISLET_LOG_FORMAT`.
     static func logger(_ label: String, level: Logger.Level = .notice) throws -> Logger {
         let environment = ProcessInfo.processInfo.environment
         var logger =

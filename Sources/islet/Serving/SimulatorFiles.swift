@@ -2,12 +2,12 @@ import APNSModel
 import APNSSimulator
 import Foundation
 
-/// What a server needs to use a simulator in place of Apple.
+/// The files with which a server uses a simulator in place of Apple.
 struct SimulatorFiles {
     let example: ExampleApp
-    /// `host:port` of the server.
+    /// Address `host:port` of the server.
     let listen: String
-    /// In place of the example's bundle id.
+    /// Bundle ID that replaces the example's.
     var app: String?
     var startGrace = "15s"
 

@@ -6,8 +6,9 @@ import NIOHTTP1
 import OutboundHTTP
 import ServiceLifecycle
 
-/// Tells finished spans to a collector: OTLP over HTTP in JSON. Spans that a collector does not take in time are
-/// dropped and counted in the log: nothing waits for them.
+/// A service that sends finished spans to a collector: OTLP over HTTP in JSON.
+///
+/// Nothing waits for the collector. Spans that it does not accept in time are dropped, and their number is logged.
 struct TraceExporter: Service {
     private static let batch = 512
     private static let answerBytes = 64 * 1024
@@ -21,9 +22,11 @@ struct TraceExporter: Service {
     private let logger: Logger
     private let client: OutboundClient
 
+    /// Creates an exporter.
+    ///
     /// - Parameters:
-    ///   - pause: Between two looks for finished spans.
-    ///   - deadline: For a call of the collector, and for all of those that a stop waits for.
+    ///   - pause: Time between two reads of the buffer.
+    ///   - deadline: Maximum time for one call of the collector, and for all calls during a graceful shutdown.
     init(
         _ buffer: SpanBuffer, to endpoint: String, version: String, pause: Duration = .seconds(2),
         deadline: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock(),
@@ -39,7 +42,7 @@ struct TraceExporter: Service {
         self.logger = logger
     }
 
-    /// Until it is stopped; what is finished then is told before it ends, as far as the deadline lets it.
+    /// Runs until it is stopped. Then it sends the remaining spans within the deadline.
     func run() async throws {
         var health = Health()
         var isMore = false
@@ -55,15 +58,15 @@ struct TraceExporter: Service {
         }
     }
 
-    /// Whether the collector takes what it is told, for the log: each change is said once.
+    /// State of the collector, so that the log reports each change once.
     private struct Health: Sendable {
         var problem: String?
         var lost = 0
     }
 
-    /// Tells one batch.
+    /// Sends one batch.
     ///
-    /// - Returns: Whether more may be told at once: what comes after a failure is for the next look.
+    /// - Returns: `true` if another batch should follow at once. After a failure, the next batch waits for the pause.
     private func tell(_ health: inout Health) async -> Bool {
         let (spans, dropped) = buffer.take(Self.batch)
         health.lost += dropped
@@ -84,7 +87,9 @@ struct TraceExporter: Service {
 
     private var late: String { "no answer within \(deadline)" }
 
-    /// - Returns: What went wrong; nil: they were taken.
+    /// Sends spans to the collector.
+    ///
+    /// - Returns: The problem, or `nil` if the collector accepted them.
     private func post(_ spans: [FinishedSpan]) async -> String? {
         let body = OTLPDocument.of(spans, service: "islet", version: version)
         guard let url = OutboundURL(endpoint) else { return "its address is no URL" }

@@ -1,12 +1,13 @@
 import LiveActivityAPI
 
-/// How fast a change gets around, from what was seen of it: so much of it is left.
+/// An estimate of the remaining time of a fan-out, from its observed speed.
 struct FanOutPace {
     private var first: (done: Int, at: Instant)?
     private var last: (done: Int, at: Instant)?
     private var revision = 0
 
-    /// A change that begins anew, or goes back, is measured anew.
+    /// Takes note of a fan-out. Restarts the measurement for a new revision, and when the number of finished phones
+    /// falls.
     mutating func see(_ fanOut: ActivityView.FanOut?, of revision: Int, at now: Instant) {
         guard let fanOut else {
             (first, last) = (nil, nil)
@@ -18,7 +19,7 @@ struct FanOutPace {
         if first == nil { first = last }
     }
 
-    /// The seconds until all phones were looked at; nil: not enough was seen to tell.
+    /// Returns the seconds until all phones have been visited, or `nil` if there are too few observations.
     func secondsLeft(of fanOut: ActivityView.FanOut) -> Int? {
         guard let first, let last, last.done > first.done, last.at > first.at else { return nil }
         let perSecond = Double(last.done - first.done) / (last.at.seconds - first.at.seconds)

@@ -8,18 +8,18 @@ import Foundation
     import Darwin
 #endif
 
-/// What standard output leads to.
+/// The terminal behind standard output.
 enum Terminal {
     static var isThere: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Columns and rows; nil: it does not say.
+    /// Columns and rows; `nil` if the terminal does not report them.
     static var size: (columns: Int, rows: Int)? {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// What draws these lines over what was there before, without a flicker (ECMA-48: CUP, EL, ED).
+    /// Returns a text that draws lines over the previous ones without flicker (ECMA-48: CUP, EL, ED).
     static func redraw(_ lines: [String]) -> String {
         "\u{1B}[H" + lines.map { $0 + "\u{1B}[K\r\n" }.joined() + "\u{1B}[J"
     }

@@ -1,22 +1,21 @@
 import JSONText
 import LiveActivityAPI
 
-/// One activity as `islet watch` draws it: what should be shown, how far that has come, each phone, and what happened
-/// last.
+/// The screen of `islet watch`: the desired state, its progress, each phone, and the latest timeline entries.
 struct WatchScreen {
     let view: ActivityView
-    /// The newest entries, the oldest of them first.
+    /// Newest entries of the timeline, oldest first.
     let timeline: [TimelineView.Entry]
     let now: Instant
-    /// So long the change still takes to get around; nil: nobody knows.
+    /// Estimated seconds until the change has reached all phones; `nil` if unknown.
     var secondsLeft: Int?
-    /// Why this is older than it should be; nil: it is not.
+    /// Reason why this screen is out of date; `nil` if it is current.
     var trouble: String?
 
-    /// How much is drawn.
+    /// Size of the drawing.
     struct Size: Equatable {
         var columns = 100
-        /// Nil: as many as it takes.
+        /// Maximum number of rows; `nil`: no limit.
         var rows: Int?
         var phones = 15
         var entries = 10
@@ -24,7 +23,7 @@ struct WatchScreen {
 
     private static let bar = 24
 
-    /// Nothing will change any more by itself: no card is left, and nothing is on its way.
+    /// `true` if nothing will change without a further call: no card is left, and nothing is in flight.
     var isOver: Bool {
         let open = ["requesting", "starting", "unconfirmed", "live", "ending"]
         return view.phase == "ended" && view.fanOut == nil && !open.contains { view.counts[$0, default: 0] > 0 }
@@ -37,14 +36,14 @@ struct WatchScreen {
         return lines.prefix(size.rows ?? .max).map { Self.cut($0, to: size.columns) }
     }
 
-    /// As many phones and entries as have room: what happened has a third of it, or what the phones leave.
+    /// Returns the number of phones and entries that fit. Entries get a third of the room, or what the phones leave.
     private func fitted(_ size: Size, below top: Int) -> Size {
         guard let rows = size.rows else { return size }
         var size = size
         let room = max(0, rows - top - 1)
         let table = phones(size.phones).count
         size.entries = min(size.entries, timeline.count, max(room / 3, room - table))
-        // Beside its phones a table has its head, and a line that counts the rest.
+        // The table needs two more lines: its head, and the number of phones that do not fit.
         if table > room - size.entries { size.phones = max(0, room - size.entries - 2) }
         return size
     }
@@ -60,7 +59,7 @@ struct WatchScreen {
         return lines
     }
 
-    /// The same for programs.
+    /// The screen's contents for programs.
     var json: String {
         get throws(JSONEncodingError) {
             var document: JSONObject = [
@@ -71,7 +70,7 @@ struct WatchScreen {
         }
     }
 
-    // MARK: - How far it has come
+    // MARK: - Progress
 
     private var shares: [String] {
         var lines: [String] = []
@@ -97,11 +96,11 @@ struct WatchScreen {
         return name.padding(to: 10) + bar + "  \(part.grouped) of \(whole.grouped) \(words)"
     }
 
-    // MARK: - Each phone, and what happened
+    // MARK: - Phones and timeline
 
     private func phones(_ limit: Int) -> [String] {
         guard !view.devices.isEmpty, limit > 0 else { return [] }
-        // What is not as it should be is what one looks for.
+        // Phones that lack the newest revision come first, because people look for them.
         let sorted =
             view.devices.filter { $0.revision < view.revision } + view.devices.filter { $0.revision >= view.revision }
         let table = Columns.text(
@@ -123,10 +122,11 @@ struct WatchScreen {
         }
     }
 
-    /// `14:32:05`, in UTC, as logs have it.
+    /// Returns a time such as `14:32:05`, in UTC like the logs.
     private static func time(_ moment: Instant) -> String { String(moment.description.dropFirst(11).prefix(8)) }
 
-    /// Ids and states come from others: what would move a terminal's cursor is not drawn.
+    /// Returns text without control characters. Ids and states come from others, and could otherwise move the
+    /// terminal's cursor.
     private static func plain(_ text: String) -> String {
         String(text.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : "�" })
     }

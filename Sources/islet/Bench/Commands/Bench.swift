@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// `islet bench`: what a push, a change and a phone cost on this machine.
+/// The `islet bench` command, which measures the cost of pushes, changes and phones on this machine.
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measures what pushes, changes and phones cost on this machine.",
@@ -17,7 +17,7 @@ struct Bench: AsyncParsableCommand {
         ])
 }
 
-/// What every benchmark takes.
+/// Options of every benchmark.
 struct BenchOptions: ParsableArguments {
     @Option(help: "A file to write the figures to, as a JSON array of rows.") var json: String?
     @Option(help: "Where the database is made, in a folder of its own; the disk matters.") var directory: String?
@@ -28,7 +28,7 @@ struct BenchOptions: ParsableArguments {
         guard 1...86_400 ~= limit else { throw ValidationError("--limit is 1 to 86400 seconds, not \(limit)") }
     }
 
-    /// Runs the body within the limit, with a folder that is removed afterwards.
+    /// Runs the body within the time limit, with a folder that is removed afterwards.
     func withFolder<Value: Sendable>(_ body: @escaping @Sendable (URL) async throws -> Value) async throws -> Value {
         let parent = directory.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
         let folder = parent.appendingPathComponent("islet-bench-\(UUID().uuidString)")

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `islet bench alarm`: how soon a server says that states are late.
+/// The `islet bench alarm` command, which measures how soon the server reports that states are late.
 struct BenchAlarm: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "alarm",

@@ -1,7 +1,7 @@
 import APNSSimulator
 import ArgumentParser
 
-/// `islet bench bad-day`: what a server makes of a day on which everything at Apple fails.
+/// The `islet bench bad-day` command, which runs a server while everything at Apple fails.
 struct BenchBadDay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bad-day",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Synchronization
 
-/// `islet bench churn`: one activity whose state changes far more often than phones may be pushed to.
+/// The `islet bench churn` command, in which one activity changes far more often than phones may get pushes.
 struct BenchChurn: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "churn",
@@ -35,7 +35,7 @@ struct BenchChurn: AsyncParsableCommand {
     }
 }
 
-/// Changes of the state of one activity, in batches: within each one change waits for the commit of the one before.
+/// Changes of one activity's state in batches. Each change in a batch waits for the commit of the one before.
 struct ChurnLoad: Sendable {
     let bench: BenchStage
     let population: Population
@@ -43,12 +43,14 @@ struct ChurnLoad: Sendable {
     let streams: Int
     let seconds: Int
 
-    /// Beyond what the phones show when they are registered.
+    /// First step after the one that phones show when they are registered.
     private static let firstStep = 2
-    /// A batch has the changes of so much of a second.
+    /// Number of batches per second.
     private static let batchesPerSecond = 100
 
-    /// - Throws: `CommandError` when a phone lacks the last state, or more was pushed than the policy allows.
+    /// Runs the load and returns its figures.
+    ///
+    /// - Throws: `CommandError` if a phone lacks the last state, or if more pushes left than the policy allows.
     func run() async throws -> ChurnRow {
         let before = try bench.use()
         let totals = try await bench.crowd.totals()
@@ -59,7 +61,7 @@ struct ChurnLoad: Sendable {
         let middle = try bench.use()
         try await change(next, begin, until: begin + .seconds(seconds))
         let elapsed = (ContinuousClock.now - begin).inSeconds
-        // Those of several streams have no order: the one that is to last comes when all are answered.
+        // Changes of different streams have no order. A final change after all answers defines the last state.
         let changes = next.value + 1
         try await bench.calls.makeTogether([population.change(0, step: Self.firstStep + next.value)])
         try await bench.crowd.wait(for: Population.state(Self.firstStep + next.value), members: population.phones)
@@ -82,7 +84,7 @@ struct ChurnLoad: Sendable {
         return row
     }
 
-    /// Changes the state at the rate, or as fast as it is accepted.
+    /// Changes the state at the given rate, or as fast as the server accepts changes.
     private func change(
         _ next: Counter, _ begin: ContinuousClock.Instant, until end: ContinuousClock.Instant
     ) async throws {
@@ -117,7 +119,7 @@ struct ChurnLoad: Sendable {
     }
 }
 
-/// The figures, by the names that programs read.
+/// Figures of one run, with the names that programs read.
 struct ChurnRow: Encodable, Sendable {
     var phones: Int
     var streams: Int

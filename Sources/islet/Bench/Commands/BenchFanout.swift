@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `islet bench fanout`: what it costs to bring a change to phones.
+/// The `islet bench fanout` command, which measures the cost of bringing a change to phones.
 struct BenchFanout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanout",
@@ -50,7 +50,7 @@ struct BenchFanout: AsyncParsableCommand {
     }
 }
 
-/// How many batches of calls are on their way at the same time.
+/// Option for the number of concurrent batches of calls.
 struct BenchStreams: ParsableArguments {
     @Option(help: "The batches of calls on their way at the same time.") var streams = 4
 

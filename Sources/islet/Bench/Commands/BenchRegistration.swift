@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `islet bench registration`: what a phone costs before anything is pushed to it.
+/// The `islet bench registration` command, which measures the cost of a phone before any push.
 struct BenchRegistration: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "registration",
@@ -30,7 +30,7 @@ struct BenchRegistration: AsyncParsableCommand {
     }
 }
 
-/// The figures, by the names that programs read.
+/// Figures of one run, with the names that programs read.
 struct RegistrationRow: Encodable, Sendable {
     var devices: Int
     var registeredPerSecond: Double

@@ -5,7 +5,7 @@ import Foundation
 import JSONText
 import Synchronization
 
-/// `islet bench send`: the provider client alone.
+/// The `islet bench send` command, which measures the APNs client alone.
 struct BenchSend: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
@@ -37,7 +37,7 @@ struct BenchSend: AsyncParsableCommand {
     }
 }
 
-/// Pushes, a batch at a time.
+/// Pushes in batches.
 struct SendLoad: Sendable {
     let client: APNSClient
     let pushes: Int
@@ -46,13 +46,13 @@ struct SendLoad: Sendable {
     private static let timeLimit = Duration.seconds(30)
 
     func run() async throws -> SendRow {
-        // The connection is made, and its limit of streams known, before the time is taken.
+        // One push opens the connection and learns its stream limit before the measurement begins.
         try await send(0..<1)
         let before = try ProcessUse(of: getpid())
         let begin = ContinuousClock.now
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, start) in stride(from: 1, to: pushes, by: Self.batch).enumerated() {
-                // Two: while one is answered the next one leaves.
+                // Two batches at a time: the next one leaves while the other is answered.
                 if number >= 2 { try await group.next() }
                 group.addTask { try await send(start..<min(start + Self.batch, pushes)) }
             }
@@ -98,7 +98,7 @@ struct SendLoad: Sendable {
     }
 }
 
-/// The figures, by the names that programs read.
+/// Figures of one run, with the names that programs read.
 struct SendRow: Encodable, Sendable {
     var pushes: Int
     var seconds: Double

@@ -7,7 +7,7 @@ import LiveActivityCore
 import LiveActivityStorage
 import StorageSQLite
 
-/// `islet bench store`: the engine alone, in this process.
+/// The `islet bench store` command, which measures the storage engine alone, in this process.
 struct BenchStore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
@@ -39,7 +39,7 @@ struct BenchStore: AsyncParsableCommand {
     }
 }
 
-/// Writers that each change the state of an activity of their own, one change after the other.
+/// Concurrent writers. Each changes the state of its own activity, one change after the other.
 struct StoreLoad: Sendable {
     let path: String
     let writers: Int
@@ -73,7 +73,9 @@ struct StoreLoad: Sendable {
             syncMedianMilliseconds: probe.medianMilliseconds, syncP99Milliseconds: probe.p99Milliseconds)
     }
 
-    /// - Returns: How long each write took, in milliseconds.
+    /// Writes until the end.
+    ///
+    /// - Returns: Duration of each write in milliseconds.
     private static func write(
         _ store: SQLiteStore, _ app: BundleID, _ writer: Int, until end: ContinuousClock.Instant
     ) async throws -> [Double] {
@@ -98,7 +100,7 @@ struct StoreLoad: Sendable {
     }
 }
 
-/// The figures, by the names that programs read.
+/// Figures of one run, with the names that programs read.
 struct StoreRow: Encodable, Sendable {
     var writers: Int
     var writes: Int

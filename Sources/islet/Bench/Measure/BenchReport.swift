@@ -1,14 +1,14 @@
 import Foundation
 import JSONText
 
-/// Rows of figures: as a table to read, and as JSON for programs.
+/// Rows of figures, as a table for people and as JSON for programs.
 enum BenchReport {
-    /// The figures of one row by their names, in order.
+    /// Returns the figures of one row by name, in order.
     static func figures(_ row: some Encodable) throws -> JSONObject {
         try JSONValue(encoding: row).object ?? [:]
     }
 
-    /// One line per figure and one column per row: a row has more figures than a line has room.
+    /// Returns a table with one line per figure and one column per row, because a row has too many figures for a line.
     static func table(_ rows: [JSONObject]) -> String {
         var names: [String] = []
         for row in rows {
@@ -25,7 +25,7 @@ enum BenchReport {
         }.joined(separator: "\n")
     }
 
-    /// Prints the table, and writes the file if one is wanted.
+    /// Prints the table, and writes the JSON file if one is given.
     static func publish(_ rows: [some Encodable], to file: String?) throws {
         let rows = try rows.map { try figures($0) }
         Output.line(table(rows))
@@ -43,9 +43,9 @@ enum BenchReport {
     }
 }
 
-/// Figures with the digits that mean something.
+/// Rounding of figures to significant digits.
 extension Double {
-    /// To so many digits behind the point.
+    /// Returns the value rounded to this number of decimal places.
     func digits(_ count: Int) -> Double {
         let scale = pow(10, Double(count))
         return (self * scale).rounded() / scale

@@ -1,11 +1,11 @@
 import Foundation
 import UnixSignals
 
-/// Work that ends: by itself, at a limit, or because a person wants to stop.
+/// Work that ends by itself, at a time limit, or when a person stops it.
 enum Bounded {
-    /// Runs the body, and cancels it when the time is over or a signal comes: what it began it ends.
+    /// Runs the body, and cancels it at the limit or on a signal. Waits for the body to clean up.
     ///
-    /// - Throws: What the body throws, or `CommandError` that says what was not done in time.
+    /// - Throws: The body's error, or `CommandError` that names the unfinished work.
     static func run<Value: Sendable>(
         _ what: String, within limit: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -30,7 +30,7 @@ enum Bounded {
     }
 }
 
-/// What goes on, on standard error: a benchmark takes minutes.
+/// Progress messages on standard error, because a benchmark takes minutes.
 enum Progress {
     static func say(_ text: String) {
         FileHandle.standardError.write(Data("bench: \(text)\n".utf8))

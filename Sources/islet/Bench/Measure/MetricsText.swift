@@ -2,21 +2,23 @@
 struct MetricsText: Sendable {
     private var sums: [Substring: Double] = [:]
 
-    /// Lines that are not samples, comments among them, are passed over.
+    /// Parses the text. Lines that are not samples, such as comments, are ignored.
     init(_ text: String) {
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
             let name = line.prefix { $0 != "{" && $0 != " " }
-            // Values of labels may hold blanks and braces, so that the sample is looked for from the end.
+            // Label values may contain blanks and braces, so the search for the value begins at the end.
             let rest = line.lastIndex(of: "}").map { line[line.index(after: $0)...] } ?? line.dropFirst(name.count)
             guard let value = rest.split(separator: " ").first.flatMap({ Double($0) }) else { continue }
             sums[name, default: 0] += value
         }
     }
 
-    /// The sum of a metric's samples; nil when there is none.
+    /// Sum of a metric's samples, or `nil` if there is none.
     subscript(name: String) -> Double? { sums[name[...]] }
 
-    /// How much a counter has grown since; nil when it is not there now. One that was not there then began at 0.
+    /// Returns the growth of a counter since an earlier reading, or `nil` if it is missing now.
+    ///
+    /// A counter that was missing then counts from 0.
     func growth(of name: String, since before: MetricsText) -> Double? {
         self[name].map { $0 - (before[name] ?? 0) }
     }

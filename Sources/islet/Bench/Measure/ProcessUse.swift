@@ -1,22 +1,23 @@
 import Foundation
 
-/// What a process has used since it began, as Linux tells it in /proc (proc(5)).
+/// Resources that a process has used since its start, from Linux's /proc (proc(5)).
 struct ProcessUse: Sendable, Equatable {
-    /// In user and kernel mode, all threads. Linux counts it in ticks of 10 ms.
+    /// CPU time of all threads in seconds, in user and kernel mode. Linux counts it in ticks of 10 ms.
     var cpuSeconds: Double
     var residentBytes: Int
-    /// The most that was ever resident.
+    /// Maximum resident size in bytes.
     var peakBytes: Int
-    /// What it made the kernel write to a disk, or nil where the kernel does not say.
+    /// Bytes that the process caused to be written to a disk; `nil` if the kernel does not report it.
     var writtenBytes: Int?
 
-    /// - Parameters: The contents of `stat`, `status` and `io`.
-    /// - Throws: When one of them does not look as proc(5) says.
+    /// Parses the contents of `stat`, `status` and `io`.
+    ///
+    /// - Throws: `CommandError` if one of them does not have the form of proc(5).
     init(stat: String, status: String, io: String?, ticksPerSecond: Double) throws(CommandError) {
-        // The second field is the name in parentheses, which may hold blanks and parentheses itself.
+        // The second field is the name in parentheses, which may itself contain blanks and parentheses.
         guard let nameEnd = stat.lastIndex(of: ")") else { throw CommandError("/proc/PID/stat has no name") }
         let fields = stat[stat.index(after: nameEnd)...].split(separator: " ")
-        // utime and stime, the fields 14 and 15, where the first behind the name is 3.
+        // Fields 14 and 15 are utime and stime. The first field after the name is field 3.
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
             throw CommandError("/proc/PID/stat has no times")
         }
@@ -29,7 +30,9 @@ struct ProcessUse: Sendable, Equatable {
         writtenBytes = io.flatMap { Self.number(after: "write_bytes:", in: $0) }
     }
 
-    /// - Throws: When there is no such process, or no /proc: on other systems than Linux.
+    /// Reads the figures of a running process.
+    ///
+    /// - Throws: An error if there is no such process, or no /proc because the system is not Linux.
     init(of process: Int32) throws {
         let folder = "/proc/\(process)/"
         guard let stat = Self.text(folder + "stat"), let status = Self.text(folder + "status") else {

@@ -1,4 +1,4 @@
-/// Samples in order, asked for their quantiles by the nearest rank.
+/// Sorted samples, with quantiles by the nearest-rank method.
 struct Quantiles: Sendable {
     private let sorted: [Double]
 
@@ -6,7 +6,7 @@ struct Quantiles: Sendable {
         sorted = samples.sorted()
     }
 
-    /// The smallest sample that `share` of all are not above; nil without samples.
+    /// Smallest sample such that at least this share of all samples is not larger; `nil` without samples.
     subscript(share: Double) -> Double? {
         guard !sorted.isEmpty else { return nil }
         let rank = (share * Double(sorted.count)).rounded(.up)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How long this disk takes to make a page durable: what a commit waits for at the least.
+/// Time that this disk takes to make a page durable, which is the least that a commit waits for.
 struct SyncProbe: Sendable {
     static let samples = 200
     private static let pageBytes = 4096
@@ -8,8 +8,10 @@ struct SyncProbe: Sendable {
     let medianMilliseconds: Double
     let p99Milliseconds: Double
 
-    /// Writes pages over those of a file of its own in the folder, each followed by a sync, and removes the file. They
-    /// are there before, as those of a write-ahead log are once it has been around: what grows a file costs more.
+    /// Writes over the pages of a file in the folder, with a sync after each write, and removes the file.
+    ///
+    /// The pages exist before the measurement, as in a write-ahead log that is reused, because a growing file costs
+    /// more.
     init(folder: URL) throws {
         let url = folder.appendingPathComponent("sync-probe")
         let descriptor = open(url.path, O_CREAT | O_WRONLY | O_TRUNC, 0o600)

@@ -4,29 +4,30 @@ import JSONText
 import LiveActivityAPI
 import Synchronization
 
-/// A rush of starts in the middle of which APNs stops answering, and what the server says of it.
+/// A rush of starts during which APNs stops answering, and the alerts that the server raises.
 struct Alarm: Sendable {
     let bench: BenchStage
     let starts: Int
     let phones: Int
     let rate: Int
     let streams: Int
-    /// It ends without APNs's recovery.
+    /// `true` if the run ends without waiting for APNs's recovery.
     let isBrief: Bool
 
     private static let alert = "IsletLate"
     private static let heldBack = "IsletRouteDown"
-    /// A state is late after this: the rule's own level.
+    /// Delay after which a state counts as late, as in the alert's rule.
     private static let lateAfter = Duration.seconds(10)
-    /// From then on the alert has this long.
+    /// Maximum time from the first late state to the alert.
     private static let limit = Duration.seconds(60)
-    /// And this long to be over, once APNs answers: the rule looks back on a minute, and a probe waits for another.
+    /// Maximum time from APNs's recovery to the end of the alert. The rule looks back one minute, and a probe waits for
+    /// another.
     private static let overLimit = Duration.seconds(300)
     private static let pollInterval = Duration.milliseconds(500)
-    /// Batches of starts in a second.
+    /// Number of batches of starts per second.
     private static let batchesPerSecond = 4
 
-    /// When what was seen.
+    /// Observations with their times.
     private struct Sight: Sendable {
         var stoppedAt: ContinuousClock.Instant?
         var firedAt: ContinuousClock.Instant?
@@ -75,19 +76,21 @@ struct Alarm: Sendable {
             residentMegabytes: try bench.use().residentBytes.megabytes)
     }
 
-    /// - Returns: The seconds from the moment at which APNs answers again until nothing says that states are late.
+    /// Restores APNs and waits.
+    ///
+    /// - Returns: Seconds from APNs's recovery until no alert about late states fires.
     private func recover() async throws -> Double {
         try await bench.stage.control.call(.DELETE, "/v1/faults")
         let begin = ContinuousClock.now
         Progress.say("APNs answers again")
-        // Where all is held back there is no lag to tell: then it is the other one that says so.
+        // While everything is held back there is no lag to measure, and the second alert fires in place of the first.
         try await Waiting.until("no alert of lateness fires", within: Self.overLimit) {
             try await firing().isDisjoint(with: [Self.alert, Self.heldBack])
         }
         return (ContinuousClock.now - begin).inSeconds
     }
 
-    /// Phones with a push-to-start token, and nothing on them.
+    /// Registers phones with a push-to-start token and without cards.
     private func register() async throws {
         Progress.say("registering \(phones) phones")
         let population = Population(activities: phones, phones: 1)
@@ -97,9 +100,9 @@ struct Alarm: Sendable {
         try await bench.quiet()
     }
 
-    /// Sets activities at the rate, one after the other on each phone; after a quarter of them APNs stops answering.
+    /// Sets activities at the given rate, distributed over the phones. APNs stops answering after a quarter of them.
     ///
-    /// - Returns: The seconds that it took.
+    /// - Returns: Duration in seconds.
     private func start(_ onStop: @Sendable () -> Void) async throws -> Double {
         let population = Population(activities: starts, phones: 1)
         let size = max(1, rate / Self.batchesPerSecond)
@@ -122,7 +125,7 @@ struct Alarm: Sendable {
         return (ContinuousClock.now - begin).inSeconds
     }
 
-    /// Asks which alerts fire, until the one does or its time is over.
+    /// Polls the alerts until the expected one fires, or throws at the time limit.
     private func watch(_ seen: Seen) async throws {
         while true {
             let names = try await firing()
@@ -151,21 +154,21 @@ struct Alarm: Sendable {
     }
 }
 
-/// What came of the day, by the names that programs read.
+/// Figures of the run, with the names that programs read.
 struct AlarmRow: Encodable, Sendable {
     var starts: Int
     var phones: Int
     var setSeconds: Double
-    /// Starts that APNs took, before and while it stopped.
+    /// Number of starts that APNs accepted, before and during its outage.
     var acceptedBefore: Int
-    /// Attempts that brought a state late, or not at all.
+    /// Number of attempts that delivered a state late, or not at all.
     var late: Int
     var firedAfterStop: Double
-    /// Since the first state was late.
+    /// Seconds from the first late state to the alert.
     var firedAfterLag: Double
-    /// Every alert that fired until then.
+    /// Names of all alerts that fired until then.
     var alerts: String
-    /// Since APNs answers again; `nil` where that was not awaited.
+    /// Seconds from APNs's recovery to the end of the alert; `nil` if the run did not wait for it.
     var overAfter: Double?
     var residentMegabytes: Double
 

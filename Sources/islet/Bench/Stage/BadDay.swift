@@ -2,7 +2,7 @@ import APNSSimulator
 import JSONText
 import LiveActivityAPI
 
-/// Orders that change all the day, each phone of an order with a card, and an APNs that fails.
+/// Orders that change all day while APNs fails. Each phone of an order has a card.
 struct BadDay: Sendable {
     let bench: BenchStage
     let population: Population
@@ -10,21 +10,23 @@ struct BadDay: Sendable {
     let length: Duration
 
     private static let profile = FaultProfile.badDay
-    /// Steps begin after what the phones show when they are registered.
+    /// First step after the one that phones show when they are registered.
     private static let firstStep = 2
-    /// Changes go out in batches of so much of a second.
+    /// Number of batches per second.
     private static let batchesPerSecond = 4
-    /// Beyond one push for each that is owed: what is sent twice because something went wrong after the faults.
+    /// Allowed ratio of pushes after the faults to pushes that were due, because some are sent twice.
     private static let repeats = 1.25
 
-    /// What was counted in one part of the day.
+    /// Totals at one moment of the day.
     private struct Counts {
         var arrived: Int
         var accepted: Int
     }
 
+    /// Runs the day.
+    ///
     /// - Returns: A row for each phase, and one for the time until every phone holds the newest state.
-    /// - Throws: `CommandError` when a phone lacks it, has a second card, or got a needless push.
+    /// - Throws: `CommandError` if a phone lacks that state, has a second card, or got a needless push.
     func run() async throws -> [BadDayRow] {
         _ = try await Fanout(bench: bench, population: population, streams: 2).register()
         var newest = Array(repeating: 1, count: population.activities)
@@ -38,8 +40,8 @@ struct BadDay: Sendable {
         for phase in Self.profile.phases {
             Progress.say("\(phase.name)")
             let first = changes
-            // What met a 5xx and is not changed any more is repeated after 15 minutes, as Apple asks: each order is
-            // changed once when all is well again, however slow the machine is.
+            // A push that met a 5xx answer is repeated only after 15 minutes, as Apple asks, unless its state changes.
+            // In the last phase, each order therefore changes once, however slow the machine is.
             let least = phase.name == Self.profile.phases.last?.name ? population.activities : 0
             let arrivals = try await change(
                 &newest, &changes, begin, until: begin + length * phase.share.upperBound, atLeast: least)
@@ -57,9 +59,9 @@ struct BadDay: Sendable {
 
     // MARK: - Steps
 
-    /// Changes one order after the other at the rate.
+    /// Changes one order after the other at the given rate.
     ///
-    /// - Returns: The most pushes that arrived at APNs within a second.
+    /// - Returns: Maximum number of pushes that arrived at APNs within a second.
     private func change(
         _ newest: inout [Int], _ changes: inout Int, _ begin: ContinuousClock.Instant,
         until end: ContinuousClock.Instant, atLeast least: Int
@@ -102,7 +104,7 @@ struct BadDay: Sendable {
         return row
     }
 
-    /// What the phones got is what they had to get.
+    /// Checks that the phones got the pushes that were due and no others.
     private func check(_ rows: [BadDayRow]) async throws {
         guard let last = rows.last, last.behind == 0 else {
             throw CommandError("\(rows.last?.behind ?? 0) phones lack the newest state")
@@ -110,8 +112,8 @@ struct BadDay: Sendable {
         let needless = try await bench.crowd.totals().needless
             .filter { ["starts", "second cards"].contains($0.what) && $0.count > 0 }
         guard needless.isEmpty else { throw CommandError("\(needless)") }
-        // From the end of the faults on, each phone gets once what the server does not know it to hold (which it may,
-        // where the answer was swallowed), and each change once.
+        // After the faults, a phone is due one push per change. It is due one more if the server does not know that it
+        // holds the newest state. It may hold that state already, if APNs's answer was lost.
         guard rows.count > 2 else { return }
         let (faults, well) = (rows[rows.count - 3], rows[rows.count - 2])
         let due = Double(faults.owed + well.changes * population.phones)
@@ -134,13 +136,13 @@ struct BadDay: Sendable {
         for step in newest where step >= Self.firstStep {
             holding += try await bench.crowd.members(holding: Population.state(step))
         }
-        // Those that were not changed yet share a state, with phones of others that are behind.
+        // Orders that have not changed yet share a state with phones of others that are behind.
         let unchanged = newest.count { $0 < Self.firstStep }
         let first = try await bench.crowd.members(holding: Population.state(Self.firstStep - 1))
         return population.total - holding - min(first, unchanged * population.phones)
     }
 
-    /// Phones that the server does not know to hold the newest state, whatever they hold.
+    /// Returns the number of phones that, as far as the server knows, do not hold the newest state.
     private func phonesOwed() async throws -> Int {
         var owed = 0
         for index in 0..<population.activities {
@@ -168,19 +170,19 @@ struct BadDay: Sendable {
     }
 }
 
-/// One part of the day, by the names that programs read.
+/// Figures of one part of the day, with the names that programs read.
 struct BadDayRow: Encodable, Sendable {
     var phase: String
     var seconds: Double
     var changes: Int
-    /// At APNs, whatever it made of them.
+    /// Pushes that arrived at APNs, with any result.
     var arrived: Int
-    /// That took effect.
+    /// Pushes that took effect.
     var accepted: Int
     var mostInASecond: Int?
-    /// Phones that did not hold the newest state at its end.
+    /// Phones that did not hold the newest state at the end of this part.
     var behind: Int
-    /// Phones that the server did not know to hold it.
+    /// Phones that, as far as the server knew, did not hold it.
     var owed: Int
     var residentMegabytes: Double
 

@@ -1,20 +1,20 @@
 import Foundation
 import JSONText
 
-/// A simulator and a server as processes of their own, a crowd of phones, and what the server has used.
+/// A simulator and a server as separate processes, a crowd of phones, and the server's resource use.
 struct BenchStage: Sendable {
     let stage: DemoStage
     let calls: LoadCaller
     let crowd: CrowdCalls
 
-    /// How long a server may take to open a large database.
+    /// Maximum time for a server to open a large database.
     private static let restartLimit = Duration.seconds(300)
-    /// A server that uses less than this share of a core for so long has nothing left to do.
+    /// Share of a core below which the server counts as idle, if it stays there for `quietTime`.
     private static let quietShare = 0.03
     private static let quietTime = Duration.milliseconds(500)
     private static let quietLimit = Duration.seconds(600)
 
-    /// Starts everything in a folder of its own, runs the body, and stops and removes everything, whatever happens.
+    /// Starts everything in a new folder and runs the body. Then stops and removes everything, also after an error.
     static func with<Value: Sendable>(
         _ options: BenchOptions, _ body: @escaping @Sendable (BenchStage) async throws -> Value
     ) async throws -> Value {
@@ -41,7 +41,7 @@ struct BenchStage: Sendable {
 
     func use() throws -> ProcessUse { try ProcessUse(of: stage.serverProcess) }
 
-    /// The server's page of metrics is the same for a second: a reading waits until that one is over.
+    /// Time between two readings of the metrics, because the server repeats the same page for a second.
     private static let pageTime = Duration.milliseconds(1100)
 
     func metrics() async throws -> MetricsText {
@@ -49,7 +49,7 @@ struct BenchStage: Sendable {
         return MetricsText(try await stage.islet.text("/metrics"))
     }
 
-    /// The database as it lies on the disk.
+    /// Size of the database files in bytes.
     var databaseBytes: Int {
         ["islet.db", "islet.db-wal"].reduce(0) { sum, name in
             let path = stage.directory.appendingPathComponent(name).path
@@ -58,7 +58,7 @@ struct BenchStage: Sendable {
         }
     }
 
-    /// Waits until the server has nothing left to do: what it had accepted is settled.
+    /// Waits until the server is idle and has settled everything that it had accepted.
     func quiet() async throws {
         let end = ContinuousClock.now + Self.quietLimit
         var last = try use().cpuSeconds
@@ -68,7 +68,7 @@ struct BenchStage: Sendable {
             let now = try use().cpuSeconds
             let share = (now - last) / (ContinuousClock.now - begin).inSeconds
             last = now
-            // On a machine that is busy with other things a server that has work may get no time for it.
+            // Low CPU use is not enough: on a busy machine, a server with work may get no CPU time.
             if share < Self.quietShare, try await isIdle() { return }
         }
         throw CommandError("the server did not come to rest within \(Int(Self.quietLimit.inSeconds)) s")
@@ -79,9 +79,9 @@ struct BenchStage: Sendable {
         return (metrics["islet_flights_open"] ?? 0) + (metrics["islet_store_waiting"] ?? 0) == 0
     }
 
-    /// Stops the server and starts it on the same database.
+    /// Stops the server and starts it again on the same database.
     ///
-    /// - Returns: Seconds from its start until it answers that it is ready.
+    /// - Returns: Seconds from the start until the server is ready.
     func restart() async throws -> Double {
         await stage.stopServer()
         let begin = ContinuousClock.now

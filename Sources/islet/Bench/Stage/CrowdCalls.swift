@@ -2,7 +2,7 @@ import APNSModel
 import APNSSimulator
 import JSONText
 
-/// The simulator's light phones, by its control API: each has one card, and remembers the last state of it.
+/// The simulator's light phones, through its control API. Each has one card and remembers its last state.
 struct CrowdCalls: Sendable {
     let control: JSONCaller
 
@@ -10,7 +10,7 @@ struct CrowdCalls: Sendable {
     private static let path = "/v1/crowd/\(name)"
     private static let tokens = CrowdTokens(crowd: name, kind: .update)
     private static let startTokens = CrowdTokens(crowd: name, kind: .pushToStart)
-    /// What one call waits; there is no limit to the number of calls but that of the whole benchmark.
+    /// Seconds that one call waits. Only the benchmark's time limit bounds the number of calls.
     private static let wait = 5
     private static let requestTimeout = 408
 
@@ -25,23 +25,23 @@ struct CrowdCalls: Sendable {
             ])
     }
 
-    /// The hexadecimal text of a member's update token.
+    /// Returns the update token of a member in hexadecimal.
     static func token(of member: Int) -> String { tokens.hex(of: member) }
 
-    /// The same of its push-to-start token.
+    /// Returns the push-to-start token of a member in hexadecimal.
     static func startToken(of member: Int) -> String { startTokens.hex(of: member) }
 
     func totals() async throws -> Totals {
         Totals(try await control.call(.GET, Self.path).object ?? [:])
     }
 
-    /// How many members hold a state.
+    /// Returns the number of members that hold a state.
     func members(holding state: String) async throws -> Int {
         let path = Self.path + "?state=" + JSONCaller.segment(state)
         return try await control.call(.GET, path).object?["holding"]?.array?.first?.object?["members"]?.int ?? 0
     }
 
-    /// Waits until so many members hold a state.
+    /// Waits until this number of members hold a state.
     func wait(for state: String, members: Int) async throws {
         let body: JSONValue = [
             "state": try JSONValue(parsing: state), "members": .number(JSONNumber(members)),
@@ -58,10 +58,10 @@ struct CrowdCalls: Sendable {
         }
     }
 
-    /// All that the crowd was sent so far, and what its phones made of it.
+    /// Totals of all pushes to the crowd so far, by their effect.
     struct Totals: Sendable {
         var accepted: Int
-        /// What no fan-out of live cards at low priority needs, and how often it was there.
+        /// Counts of effects that must not occur in a fan-out of live cards at low priority.
         var needless: [(what: String, count: Int)]
 
         init(_ view: JSONObject) {
@@ -74,7 +74,9 @@ struct CrowdCalls: Sendable {
             ]
         }
 
-        /// - Throws: `CommandError` when something was sent that was not needed.
+        /// Checks the totals.
+        ///
+        /// - Throws: `CommandError` if a push was needless.
         func check() throws(CommandError) {
             let wrong = needless.filter { $0.count != 0 }
             guard wrong.isEmpty else {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// One row of the fan-out: a population is registered, its states change once, and every phone is to hold the change.
+/// One run of the fan-out: a population is registered, its states change once, and every phone must hold the change.
 struct Fanout: Sendable {
     let bench: BenchStage
     let population: Population
     let streams: Int
 
-    /// What registering cost, and the server on the database that came of it.
+    /// Cost of the registration, and the state of the server after it.
     struct Registration: Sendable {
         var seconds: Double
         var cpuSeconds: Double
@@ -14,11 +14,12 @@ struct Fanout: Sendable {
         var startSeconds: Double
     }
 
-    /// Step 1 is what the phones show when they are registered, step 2 the change.
+    /// Step 1 is the state that phones show when they are registered. Step 2 is the change.
     private static let steps = (shown: 1, change: 2)
 
-    /// Sets the states, registers the phones with their cards, and starts the server anew: so that what it uses from
-    /// then on is the change alone.
+    /// Sets the states, registers the phones with their cards, and restarts the server.
+    ///
+    /// After the restart, the server's resource use belongs to the change alone.
     func register() async throws -> Registration {
         Progress.say("registering \(population.total) phones of \(population.activities) activities")
         try await bench.crowd.make(population.total)
@@ -41,19 +42,19 @@ struct Fanout: Sendable {
         return Registration(seconds: seconds, cpuSeconds: cpu, databaseBytes: size, startSeconds: start)
     }
 
-    /// What a change cost, from its first call until the server had settled it.
+    /// Cost of a change, from its first call until the server has settled it.
     struct Change: Sendable {
         var pushes: Int
-        /// Until the last phone held it.
+        /// Seconds until the last phone held the change.
         var seconds: Double
         var before: ProcessUse
         var after: ProcessUse
         var metrics: (before: MetricsText, after: MetricsText)
     }
 
-    /// Changes the states of the first activities, waits until all of their phones hold it, and counts.
+    /// Changes the states of the first activities and waits until all of their phones hold the change.
     ///
-    /// - Throws: `CommandError` when a phone lacks the last state, has a second card, or was pushed to more than once.
+    /// - Throws: `CommandError` if a phone lacks the last state, has a second card, or got more than one push.
     func change(_ activities: Int) async throws -> Change {
         let expected = activities * population.phones
         let metrics = try await bench.metrics()
@@ -78,7 +79,7 @@ struct Fanout: Sendable {
     }
 }
 
-/// The figures of one row, by the names that programs read. What could not be measured is left out.
+/// Figures of one run, with the names that programs read. Figures that could not be measured are absent.
 struct FanoutRow: Encodable, Sendable {
     var activities: Int
     var phones: Int
@@ -128,7 +129,7 @@ struct FanoutRow: Encodable, Sendable {
         pushesPerSecond = (pushes / change.seconds).digits(0)
         let cpu = (change.after.cpuSeconds - change.before.cpuSeconds) / pushes
         serverCPUMicrosecondsPerPush = (cpu * 1e6).digits(2)
-        // A million pushes, each a millionth: the same number in seconds.
+        // Microseconds per push equal seconds per million pushes.
         coreSecondsPerMillion = (cpu * 1e6).digits(2)
         statementsPerPush = perPush("islet_store_statements_total")
         rowsPerPush = perPush("islet_store_rows_written_total")

@@ -1,11 +1,11 @@
 import NIOHTTP1
 import OutboundHTTP
 
-/// Makes many calls of Islet's API: in batches that run side by side.
+/// A caller of Islet's API that sends many calls in concurrent batches.
 final class LoadCaller: Sendable {
-    /// Islet reads no more batches than this at the same time.
+    /// Maximum number of batches that Islet reads at a time.
     static let maximumStreams = 8
-    /// The calls of one batch.
+    /// Number of calls in a batch.
     private static let batch = 5000
     private static let timeLimit = Duration.seconds(300)
     private static let maximumAnswerBytes = 64 << 20
@@ -26,11 +26,11 @@ final class LoadCaller: Sendable {
 
     /// Makes calls in any order.
     ///
-    /// - Parameter streams: The batches on their way at the same time.
-    /// - Throws: `CommandError` when one is not answered with success.
+    /// - Parameter streams: Number of concurrent batches.
+    /// - Throws: `CommandError` if a call fails.
     func make(_ count: Int, streams: Int, _ call: @escaping @Sendable (Int) -> APICall) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // A share of its own for each stream, so that the last ones do not wait for one.
+            // Batches are small enough that every stream gets one.
             let size = min(Self.batch, max(1, count / streams))
             for (number, start) in stride(from: 0, to: count, by: size).enumerated() {
                 if number >= streams { try await group.next() }
@@ -40,7 +40,7 @@ final class LoadCaller: Sendable {
         }
     }
 
-    /// Makes calls in one batch: those about the same thing one after the other.
+    /// Makes calls in one batch. Calls about the same activity run one after the other.
     func makeTogether(_ calls: [APICall]) async throws {
         guard let url = OutboundURL(url) else { throw CommandError("\(url) is no URL of a server") }
         let headers: HTTPHeaders = ["authorization": "Bearer \(key)", "content-type": "application/x-ndjson"]
@@ -61,17 +61,19 @@ final class LoadCaller: Sendable {
     }
 }
 
-/// Counts the answers of a batch, a line each, and refuses the first that is not a success.
+/// A counter of a batch's answers, one per line, which refuses the first answer that is not a success.
 struct BatchAnswers {
     private(set) var count = 0
     private var partial: [UInt8] = []
 
     private static let status = Array(#""status":"#.utf8)
-    /// The status stands behind the line's number and before the body; the body is not looked at, for a parse of it
-    /// would cost this machine as much as the server's work.
+    /// Number of bytes that contain the status, between the line's number and the body. The body is not parsed, because
+    /// that would cost this machine as much as the server's work.
     private static let head = 48
 
-    /// - Throws: `CommandError` with the line, cut short, that is no success.
+    /// Counts the answers in a part of the response.
+    ///
+    /// - Throws: `CommandError` with the first 400 bytes of an answer that is not a success.
     mutating func take(_ bytes: some Collection<UInt8>) throws(CommandError) {
         var rest = bytes[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {

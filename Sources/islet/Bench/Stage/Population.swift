@@ -1,20 +1,20 @@
 /// Activities and their phones, and the calls that make and change them.
 ///
-/// The phones of an activity are neighbours in the crowd: phone `n` belongs to activity `n / phones`.
+/// The phones of an activity are neighbors in the crowd: phone `n` belongs to activity `n / phones`.
 struct Population: Sendable {
     let activities: Int
-    /// Of each activity.
+    /// Number of phones per activity.
     let phones: Int
     var total: Int { activities * phones }
 
     func activity(_ index: Int) -> String { "order-\(index)" }
 
-    /// The content state of a step: each step's differs from all others.
+    /// Returns the content state of a step, which differs from the state of every other step.
     static func state(_ step: Int) -> String {
         #"{"status":"preparing","progress":0.5,"eta":\#(step)}"#
     }
 
-    /// Sets an activity's state, at low priority and without an alert.
+    /// Returns a call that sets an activity's state, at low priority and without an alert.
     func change(_ index: Int, step: Int) -> APICall {
         let id = activity(index)
         return APICall(
@@ -23,7 +23,7 @@ struct Population: Sendable {
                 + #""attributes":{"orderId":"\#(id)","restaurant":"Da Mario"}}"#)
     }
 
-    /// Sets an activity that a person's phone is to be started for.
+    /// Returns a call that sets an activity whose card must be started on a phone.
     func start(_ index: Int, on phone: Int) -> APICall {
         let id = activity(index)
         return APICall(
@@ -32,21 +32,22 @@ struct Population: Sendable {
                 + #""attributes":{"orderId":"\#(id)","restaurant":"Da Mario"}}"#)
     }
 
-    /// Names a phone's push-to-start token.
+    /// Returns a call that registers a phone's push-to-start token.
     func startToken(_ phone: Int) -> APICall {
         APICall(
             "/v1/devices/phone-\(phone)/push-to-start-tokens/OrderTracking",
             #"{"token":"\#(CrowdCalls.startToken(of: phone))"}"#)
     }
 
-    /// Registers a phone, of a person of its own.
+    /// Returns a call that registers a phone with its own person.
     func device(_ phone: Int) -> APICall {
         APICall(
             "/v1/devices/phone-\(phone)",
             #"{"user":"user-\#(phone)","osVersion":"18.1","environment":"sandbox","activitiesEnabled":true}"#)
     }
 
-    /// Reports the card that the app started itself: it shows the state of the step, so that no push is due.
+    /// Returns a call that reports a card that the app started itself. It shows the state of the step, so no push is
+    /// due.
     func card(_ phone: Int, step: Int) -> APICall {
         APICall(
             "/v1/devices/phone-\(phone)/instances/card-\(phone)",
@@ -55,10 +56,10 @@ struct Population: Sendable {
     }
 }
 
-/// One `PUT` of the API.
+/// One `PUT` call of the API.
 struct APICall: Sendable {
     let path: String
-    /// JSON in one line.
+    /// Body as JSON in one line.
     let body: String
 
     init(_ path: String, _ body: String) {
@@ -66,6 +67,6 @@ struct APICall: Sendable {
         self.body = body
     }
 
-    /// A line of `POST /v1/batch`.
+    /// Line of the call in `POST /v1/batch`.
     var line: String { #"{"method":"PUT","path":"\#(path)","body":\#(body)}"# + "\n" }
 }

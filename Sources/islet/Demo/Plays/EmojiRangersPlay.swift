@@ -79,12 +79,12 @@ struct EmojiRangersPlay: Play {
 
     // MARK: - Steps
 
-    /// Who left has the card ended, and it stays as it was; the others have the news.
+    /// Checks that the card of the hero who left has ended unchanged, and that the others show the news.
     private func leftBehind(_ cave: Adventure, _ stage: PlayStage) async throws {
         try await stage.expect(try Self.showing(cave, on: ["alice", "alice-2", "carol"]))
     }
 
-    /// A less important adventure of one hero stands below the first; both end, each in its own way.
+    /// Plays a less important adventure of one hero, shown below the first. Both end, each in a different way.
     private func secondAdventure(
         _ guild: Guild, _ cave: inout Adventure, _ stage: PlayStage
     ) async throws {

@@ -2,15 +2,15 @@ import APNSSimulator
 import Foundation
 import JSONText
 
-/// An app of the examples: on phones its types decode what is pushed, and the server's configuration names them.
+/// An example app. On phones its types decode pushes, and the server's configuration names them.
 struct ExampleApp: Sendable {
     let bundleID: String
     let types: [ExampleType]
 
-    /// The Swift names of its types.
+    /// Swift names of the app's types.
     var swiftNames: [String] { types.map(\.installed.name) }
 
-    /// Writes the files that its configuration names, beside it.
+    /// Writes the contracts that the configuration names, beside it.
     func writeContracts(into folder: URL) throws {
         for type in types {
             let file = folder.appendingPathComponent(type.contractPath)
@@ -20,7 +20,7 @@ struct ExampleApp: Sendable {
         }
     }
 
-    /// The entry `activities` of its configuration.
+    /// Returns the entry `activities` of the configuration.
     func configuration(startGrace: String) -> String {
         var lines = ["    activities:"]
         for type in types {
@@ -39,22 +39,22 @@ struct ExampleApp: Sendable {
     }
 }
 
-/// A kind of activity of such an app.
+/// An activity type of an example app.
 struct ExampleType: Sendable {
-    /// The API's name of it.
+    /// Name of the type in the API.
     let name: String
-    /// The Swift type behind it, which decodes what phones are sent.
+    /// Swift type on the phones, which decodes pushes.
     let installed: InstalledActivityType
-    /// What the server checks its states against.
+    /// Contract of the type on the server.
     let contract: [UInt8]
-    /// Lines of YAML beside its names, such as `activityIDAttribute: /orderId`.
+    /// Lines of YAML next to the type's names, such as `activityIDAttribute: /orderId`.
     var keys: [String] = []
-    /// Lines of YAML of its policy, without `startGrace`.
+    /// Lines of YAML of the policy, without `startGrace`.
     var policy: [String] = []
-    /// Lines of YAML of how the console draws it.
+    /// Lines of YAML that describe how the console draws a card.
     var view: [String] = []
 
-    /// The type as the app on a phone knows it, with the names that its server has for it.
+    /// Type as the app on a phone knows it, with the server's names for it.
     var onPhones: InstalledActivityType {
         var type = installed
         type.type = name
@@ -65,6 +65,6 @@ struct ExampleType: Sendable {
         return type
     }
 
-    /// Beside the configuration.
+    /// Path of the contract, relative to the configuration.
     var contractPath: String { "Contracts/\(name).json" }
 }

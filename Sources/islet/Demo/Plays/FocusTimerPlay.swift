@@ -20,7 +20,7 @@ struct FocusTimerPlay: Play {
                 view: [#"title: "{/title}""#, #"subtitle: "Focus""#, #"image: timer"#])
         ])
 
-    /// How long the pauses of the play are.
+    /// Length of the play's pauses.
     private static let pause = Duration.milliseconds(1200)
 
     func run(on stage: PlayStage) async throws {
@@ -66,7 +66,7 @@ struct FocusTimerPlay: Play {
 
     // MARK: - Steps
 
-    /// The app starts the card on its own phone, and hands its token to the functions.
+    /// Starts the card in the app on its own phone, and passes its token to the functions.
     private func startLocally(_ session: FocusSession, _ functions: FocusFunctions, _ stage: PlayStage) async throws {
         try await stage.act(
             "startLocally", on: "anna",

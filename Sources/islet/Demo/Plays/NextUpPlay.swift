@@ -27,7 +27,7 @@ struct NextUpPlay: Play {
     private let secret: String
 
     init() {
-        // A free port now is free in a moment; if none is, the first call says so.
+        // The port stays free until the backend binds it. If none is free, the first call fails and says so.
         port = Int((try? DemoStage.freePort()) ?? 0)
         secret = "whsec_" + Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
     }
@@ -51,7 +51,7 @@ struct NextUpPlay: Play {
     func run(on stage: PlayStage) async throws {
         let islet = stage.islet
         let backend = NextUpBackend(try GoalBook(), secret: secret) { people in
-            // A backend that cannot reach Islet would try again; here the play fails at its next step.
+            // A real backend retries if Islet is unreachable. Here the next step of the play fails.
             for person in people {
                 _ = try? await islet.call(.POST, "/v1/users/\(JSONCaller.segment(person))/refresh")
             }
@@ -140,7 +140,7 @@ struct NextUpPlay: Play {
         try .card(state(goal, remaining))
     }
 
-    /// The date where Anna is.
+    /// Returns today's date in Anna's time zone.
     private func today() throws -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

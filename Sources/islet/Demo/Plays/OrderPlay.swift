@@ -27,14 +27,14 @@ struct OrderPlay: Play {
     private let order = Shop.Order(id: "1042", restaurant: "Da Mario", people: ["alice", "bob", "carol", "dave"])
     private var activity: String { "order-\(order.id)" }
 
-    /// Whose phones show the order; the others, and why they show nothing.
+    /// People whose phones show the order, and the others with the reasons why theirs show nothing.
     private let viewers = ["alice", "bob"]
     private let obstacles = [("carol", "below-ios-17.2"), ("dave", "activities-disabled")]
 
     func run(on stage: PlayStage) async throws {
         try await makePhones(stage)
         try await report(.preparing, eta: 25, stage)
-        // A killed app is awake for the moment of the start, and reports the card: later states need its token.
+        // A killed app wakes up for the start and reports the card. Later states need the card's token.
         try await stage.registers("bob")
         try await checkObstacles(stage)
         try await report(.ready, eta: 20, stage)
@@ -93,9 +93,9 @@ struct OrderPlay: Play {
         try await stage.expect(expected)
     }
 
-    // MARK: - What the server says of it
+    // MARK: - The server's view
 
-    /// The phones that cannot show the card show nothing, and the server says why.
+    /// Checks that the phones without a card show nothing, and that the server says why.
     private func checkObstacles(_ stage: PlayStage) async throws {
         stage.line("Why two phones show nothing:")
         for (name, code) in obstacles {

@@ -7,7 +7,7 @@ public import Pager
 
 extension PagerMessageAttributes: SimulatedActivityAttributes {}
 
-/// Messages that appear as Live Activities, and as ordinary notifications where none can be shown.
+/// Messages that appear as Live Activities, or as ordinary notifications on phones that cannot show one.
 struct PagerPlay: Play {
     static let name = "pager"
     static let summary = "messages appear as cards, or as notifications where no card can be shown"
@@ -25,7 +25,8 @@ struct PagerPlay: Play {
                 view: [#"title: "{/sender|Message}""#, #"subtitle: "{/message}""#, #"image: bell"#])
         ])
 
-    /// Who has a phone that cannot show a card, what is special about it, and how the simulator makes it.
+    /// People with a phone that cannot show a card: what is special about it, and the fields that create it in the
+    /// simulator.
     private static let others: [(name: String, note: String, code: String, more: JSONObject)] = [
         ("bea", "iOS 16.4", "below-ios-17.2", ["iOS": "16.4"]),
         ("cleo", "Live Activities off", "activities-disabled", ["activitiesEnabled": false]),
@@ -76,7 +77,7 @@ struct PagerPlay: Play {
         return [state["sender"]?.string ?? "", state["message"]?.string ?? ""]
     }
 
-    /// Why there is no card stands in the timeline, with what APNs answered to the notification.
+    /// Checks that the timeline has the reason for the missing card and APNs's answer to the notification.
     private func checkReason(_ code: String, of message: Message, on phone: String, _ stage: PlayStage) async throws {
         let activity = Pager.activity(of: message)
         try await stage.device(phone, of: activity, "told by a notification") { $0.reason.code == "fell-back" }

@@ -1,27 +1,29 @@
 import Foundation
 import JSONText
 
-/// One of the systems that Islet replaces, played by a backend of its own on simulated phones.
+/// A system that Islet replaces, played by its own backend on simulated phones.
 protocol Play: Sendable {
-    /// What `islet demo --system` calls it.
+    /// Name of the play for `islet demo --system`.
     static var name: String { get }
-    /// What is played, in a line.
+    /// Summary in one line.
     static var summary: String { get }
-    /// The app on the phones, as the simulator installs it and the configuration has it.
+    /// App on the phones, as the simulator installs it and the configuration describes it.
     static var app: ExampleApp { get }
 
     init()
 
-    /// Called between the simulator's start and the server's: `islet.yaml` is in the directory, and nobody has read
-    /// it yet. For a play whose backend listens, or that configures more than its types.
+    /// Prepares a play whose backend listens, or that configures more than its types.
+    ///
+    /// Runs after the simulator's start and before the server's. `islet.yaml` is in the directory, and nothing has read
+    /// it yet.
     func prepare(in directory: URL) async throws
 
-    /// The whole play. Each step ends with `PlayStage.expect`, which looks at every phone.
+    /// Runs the whole play. Each step ends with `PlayStage.expect`, which checks every phone.
     ///
-    /// - Throws: `DemoFailure` when a phone does not show what it should; any error fails the demo.
+    /// - Throws: `DemoFailure` if a phone does not show the expected cards. Any error fails the demo.
     func run(on stage: PlayStage) async throws
 
-    /// How a card is drawn, in at most three short lines.
+    /// Returns a drawing of a card, in at most three short lines.
     static func lines(of card: JSONObject) -> [String]
 }
 
@@ -31,7 +33,7 @@ extension Play {
 
 /// The systems that can be played.
 enum Systems {
-    /// In the order in which they are played.
+    /// All systems, in the order in which they are played.
     static let all: [any Play.Type] = [
         OrderPlay.self, EmojiRangersPlay.self, FocusTimerPlay.self, PagerPlay.self, NextUpPlay.self,
     ]

@@ -1,22 +1,24 @@
 import Foundation
 import Synchronization
 
-/// Another process of this executable, whose first line of output is awaited, and which is stopped at the end.
+/// Another process of this executable. The parent waits for its first line of output, and stops it at the end.
 final class ChildProcess: Sendable {
     private let process: Spawned
-    /// What it prints.
+    /// File of the process's output.
     private let output: URL
-    /// Where it writes what went wrong.
+    /// File of the process's errors.
     private let log: URL
     let name: String
-    /// The system's number of it.
+    /// Process id.
     var identifier: Int32 { process.identifier }
 
-    /// How long a stopped process may take before it is killed.
+    /// Time between the request to stop and the kill.
     private static let stopGrace = Duration.seconds(10)
 
-    /// - Throws: When it cannot be started.
-    // The optimizer of Swift 6.3 crashes where it puts this, with the system's large structures, into an async caller.
+    /// Starts a process.
+    ///
+    /// - Throws: An error if the log or the output cannot be written, or if the process cannot be started.
+    // Swift 6.3's optimizer crashes when it inlines this method, with its large C structures, into an async caller.
     @inline(never)
     init(
         _ name: String, executable: URL, arguments: [String], environment: [String: String] = [:], log: URL
@@ -24,7 +26,7 @@ final class ChildProcess: Sendable {
         self.name = name
         self.log = log
         try Data().write(to: log)
-        // A file, not a pipe: nobody has to read for the process to go on.
+        // A file does not need a reader, while a pipe would block the process when it is full.
         output = log.deletingPathExtension().appendingPathExtension("out")
         guard FileManager.default.createFile(atPath: output.path, contents: nil, attributes: [.posixPermissions: 0o600])
         else { throw DemoFailure("\(output.path) cannot be written") }
@@ -33,9 +35,9 @@ final class ChildProcess: Sendable {
             environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, output: output, errors: log)
     }
 
-    /// The first line it prints.
+    /// Returns the first line of output.
     ///
-    /// - Throws: `DemoFailure` when it ends, or does not print one in time.
+    /// - Throws: `DemoFailure` if the process ends, or does not print a line in time.
     func firstLine(within limit: Duration) async throws -> String {
         let end = ContinuousClock.now + limit
         while true {
@@ -49,7 +51,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits until it has printed a line, and stops it when it does not.
+    /// Waits for the first line of output, and stops the process if the line does not come.
     @inline(never)
     func isUp(within limit: Duration) async throws {
         let outcome: Result<String, any Error>
@@ -58,19 +60,19 @@ final class ChildProcess: Sendable {
         _ = try outcome.get()
     }
 
-    /// The first line of what it has printed; `nil`: it has not come to its end yet.
+    /// First complete line of the output; `nil` if there is none yet.
     private var printedLine: String? {
         let text = FileManager.default.contents(atPath: output.path) ?? Data()
         return text.firstIndex(of: UInt8(ascii: "\n")).map { String(decoding: text[..<$0], as: UTF8.self) }
     }
 
-    /// The end of its log: why it is not there.
+    /// Last part of the log, which tells why the process ended.
     private var lastWords: String {
         let log = FileManager.default.contents(atPath: log.path) ?? Data()
         return log.isEmpty ? "it wrote nothing" : String(decoding: log.suffix(600), as: UTF8.self)
     }
 
-    /// Waits for its end.
+    /// Waits until the process ends, and returns its exit code.
     func exitCode(within limit: Duration) async throws -> Int32 {
         try await Waiting.until("the \(name) ends", within: limit) { !self.isRunning }
         return process.exitCode ?? -1
@@ -78,10 +80,10 @@ final class ChildProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Ends it as a power cut does: without a last word.
+    /// Kills the process as a power failure does, without any cleanup.
     func kill() { process.send(SIGKILL) }
 
-    /// Asks it to end, and makes it if it does not.
+    /// Asks the process to stop, and kills it after `stopGrace`.
     func stop() async {
         process.send(SIGTERM)
         do {
@@ -92,7 +94,7 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// Something in the demo is not as it should be.
+/// An error in the demo: a result is not as expected.
 struct DemoFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -102,12 +104,12 @@ struct DemoFailure: Error, CustomStringConvertible {
 }
 
 enum Waiting {
-    /// How long it waits between two looks.
+    /// Time between two checks.
     static let pause = Duration.milliseconds(50)
 
-    /// Looks again and again, for a time, until something holds.
+    /// Repeats a check until it succeeds.
     ///
-    /// - Throws: `DemoFailure` that names it when it does not come true in time.
+    /// - Throws: `DemoFailure` that names the check if it does not succeed in time.
     static func until(
         _ what: String, within limit: Duration, _ holds: @Sendable () async throws -> Bool
     ) async throws {

@@ -3,7 +3,7 @@ import Foundation
 import JSONText
 import Synchronization
 
-/// A simulator and a server as processes of their own on the loopback, and the ways to talk to them.
+/// A simulator and a server as separate processes on the loopback interface, with clients for both.
 final class DemoStage: Sendable {
     let directory: URL
     let simulator: ChildProcess
@@ -13,23 +13,23 @@ final class DemoStage: Sendable {
     let key: String
     private let executable: URL
     private let surroundings: Surroundings
-    /// The one that runs now: a crash puts another in its place.
+    /// Running server. A crash replaces it by another.
     private let server: Mutex<ChildProcess>
 
-    /// The app of the order, which tests and measurements use too.
+    /// Bundle ID of the order app, which tests and measurements use too.
     static let bundleID = OrderPlay.app.bundleID
-    /// The app of this stage.
+    /// App of this stage.
     private let app: ExampleApp
     private static let startLimit = Duration.seconds(20)
 
-    /// What a server finds around it that this process does not have.
+    /// Environment of a server that differs from this process's own.
     struct Surroundings: Sendable {
-        /// A command that starts the one that follows it.
+        /// Start of the server's command line: a command that runs the command given as its arguments.
         var command: [String] = []
         var environment: [String: String] = [:]
     }
 
-    /// Starts both in a directory of their own. When something fails, none of them goes on.
+    /// Starts both processes in a directory. If one fails, neither keeps running.
     init(
         directory: URL, startGrace: String, executable: URL, play: any Play = OrderPlay(),
         surroundings: Surroundings = Surroundings()
@@ -95,15 +95,15 @@ final class DemoStage: Sendable {
         return server
     }
 
-    /// Kills the server without a last word, unless it has died already, and starts it anew on the same database.
+    /// Kills the server without cleanup, unless it is already dead, and starts it again on the same database.
     ///
-    /// - Parameter environment: What the new one finds in its environment besides.
+    /// - Parameter environment: Additional environment variables of the new server.
     func crashServer(environment: [String: String] = [:]) async throws {
         try await killServer()
         try await startServer(environment, within: Self.startLimit)
     }
 
-    /// Kills the server without a last word.
+    /// Kills the server without cleanup.
     func killServer() async throws {
         let old = server.withLock(\.self)
         old.kill()
@@ -112,7 +112,7 @@ final class DemoStage: Sendable {
 
     var isServerRunning: Bool { server.withLock(\.self).isRunning }
 
-    /// Stops the server in order.
+    /// Stops the server gracefully.
     func stopServer() async {
         await server.withLock(\.self).stop()
     }
@@ -123,7 +123,7 @@ final class DemoStage: Sendable {
         server.withLock { $0 = new }
     }
 
-    /// The server that runs now.
+    /// Process id of the running server.
     var serverProcess: Int32 { server.withLock(\.identifier) }
 
     func close() async {
@@ -131,8 +131,10 @@ final class DemoStage: Sendable {
         await simulator.stop()
     }
 
-    /// A port that was free a moment ago, and that the system gives no outgoing connection (it takes those from 32768
-    /// on, RFC 6335 section 6 from 49152): a server that is away for a moment finds it free when it comes back.
+    /// Returns a port that was free a moment ago and that the system does not assign to outgoing connections.
+    ///
+    /// The system assigns ports from 32768, RFC 6335 section 6 from 49152. A server that restarts therefore finds its
+    /// port free.
     static func freePort() throws -> UInt16 {
         for _ in 1...100 {
             let port = UInt16.random(in: 15_000..<32_000)
@@ -157,7 +159,7 @@ final class DemoStage: Sendable {
 
     // MARK: - Phones
 
-    /// Makes a phone through the control API.
+    /// Creates a phone through the control API.
     func addPhone(_ id: String, _ more: JSONObject = [:]) async throws {
         var body: JSONObject = [
             "id": .string(id), "user": .string(id), "bundleID": .string(app.bundleID),
@@ -178,12 +180,12 @@ final class DemoStage: Sendable {
         try await control.call(.GET, "/v1/phones/\(phone)").object?["lockScreen"]?.object ?? [:]
     }
 
-    /// The cards that run or have ended but can still be seen.
+    /// Returns the cards that run, or have ended and are still visible.
     func cards(on phone: String) async throws -> [JSONObject] {
         try await lockScreen(of: phone)["cards"]?.array?.compactMap(\.object) ?? []
     }
 
-    /// Every report of a phone has reached the server.
+    /// Returns `true` if all reports of a phone have reached the server.
     func hasReported(_ phone: String) async throws -> Bool {
         try await lockScreen(of: phone)["waitingReports"]?.int == 0
     }

@@ -1,29 +1,29 @@
 import JSONText
 
-/// What a phone should show.
+/// The expected lock screen of a phone.
 struct Expected: Sendable {
-    /// The cards that can be seen, the most relevant first.
+    /// Visible cards, most relevant first.
     var cards: [Card] = []
-    /// The titles of the ordinary notifications that were shown, the oldest first.
+    /// Titles of the ordinary notifications that were shown, oldest first.
     var notifications: [String] = []
 
     struct Card: Sendable {
-        /// The whole content state, as the app's type encodes it.
+        /// Whole content state, as the app's type encodes it.
         var contentState: JSONObject
         var state = "active"
-        /// The title (or its key) of the last alert that came with it; not looked at when `nil`.
+        /// Title, or its localization key, of the last alert with the card; `nil`: not checked.
         var alert: String?
     }
 
     /// A lock screen without cards and notifications.
     static let nothing = Expected()
 
-    /// One card.
+    /// Returns a lock screen with one card.
     static func card(_ state: some Encodable, _ life: String = "active", alert: String? = nil) throws -> Expected {
         Expected(cards: [try Card(state, life, alert: alert)])
     }
 
-    /// Why a lock screen is not this, in words of both; `nil` when it is.
+    /// Returns the difference between the actual screen and this one in words, or `nil` if they are equal.
     func difference(from screen: JSONObject) -> String? {
         let shown = screen["cards"]?.array?.compactMap(\.object) ?? []
         let titles = screen["notifications"]?.array?.compactMap { $0.object?["title"]?.string } ?? []
@@ -42,9 +42,12 @@ struct Expected: Sendable {
 }
 
 extension Expected.Card {
+    /// Creates a card.
+    ///
     /// - Parameters:
     ///   - state: The app's content state, encoded as a default `JSONEncoder` does.
     ///   - life: `active`, `stale` or `ended`.
+    ///   - alert: Title of the last alert; `nil`: not checked.
     init(_ state: some Encodable, _ life: String = "active", alert: String? = nil) throws {
         self.init(contentState: try JSONValue(encoding: state).object ?? [:], state: life, alert: alert)
     }

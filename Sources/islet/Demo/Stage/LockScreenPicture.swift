@@ -1,10 +1,12 @@
 import JSONText
 
-/// A phone's lock screen in characters.
+/// A phone's lock screen as text.
 enum LockScreenPicture {
     private static let width = 46
 
-    /// - Parameter draw: How the system draws one of its cards.
+    /// Returns the lines of the drawing.
+    ///
+    /// - Parameter draw: Returns the play's drawing of a card.
     static func lines(
         of phone: String, _ note: String, _ screen: JSONObject, draw: (JSONObject) -> [String]
     ) -> [String] {
@@ -38,7 +40,7 @@ enum LockScreenPicture {
         return cut + String(repeating: filler, count: width - columns(cut))
     }
 
-    /// What a terminal takes for a text: two columns for an emoji.
+    /// Returns the width of a text in terminal columns. An emoji takes two.
     private static func columns(_ text: String) -> Int {
         text.reduce(0) { $0 + ($1.unicodeScalars.first?.properties.isEmojiPresentation == true ? 2 : 1) }
     }

@@ -2,24 +2,24 @@ import JSONText
 import LiveActivityAPI
 import Synchronization
 
-/// What a play plays on: phones with notes about them, a server, and somebody who is told what happens.
+/// The environment of a play: phones with notes about them, a server, and a receiver of messages.
 final class PlayStage: Sendable {
-    /// The processes, and the ways to talk to them.
+    /// Processes, with clients for them.
     let stage: DemoStage
     private let play: any Play.Type
-    /// How long a step stays on the screen.
+    /// Time that a step stays on the screen.
     private let rest: Duration
     private let say: @Sendable (String) -> Void
     private let cast = Mutex(Cast())
 
-    /// The phones in the order in which they came, and how each was drawn last.
+    /// Phones in the order in which they were added, with their last drawings.
     private struct Cast {
         var names: [String] = []
         var notes: [String: String] = [:]
         var drawn: [String: [String]] = [:]
     }
 
-    /// How long a phone may take to show what it should, or to register.
+    /// Maximum time for a phone to register, or to show the expected cards.
     static let limit = Duration.seconds(30)
 
     init(
@@ -31,24 +31,24 @@ final class PlayStage: Sendable {
         self.say = say
     }
 
-    /// Where the server is.
+    /// Address of the server.
     var isletAddress: String { stage.isletAddress }
-    /// The backend's API key.
+    /// API key of the backend.
     var key: String { stage.key }
-    /// The server's API, with that key.
+    /// Client of the server's API, with that key.
     var islet: JSONCaller { stage.islet }
-    /// The simulator's control API: faults, tokens, the pushes that came.
+    /// Client of the simulator's control API: faults, tokens and received pushes.
     var control: JSONCaller { stage.control }
 
     func line(_ text: String) { say(text) }
 
     // MARK: - Phones
 
-    /// Makes a phone, and waits until its app has registered with the server.
+    /// Creates a phone, and waits until its app has registered with the server.
     ///
     /// - Parameters:
-    ///   - name: The phone's id, and its user's unless `more` names another.
-    ///   - note: What is special about it, for the pictures.
+    ///   - name: Id of the phone, and of its user unless `more` names another.
+    ///   - note: Special feature of the phone, for the drawings.
     ///   - more: Fields of the simulator's `POST /v1/phones`.
     func addPhone(_ name: String, _ note: String, _ more: JSONObject = [:]) async throws {
         try await stage.addPhone(name, more)
@@ -59,13 +59,13 @@ final class PlayStage: Sendable {
         try await registers(name)
     }
 
-    /// Somebody does something on a phone: an action of the simulator's control API.
+    /// Performs a person's or an app's action on a phone, by the simulator's control API.
     @discardableResult
     func act(_ action: String, on phone: String, _ more: JSONObject = [:]) async throws -> JSONValue {
         try await stage.act(action, on: phone, more)
     }
 
-    /// Waits until everything that a phone's app has to say has arrived at the server.
+    /// Waits until all pending reports of a phone's app have reached the server.
     func registers(_ phone: String) async throws {
         let stage = self.stage
         try await Waiting.until("\(phone)'s phone has said everything", within: Self.limit) {
@@ -73,7 +73,9 @@ final class PlayStage: Sendable {
         }
     }
 
-    /// Moves the clock of APNs and all phones ahead; the server's stays. Provider tokens are too old after 10 minutes.
+    /// Advances the clock of APNs and all phones, but not the server's.
+    ///
+    /// After more than 10 minutes, the server's provider tokens are too old for APNs.
     func advance(seconds: Double) async throws {
         try await control.call(
             .POST, "/v1/clock/advance", ["seconds": JSONNumber(seconds).map(JSONValue.number) ?? .null])
@@ -81,10 +83,10 @@ final class PlayStage: Sendable {
 
     // MARK: - Steps
 
-    /// Waits until every phone shows what it should, and draws those that changed.
+    /// Waits until every phone shows the expected cards, and draws the phones that changed.
     ///
-    /// - Parameter expected: What each phone should show, by its name; every phone of the play is there.
-    /// - Throws: `DemoFailure` that names each phone that does not, what was expected of it, and what it shows.
+    /// - Parameter expected: Expected lock screens by phone. It must contain every phone of the play.
+    /// - Throws: `DemoFailure` that names each phone with a difference, with its expected and actual lock screen.
     func expect(_ expected: [String: Expected], within limit: Duration = PlayStage.limit) async throws {
         let names = cast.withLock(\.names)
         guard Set(names) == Set(expected.keys) else {
@@ -97,7 +99,7 @@ final class PlayStage: Sendable {
             guard !wrong.isEmpty else { break }
             try await Task.sleep(for: Waiting.pause)
         } while ContinuousClock.now < end
-        // All of them once more: what was right has to stay so.
+        // All phones are checked once more, because a result that was right must stay right.
         let last = try await differences(expected, of: names)
         guard last.isEmpty else { throw DemoFailure(try await words(expected, of: last)) }
         try await draw(names)
@@ -138,18 +140,18 @@ final class PlayStage: Sendable {
         }
     }
 
-    // MARK: - What the server says
+    // MARK: - The server's view
 
-    /// What the server says of each phone of an activity, by the phone's id.
+    /// Returns the server's view of each phone of an activity, by the phone's id.
     func devices(of activity: String) async throws -> [String: DeviceView] {
         let view = try await islet.call(.GET, "/v1/activities/\(JSONCaller.segment(activity))")
             .decode(ActivityView.self)
         return Dictionary(view.devices.map { ($0.device, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What the server says of one phone.
+    /// Returns the server's view of one phone.
     ///
-    /// - Throws: `DemoFailure` when it does not know it.
+    /// - Throws: `DemoFailure` if the server does not know the phone.
     func device(_ phone: String, of activity: String) async throws -> DeviceView {
         guard let device = try await devices(of: activity)[phone] else {
             throw DemoFailure("the server does not know \(phone)'s phone")
@@ -157,7 +159,7 @@ final class PlayStage: Sendable {
         return device
     }
 
-    /// Waits until the server says of a phone what is wanted.
+    /// Waits until the server's view of a phone meets a condition.
     func device(
         _ phone: String, of activity: String, _ what: String, until isWanted: @escaping @Sendable (DeviceView) -> Bool
     ) async throws {
@@ -166,7 +168,7 @@ final class PlayStage: Sendable {
         }
     }
 
-    /// Prints what happened to an activity, and why.
+    /// Prints the timeline of an activity with its reasons.
     func printTimeline(of activity: String) async throws {
         let view = try await islet.call(.GET, "/v1/activities/\(JSONCaller.segment(activity))/timeline?limit=500")
             .decode(TimelineView.self)

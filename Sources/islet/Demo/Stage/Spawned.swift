@@ -1,26 +1,28 @@
 import Foundation
 import Synchronization
 
-/// A process started by the system's own call.
+/// A process started with the system's own call.
 ///
-/// Not Foundation's `Process`: it watches for the end through descriptors on a thread of its own, which brings the
-/// parent down at times when many are started at once.
+/// Foundation's `Process` waits for the end through descriptors on a separate thread. That sometimes crashes the parent
+/// when many processes start at once.
 final class Spawned: Sendable {
     private enum State {
         case running
-        /// As a shell tells it: the code, or 128 and the signal.
+        /// Exit code as a shell reports it: the code, or 128 plus the signal.
         case ended(Int32)
     }
 
-    /// The system's number of it.
+    /// Process id.
     let identifier: Int32
     private let state = Mutex(State.running)
 
+    /// Starts a process.
+    ///
     /// - Parameters:
-    ///   - environment: All of it; `nil`: as this process has it.
-    ///   - output: A file that is there; what is printed goes to its end.
-    ///   - errors: The same for complaints.
-    /// - Throws: `DemoFailure` when it cannot be started.
+    ///   - environment: Whole environment; `nil`: that of this process.
+    ///   - output: Existing file to which output is appended.
+    ///   - errors: Existing file to which error output is appended.
+    /// - Throws: `DemoFailure` if the process cannot be started.
     init(
         _ executable: URL, _ arguments: [String], environment: [String: String]? = nil, in directory: URL? = nil,
         output: URL, errors: URL
@@ -31,14 +33,14 @@ final class Spawned: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_APPEND, 0)
         posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_APPEND, 0)
-        // What was opened to be inherited, but by nobody of ours.
+        // Inheritable descriptors of this process are not meant for the child, so they are closed there.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
             guard let descriptor = Int32(name), descriptor > 2 else { continue }
             let flags = fcntl(descriptor, F_GETFD)
             if flags >= 0, flags & FD_CLOEXEC == 0 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         }
 
-        // A group of its own, as `Process` has it: what the terminal sends to the parent is the parent's to pass on.
+        // A separate process group, as with `Process`: the parent decides which of the terminal's signals to pass on.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -52,7 +54,8 @@ final class Spawned: Sendable {
             &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
         let all = environment ?? ProcessInfo.processInfo.environment
-        // The directory of a process is all its threads'; a shell goes there and becomes what is to run.
+        // The working directory belongs to all threads of a process, so a shell changes it and then becomes the
+        // program.
         let command = [executable.path] + arguments
         let line = directory.map { ["/bin/sh", "-c", #"cd "$0" && exec "$@""#, $0.path] + command } ?? command
         let words = line.map { strdup($0) }
@@ -67,11 +70,11 @@ final class Spawned: Sendable {
     }
 
     deinit {
-        // Nobody asks any more: one that has ended is not to stay in the system's list.
+        // A process that has ended must be reaped, and nobody else will ask for its exit code.
         _ = exitCode
     }
 
-    /// How it ended: its code, or 128 and the signal that ended it; `nil` while it runs.
+    /// Exit code, or 128 plus the signal that ended the process; `nil` while it runs.
     var exitCode: Int32? {
         state.withLock { state in
             if case .ended(let code) = state { return code }
@@ -86,7 +89,7 @@ final class Spawned: Sendable {
 
     var isRunning: Bool { exitCode == nil }
 
-    /// Sends it a signal, if it runs: its number is nobody else's until its end was seen.
+    /// Sends a signal to the process if it runs. The process id cannot be reused until its end was seen.
     func send(_ signal: Int32) {
         guard isRunning else { return }
         _ = Foundation.kill(identifier, signal)

@@ -1,33 +1,36 @@
 import Foundation
 
-/// The build settings of one target in one configuration, as far as they can be known without Xcode.
+/// Build settings of one target in one configuration, as far as they can be known without Xcode.
 struct BuildSettings {
-    /// Beyond it a value is not worked out: a few settings that name each other twice fill any memory.
+    /// Maximum length of an expanded value in bytes. A few settings that refer to each other twice would otherwise fill
+    /// any memory.
     static let longest = 10_000
 
-    /// The strongest first.
+    /// Layers of settings, strongest first.
     private let layers: [[String: String]]
 
-    /// - Parameter layers: The strongest first: target, its file, project, its file.
+    /// Creates settings.
+    ///
+    /// - Parameter layers: Layers of settings, strongest first: target, its file, project, its file.
     init(_ layers: [[String: String]], configuration: String) {
         self.layers = layers.map { Self.chosen($0, configuration: configuration) }
     }
 
-    /// What it comes to; `nil` where it is not set, is empty, or depends on what is not known.
+    /// Returns the expanded value, or `nil` if it is not set, is empty, or depends on unknown settings.
     func value(_ key: String) -> String? {
         var budget = Budget()
         guard let text = expanded(key, from: 0, &budget), !text.isEmpty, !Self.isOpen(text) else { return nil }
         return text
     }
 
-    /// A text of a property list with the settings that it names; `nil` where one of them is not known.
+    /// Returns a text of a property list with its references expanded, or `nil` if one of them is unknown.
     func resolved(_ text: String) -> String? {
         var budget = Budget()
         guard let text = replaced(text, nil, &budget), !Self.isOpen(text) else { return nil }
         return text
     }
 
-    /// Also where it comes to nothing, or to what is not known.
+    /// Returns `true` if a layer sets the key, even if the expanded value is empty or unknown.
     func isSet(_ key: String) -> Bool { layers.contains { $0[key]?.isEmpty == false } }
 
     func isOn(_ key: String) -> Bool { value(key).map(Self.isYes) ?? false }
@@ -38,7 +41,7 @@ struct BuildSettings {
 
     // MARK: - Conditions
 
-    /// `KEY[sdk=iphoneos*]` counts over `KEY` where its conditions are those of a build for a phone.
+    /// Returns a layer in which `KEY[sdk=iphoneos*]` replaces `KEY` if its conditions match a build for a phone.
     private static func chosen(_ layer: [String: String], configuration: String) -> [String: String] {
         var plain = layer.filter { !$0.key.contains("[") }
         for (key, value) in layer.sorted(by: { $0.key < $1.key }) where key.contains("[") {
@@ -59,12 +62,12 @@ struct BuildSettings {
 
     // MARK: - References
 
-    /// What is left of the work for one value: settings that name each other many times would go on for ever.
+    /// Remaining steps for one value, because settings that refer to each other many times would never end.
     private struct Budget {
         var steps = 1_000
     }
 
-    /// Where `$(inherited)` leads.
+    /// Place where the search for `$(inherited)` continues.
     private typealias Below = (key: String, layer: Int)
 
     private func expanded(_ key: String, from layer: Int, _ budget: inout Budget) -> String? {
@@ -75,7 +78,7 @@ struct BuildSettings {
         return nil
     }
 
-    /// References that lead nowhere stay as they are.
+    /// Expands references. An unknown reference stays in the text.
     private func replaced(_ text: String, _ below: Below?, _ budget: inout Budget) -> String? {
         var result = ""
         var rest = text[...]
@@ -130,7 +133,7 @@ enum SettingsFile {
         case include(path: String, isOptional: Bool)
     }
 
-    /// What it says, line by line; what is neither setting nor include is passed over, as by Xcode.
+    /// Returns the settings and includes in order. Other lines are ignored, as in Xcode.
     static func lines(_ text: String) -> [Line] {
         text.split(whereSeparator: \.isNewline).compactMap { line in
             let line = (line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line)
@@ -140,7 +143,7 @@ enum SettingsFile {
                 guard path.count == 3 else { return nil }
                 return .include(path: String(path[1]), isOptional: line.hasPrefix("#include?"))
             }
-            // A condition in brackets has a sign of its own.
+            // A condition in brackets contains its own `=`, so the search begins after the brackets.
             let searched = line.lastIndex(of: "]").flatMap { end in
                 line[..<end].contains("[") && !line[..<(line.firstIndex(of: "[") ?? end)].contains("=") ? end : nil
             }

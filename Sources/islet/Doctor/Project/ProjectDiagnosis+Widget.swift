@@ -1,4 +1,4 @@
-// What an app's widget extension needs.
+// Checks of an app's widget extension.
 extension ProjectDiagnosis {
     static func widgets(_ app: ProjectFacts.AppFacts) -> [Finding] {
         let place = Finding.Place(file: app.app.file, line: app.app.line)
@@ -20,7 +20,7 @@ extension ProjectDiagnosis {
                 }
                 return bundleID(build, of: widget, in: own) + systems(build, of: widget, in: own)
             }
-            // The same in each configuration is told once.
+            // A fault that is the same in several configurations is reported once.
             var told: [Finding] = []
             for fault in faults where !told.contains(where: { $0.id == fault.id && $0.detail == fault.detail }) {
                 told.append(fault)

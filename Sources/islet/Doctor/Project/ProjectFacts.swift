@@ -3,25 +3,25 @@ import Foundation
 import LiveActivityCore
 import XcodeProjects
 
-/// What the folder of an app's project holds; what follows from it is `ProjectDiagnosis`.
+/// The facts about an app's project folder. `ProjectDiagnosis` derives the findings.
 struct ProjectFacts {
-    /// What could not be read, and why.
+    /// Findings about files that could not be read.
     var problems: [Finding] = []
     var apps: [AppFacts] = []
-    /// What a server's configuration says; `nil`: there is none.
+    /// Facts of a server's configuration; `nil` if there is none.
     var server: ServerFacts?
 
     struct AppFacts {
         var app: TargetFacts
-        /// Those that the app carries; where it carries none, those that are there.
+        /// Widget extensions that the app embeds, or all that exist if it embeds none.
         var widgets: [TargetFacts]
         var carriesWidgets: Bool
-        /// One of the extensions may be a widget's, and its Info.plist could not be read.
+        /// `true` if an extension with an unreadable Info.plist may be a widget extension.
         var hasUnreadExtension: Bool
     }
 
     struct TargetFacts {
-        /// `project.pbxproj`
+        /// Path of `project.pbxproj`.
         var file: String
         var name: String
         var line: Int
@@ -30,7 +30,7 @@ struct ProjectFacts {
     }
 
     struct ServerFacts {
-        /// The environments that there are keys for, by the app's bundle id.
+        /// Environments that have keys, by the app's bundle ID.
         var environments: [String: Set<APNSEnvironment>]
     }
 }
@@ -44,9 +44,9 @@ extension ProjectFacts.ServerFacts {
 
 /// A target in one configuration.
 struct BuildFacts {
-    /// `project.pbxproj`
+    /// Path of `project.pbxproj`.
     var file: String
-    /// Of the configuration.
+    /// Line of the configuration.
     var line: Int
     var configuration: String
     var settings: BuildSettings
@@ -55,7 +55,7 @@ struct BuildFacts {
 
     enum List {
         case unnamed
-        /// It is named and could not be read, which is a finding of its own.
+        /// The list is named but could not be read. That has a separate finding.
         case unread
         case read(ListFacts)
 
@@ -63,13 +63,13 @@ struct BuildFacts {
         var isUnread: Bool { if case .unread = self { true } else { false } }
     }
 
-    /// `nil`: not known.
+    /// Bundle ID; `nil` if unknown.
     var bundleID: String? {
         settings.value("PRODUCT_BUNDLE_IDENTIFIER")
             ?? (info.facts?.values["CFBundleIdentifier"] as? String).flatMap(settings.resolved)
     }
 
-    /// The first iOS that it is built for; `nil`: not known.
+    /// Deployment target; `nil` if unknown.
     var system: SystemVersion? { settings.value("IPHONEOS_DEPLOYMENT_TARGET").flatMap(SystemVersion.init) }
 
     func place(_ setting: String) -> Finding.Place { Finding.Place(file: file, line: line, key: setting) }
@@ -82,12 +82,14 @@ struct ListFacts {
     private let lines: [String: Int]
 
     struct Unread: Error, Equatable {
-        /// `nil`: not known, as in a binary file.
+        /// Line of the problem; `nil` if unknown, as in a binary file.
         var line: Int?
         var what: String
     }
 
-    /// - Parameter file: From the folder that was named.
+    /// Parses a property list.
+    ///
+    /// - Parameter file: Path relative to the folder that was named.
     init(file: String, _ data: Data) throws(Unread) {
         guard let values = try Self.value(of: data) as? [String: Any] else {
             throw Unread(line: 1, what: "is no property list of keys and values")
@@ -99,7 +101,7 @@ struct ListFacts {
 
     func place(_ key: String) -> Finding.Place { Finding.Place(file: file, line: lines[key], key: key) }
 
-    /// XML or binary.
+    /// Returns the value of an XML or binary property list.
     static func value(of data: Data) throws(Unread) -> Any {
         do {
             return try PropertyListSerialization.propertyList(from: data, format: nil)
@@ -107,12 +109,13 @@ struct ListFacts {
             let words = (error as NSError).userInfo["NSDebugDescription"] as? String ?? "is no property list"
             let line = words.firstMatch(of: /line (\d+)/).flatMap { Int($0.1) }
             let isBinary = data.starts(with: Data("bplist".utf8))
-            // A binary list has no lines. What ends too early is told without one: it is the last.
+            // A binary list has no lines. An error without a line means that the list ends too early, so it is the last
+            // line.
             throw Unread(line: isBinary ? nil : line ?? data.count { $0 == UInt8(ascii: "\n") } + 1, what: words)
         }
     }
 
-    /// Where each key is first named; nothing of a binary list.
+    /// Returns the line of each key's first occurrence. The result is empty for a binary list.
     private static func lines(_ data: Data) -> [String: Int] {
         var lines: [String: Int] = [:]
         let text = String(decoding: data, as: UTF8.self)
@@ -127,7 +130,7 @@ struct ListFacts {
     }
 }
 
-/// `16.2`
+/// A version of iOS, such as `16.2`.
 struct SystemVersion: Comparable, CustomStringConvertible {
     let major: Int
     let minor: Int

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The folder of an app's project, read within limits: somebody may name a whole disk, or a folder of another's making.
+/// An app's project folder, read within limits: its path may be a whole disk, and its contents may come from others.
 struct ProjectFolder {
     static let mostBytes = 4 << 20
     static let mostNames = 50_000
@@ -12,20 +12,20 @@ struct ProjectFolder {
         case unreadable(String)
     }
 
-    /// What lies in it, by paths from it, sorted.
+    /// Paths of the files found, relative to the folder and sorted.
     struct Contents {
-        /// Folders `….xcodeproj` with a project in them.
+        /// Folders `….xcodeproj`.
         var projects: [String] = []
-        /// `….xcprivacy`
+        /// Files `….xcprivacy`.
         var privacyManifests: [String] = []
-        /// Some of it was too deep, or too much.
+        /// `true` if parts were skipped because of their depth or number.
         var isCut = false
     }
 
-    /// Without links on the way.
+    /// Path of the folder without symbolic links.
     private let root: URL
 
-    /// `nil`: there is no such folder.
+    /// `nil` if there is no such folder.
     init?(_ path: String) {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
@@ -34,13 +34,13 @@ struct ProjectFolder {
         root = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     }
 
-    // MARK: - Looking
+    // MARK: - Finding files
 
-    /// What tools fetch and make; an app's own project lies in none of them.
+    /// Folders of tools, for dependencies and build products. An app's own project is in none of them.
     private static let left: Set<String> = ["Pods", "Carthage", "DerivedData", "build", "node_modules", "vendor"]
     private static let leftKinds: Set<String> = ["xcassets", "framework", "xcframework", "bundle", "app", "lproj"]
 
-    /// Links are not followed, hidden folders not entered.
+    /// Returns the files found. Symbolic links are not followed, and hidden folders are skipped.
     func contents() -> Contents {
         var contents = Contents()
         var names = 0
@@ -74,11 +74,11 @@ struct ProjectFolder {
         return attributes?[.type] as? FileAttributeType == .typeDirectory
     }
 
-    // MARK: - Reading
+    // MARK: - Reading files
 
-    /// What is in a file, if it lies in the folder even when links are followed.
+    /// Returns the data of a file that lies in the folder, also after following symbolic links.
     ///
-    /// - Parameter path: From the folder.
+    /// - Parameter path: Path relative to the folder.
     func data(_ path: String) throws(Failure) -> Data {
         guard Self.normal(path) != nil else { throw .outside }
         let file = url(path).resolvingSymlinksInPath()
@@ -96,7 +96,7 @@ struct ProjectFolder {
 
     private func url(_ path: String) -> URL { path.isEmpty ? root : root.appendingPathComponent(path) }
 
-    /// Without `.` and `..`; `nil`: it leads out of the folder.
+    /// Returns a path without `.` and `..`, or `nil` if it leads out of the folder.
     static func normal(_ path: String) -> String? {
         guard !path.hasPrefix("/") else { return nil }
         var parts: [Substring] = []

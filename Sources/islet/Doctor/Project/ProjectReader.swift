@@ -1,9 +1,9 @@
 import Foundation
 import XcodeProjects
 
-/// Reads the projects of Xcode in a folder. Nothing is changed, and nothing outside of the folder read.
+/// A reader of the Xcode projects in a folder. It changes nothing and reads nothing outside of the folder.
 struct ProjectReader {
-    /// Files that include each other, or thousands of targets, would have it read for ever.
+    /// Maximum number of reads, because thousands of targets or files that include each other would not end.
     private static let mostReads = 2_000
 
     private let folder: ProjectFolder
@@ -13,10 +13,12 @@ struct ProjectReader {
     private var bytes = 0
     private var isExhausted = false
 
+    /// Returns the facts about a folder.
+    ///
     /// - Parameters:
-    ///   - path: A folder, or the .xcodeproj in it.
-    ///   - app: Only the apps of this bundle id.
-    ///   - mostBytes: Of all that is read; the file that passes it is the last.
+    ///   - path: A folder, or an .xcodeproj in it.
+    ///   - app: Bundle ID of the only app to report.
+    ///   - mostBytes: Maximum total size. The file that exceeds it is the last one read.
     static func facts(_ path: String, app: String? = nil, mostBytes: Int = 32 << 20) -> ProjectFacts {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         let named = path.hasSuffix(".xcodeproj") ? URL(fileURLWithPath: path).lastPathComponent : nil
@@ -69,7 +71,7 @@ struct ProjectReader {
         return nil
     }
 
-    /// Reads a file that lies in the folder; `nil`: enough was read.
+    /// Reads a file of the folder. Returns `nil` if a limit is reached.
     private mutating func read(_ path: String) throws(ProjectFolder.Failure) -> Data? {
         guard !isExhausted else { return nil }
         guard reads < Self.mostReads, bytes < mostBytes else {
@@ -83,7 +85,7 @@ struct ProjectReader {
         return data
     }
 
-    /// The same file is named in each configuration: it is told once.
+    /// Records a problem once, although several configurations name the same file.
     private mutating func problem(_ id: Finding.ID, _ detail: String, at place: Finding.Place) {
         let isKnown = problems.contains {
             $0.id == id && $0.detail == detail && $0.place?.file == place.file && $0.place?.key == place.key
@@ -193,7 +195,7 @@ struct ProjectReader {
 
     // MARK: - Settings
 
-    /// What Xcode itself sets, as far as files are named by it.
+    /// Returns the settings that Xcode itself defines and that occur in file names.
     private static func known(_ target: XcodeProject.Target, configuration: String) -> [String: String] {
         [
             "CONFIGURATION": configuration, "PRODUCT_NAME": "$(TARGET_NAME)", "PROJECT_DIR": ".", "SOURCE_ROOT": ".",
@@ -208,7 +210,7 @@ struct ProjectReader {
             uniquingKeysWith: { $1 })
     }
 
-    /// The settings in the file that a configuration is based on.
+    /// Returns the settings in the file that a configuration is based on.
     private mutating func base(of configuration: XcodeProject.Object, in project: XcodeProject) -> [String: String] {
         let path: String
         if let file = project[configuration.fields["baseConfigurationReference"]?.text] {
@@ -222,15 +224,17 @@ struct ProjectReader {
         } else {
             return [:]
         }
-        // CocoaPods writes them, often where nobody has run it yet; they set nothing of what is looked for.
+        // CocoaPods writes these files, and they are often missing. They set none of the keys that are checked.
         guard !path.split(separator: "/").contains("Pods") else { return [:] }
         let place = Finding.Place(file: project.path, line: configuration.line, key: "baseConfigurationReference")
         return settings(inFile: path, namedAt: place, within: [])
     }
 
+    /// Returns the settings in a file, including those of its includes.
+    ///
     /// - Parameters:
-    ///   - isOptional: It may be missing.
-    ///   - within: The files that include this one.
+    ///   - isOptional: `true` if the file may be missing.
+    ///   - within: Files that include this one.
     private mutating func settings(
         inFile path: String, namedAt place: Finding.Place, isOptional: Bool = false, within: [String]
     ) -> [String: String] {
@@ -265,7 +269,7 @@ struct ProjectReader {
 }
 
 extension BuildFacts {
-    /// Not of a Mac, a watch or a television.
+    /// `true` if the target is built for iPhone, and not for a Mac, a watch or a television.
     fileprivate var isForPhones: Bool {
         if let platforms = settings.value("SUPPORTED_PLATFORMS") {
             return platforms.split(separator: " ").contains("iphoneos")
@@ -281,7 +285,7 @@ extension BuildFacts {
 }
 
 extension XcodeProject {
-    /// The products that a target copies to where iOS looks for extensions.
+    /// Returns the products that a target copies to the folder of extensions.
     fileprivate func embedded(in target: Target) -> Set<String> {
         let copies = objects("buildPhases", of: target.object).filter {
             $0.isa == "PBXCopyFilesBuildPhase"
@@ -292,7 +296,7 @@ extension XcodeProject {
 }
 
 extension PropertyValue {
-    /// A project that was written as XML: its lines are not known.
+    /// Creates a value from a project in XML. Its lines are unknown, so each is line 1.
     fileprivate init(_ value: Any) {
         switch value {
         case let table as [String: Any]:
