@@ -3,7 +3,7 @@ public import APNSModel
 extension APNSSimulator {
     // MARK: Broadcast channels
 
-    /// The channels of an app, in the order in which they were made.
+    /// Returns the channels of an app, in the order in which they were made.
     public func channels(of bundleID: BundleID, in environment: APNSEnvironment) -> [BroadcastChannel] {
         engine.withWorld { world, _ in
             world.channels.list(of: ChannelStore.Owner(bundleID: bundleID, environment: environment)).map {
@@ -12,12 +12,13 @@ extension APNSSimulator {
         }
     }
 
-    /// Gives a phone a token for pushes that are neither notifications nor Live Activities: VoIP, widgets and the like.
+    /// Gives a phone a token for pushes that are neither notifications nor Live Activities, such as VoIP or widgets.
     ///
-    /// APNs judges a push to it as any other. On the phone it has no effect that could be seen: `received` shows it.
+    /// APNs checks a push to that token like any other. The push has no visible effect on the phone, but `received`
+    /// lists it.
     ///
     /// - Returns: The token, in hexadecimal.
-    /// - Throws: `unknownPhone`; `badValue` for a type whose tokens phones have of their own accord.
+    /// - Throws: `unknownPhone`; `badValue` for a type whose tokens every phone has.
     public func addToken(for type: PushType, on phone: PhoneID) throws(SimulatorError) -> String {
         guard ![.alert, .background, .liveactivity, .mdm].contains(type) else {
             throw SimulatorError(.badValue, "a phone has its own tokens for `\(type.rawValue)`")

@@ -3,43 +3,43 @@ public import JSONText
 extension APNSSimulator {
     // MARK: Crowds
 
-    /// Makes a crowd: up to a million light phones for load, see ``CrowdSpecification``. APNs knows its ``CrowdTokens``
-    /// at once.
+    /// Adds a crowd: up to a million light phones for load, as ``CrowdSpecification`` describes. APNs knows its
+    /// ``CrowdTokens`` at once.
     ///
-    /// What it takes of pushes is counted, and not in ``received``; what is refused is there too.
+    /// Pushes that the crowd takes are counted and not listed in ``received``. Refused pushes are listed.
     ///
-    /// - Throws: `crowdExists`, `tooManyPhones`; `badValue` for a name or a count that cannot be.
+    /// - Throws: `crowdExists`, `tooManyPhones`; `badValue` for an invalid name or count.
     public func addCrowd(_ crowd: CrowdSpecification) throws(SimulatorError) {
         try engine.withWorld { world, _ throws(SimulatorError) in try world.add(crowd) }
     }
 
-    /// Takes a crowd away: its tokens are unknown from now on, and who waits for it is told.
+    /// Removes a crowd. Its tokens are unknown from now on, and waits for it end with an error.
     ///
     /// - Throws: `unknownCrowd`.
     public func removeCrowd(_ name: String) throws(SimulatorError) {
         try engine.withWorld { world, _ throws(SimulatorError) in try world.removeCrowd(name) }
     }
 
-    /// What a crowd was sent so far, and what became of it.
+    /// Returns the number of pushes that a crowd was sent, by their effect.
     ///
     /// - Throws: `unknownCrowd`.
     public func crowdTotals(_ name: String) throws(SimulatorError) -> CrowdTotals {
         try engine.withWorld { world, _ throws(SimulatorError) in try world.crowd(name).totals }
     }
 
-    /// One member of a crowd, by its number from 0.
+    /// Returns one member of a crowd by its number, from 0.
     ///
-    /// - Throws: `unknownCrowd`; `unknownPhone` when it has no such member.
+    /// - Throws: `unknownCrowd`; `unknownPhone` if the crowd has no such member.
     public func crowdMember(_ member: Int, of name: String) throws(SimulatorError) -> CrowdMember {
         let found = try engine.withWorld { world, _ throws(SimulatorError) in try world.crowd(name).member(member) }
         guard let found else { throw SimulatorError(.unknownPhone, "the crowd `\(name)` has no such member") }
         return found
     }
 
-    /// The content states that most members of a crowd hold, the most frequent first; takes time in proportion to the
-    /// members.
+    /// Returns the content states that most members of a crowd show, the most frequent first. The time this takes grows
+    /// with the number of members.
     ///
-    /// - Parameter limit: The most that are listed.
+    /// - Parameter limit: Maximum number of content states.
     /// - Throws: `unknownCrowd`.
     public func crowdHoldings(_ name: String, limit: Int = 16) throws(SimulatorError) -> [CrowdHolding] {
         let states = try engine.withWorld { world, _ throws(SimulatorError) in try world.crowd(name).states }
@@ -51,7 +51,7 @@ extension APNSSimulator {
         }
     }
 
-    /// How many members of a crowd hold exactly this content state.
+    /// Returns the number of members of a crowd that show exactly this content state.
     ///
     /// - Throws: `unknownCrowd`.
     public func crowdHolding(_ state: JSONObject, in name: String) throws(SimulatorError) -> CrowdHolding {
@@ -60,16 +60,16 @@ extension APNSSimulator {
         return CrowdHolding(digest: digest, members: states.count { $0 == digest.word })
     }
 
-    /// Waits, without polling, until a crowd has taken so many pushes and so many members hold a content state.
+    /// Waits, without polling, until a crowd has taken a number of pushes and its members show a content state.
     ///
     /// - Parameters:
-    ///   - pushes: How many pushes must have been taken since the crowd was made.
-    ///   - state: The content state that must be held, if any.
-    ///   - members: By how many members; by all when `nil`.
-    ///   - timeout: In real time.
-    /// - Returns: The totals at about that moment.
-    /// - Throws: `timedOut`; `unknownCrowd`, also when it is removed meanwhile; `actionRefused` when 64 wait already;
-    ///   `notRunning` when the simulator stops; `CancellationError`.
+    ///   - pushes: Number of pushes that the crowd must have taken since it was made.
+    ///   - state: Content state that the members must show, if any.
+    ///   - members: Number of members that must show it; `nil` means all.
+    ///   - timeout: Longest wait, in real time.
+    /// - Returns: The totals at about the moment at which the wait ended.
+    /// - Throws: `timedOut`; `unknownCrowd`, also if the crowd is removed meanwhile; `actionRefused` if 64 callers wait
+    ///   already; `notRunning` if the simulator stops; `CancellationError`.
     @discardableResult
     public func waitForCrowd(
         _ name: String, pushes: Int = 0, holding state: JSONObject? = nil, members: Int? = nil,

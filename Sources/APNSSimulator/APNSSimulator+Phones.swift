@@ -4,9 +4,9 @@ internal import Synchronization
 extension APNSSimulator {
     // MARK: Phones
 
-    /// Makes a phone; its app is launched once and reports itself.
+    /// Adds a phone. Its app launches once and reports itself.
     ///
-    /// - Parameter limits: How generous this phone's iOS is; the simulator's standard when `nil`.
+    /// - Parameter limits: Limits of this phone's iOS; `nil` uses the simulator's.
     /// - Throws: `phoneExists`, `tooManyPhones`.
     @discardableResult
     public func addPhone(
@@ -18,26 +18,26 @@ extension APNSSimulator {
         }
     }
 
-    /// Every phone, in the order in which they were made.
+    /// All phones, in the order in which they were made.
     public var phones: [PhoneID] {
         engine.withWorld { world, _ in world.slots.map(\.phone.id) }
     }
 
-    /// What can be seen on a phone now.
+    /// Returns what can be seen on a phone now.
     ///
     /// - Throws: `unknownPhone`.
     public func lockScreen(of phone: PhoneID) throws(SimulatorError) -> LockScreen {
         try engine.withWorld { world, _ throws(SimulatorError) in try world.lockScreen(of: phone) }
     }
 
-    /// What a phone did in silence, the oldest first; the latest 200 are kept.
+    /// Returns what a phone did silently, the oldest first. The latest 200 entries are kept.
     ///
     /// - Throws: `unknownPhone`.
     public func deviceLog(of phone: PhoneID) throws(SimulatorError) -> [DeviceLogEntry] {
         try engine.withWorld { world, _ throws(SimulatorError) in try world.slot(of: phone).phone.log }
     }
 
-    /// The tokens that the app on a phone has in hand now. Update tokens are in the cards of `lockScreen(of:)`.
+    /// Returns the tokens that the app on a phone has now. Update tokens are in the cards of `lockScreen(of:)`.
     ///
     /// - Throws: `unknownPhone`.
     public func tokens(
@@ -47,10 +47,10 @@ extension APNSSimulator {
         return (phone.deviceToken, phone.pushToStartToken)
     }
 
-    /// Does something on a phone.
+    /// Performs an action on a phone.
     ///
-    /// - Returns: The local id of the card that `startLocally` made, unless the app tells its backend first.
-    /// - Throws: `unknownPhone`; `actionRefused` when iOS would not let it happen.
+    /// - Returns: Local id of the card that `startLocally` made; `nil` if the app calls its backend first.
+    /// - Throws: `unknownPhone`; `actionRefused` if iOS would not allow it.
     @discardableResult
     public func perform(_ action: PhoneAction, on phone: PhoneID) throws(SimulatorError) -> String? {
         try engine.withWorld { world, now throws(SimulatorError) in
@@ -60,15 +60,16 @@ extension APNSSimulator {
 
     // MARK: Time, keys, faults
 
-    /// What time it is for APNs and, but for their skew, for the phones.
+    /// Time of APNs, and of the phones apart from their clock skew.
     public var now: UnixTime { engine.clock.now }
 
-    /// How far the simulator's clock is ahead of the one it was given.
+    /// Difference by which the simulator's clock is ahead of its source of time.
     public var clockAhead: Duration { engine.clock.ahead }
 
-    /// Lets time pass at once: what falls due meanwhile happens in order. Connections and TLS do not notice.
+    /// Advances the clock at once. Work that becomes due happens in order. Connections and TLS do not notice.
     ///
-    /// - Throws: `badValue` for a negative duration: a phone's history cannot be undone.
+    /// - Throws: `badValue` for a negative duration, because a phone's history cannot be undone, and for more than ten
+    ///   years.
     public func advance(by duration: Duration) throws(SimulatorError) {
         guard duration >= .zero, duration <= .seconds(10 * 366 * 86_400) else {
             throw SimulatorError(.badValue, "time passes forwards, at most ten years at once")
@@ -77,74 +78,75 @@ extension APNSSimulator {
         engine.withWorld { _, _ in }
     }
 
-    /// Takes provider tokens of this key too; one with the same id is replaced.
+    /// Accepts provider tokens of this key. A key with the same id is replaced.
     public func add(_ key: ProviderKey) {
         engine.withWorld { world, _ in world.directory.keys[key.keyID] = key }
     }
 
-    /// Takes provider tokens of that key no longer.
+    /// Stops accepting provider tokens of a key.
     public func removeKey(_ keyID: String) {
         engine.withWorld { world, _ in world.directory.keys[keyID] = nil }
     }
 
-    /// The faults in force; setting them starts their counts and times anew. The first 256 count.
+    /// The faults in force. Setting them restarts their counts and times. Rules after the first 256 are dropped.
     public var faults: [FaultRule] {
         get { engine.withWorld { world, _ in world.faults.rules } }
         set { engine.withWorld { world, now in world.faults = FaultList(newValue, at: now) } }
     }
 
-    /// Ends every connection with GOAWAY after what it owes is answered.
+    /// Ends every connection with GOAWAY, after the pushes it still owes an answer are answered.
     ///
     /// - Parameters:
-    ///   - reason: The JSON `reason` in its debug data.
-    ///   - lastStreamID: The last stream that is answered, 0 to 2^31 - 1; the last one that came when `nil`. What came
-    ///     above it has no answer, whether it took effect or not. The highest number only warns: connections take
+    ///   - reason: Value of `reason` in the JSON debug data.
+    ///   - lastStreamID: Last stream that is answered, 0 to 2^31 - 1; `nil` means the last one that arrived. Pushes
+    ///     above it get no answer, whether they took effect or not. The highest number only warns: connections take
     ///     pushes until a second call (RFC 9113 section 6.8).
     public func goAway(reason: String = "Shutdown", lastStreamID: Int? = nil) {
         connections.tell(.goAway(reason: reason, last: lastStreamID.map { min(max(0, $0), Self.largestNumber) }))
     }
 
-    /// Gives every open connection this many streams, now and until a fault says otherwise; new ones have the
-    /// configuration's.
+    /// Limits the streams of every open connection, until a fault changes that. New connections have the configured
+    /// number.
     ///
-    /// - Parameter streams: `SETTINGS_MAX_CONCURRENT_STREAMS`, 0 to 2^31 - 1.
+    /// - Parameter streams: Value of `SETTINGS_MAX_CONCURRENT_STREAMS`, 0 to 2^31 - 1.
     public func limitStreams(to streams: Int) {
         connections.tell(.limitStreams(min(max(0, streams), Self.largestNumber)))
     }
 
-    /// The largest number of a stream, and what is enough for a number of them.
+    /// Largest stream id, which also bounds the number of streams.
     static let largestNumber = Int(Int32.max)
 
-    /// Resets every TCP connection: what was not answered yet never is.
+    /// Resets every TCP connection. Pushes that were not answered yet get no answer.
     public func abortConnections() {
         connections.tell(.abort)
     }
 
-    /// How many connections are open.
+    /// Number of open connections.
     public var connectionCount: Int { connections.count }
 
     // MARK: What came in
 
-    /// The latest pushes, the oldest first.
+    /// The latest received pushes, the oldest first.
     public var received: [ReceivedPush] {
         engine.withWorld { world, _ in Array(world.received.latest) }
     }
 
-    /// How many pushes ever came in.
+    /// Number of pushes received since the start.
     public var receivedCount: Int {
         engine.withWorld { world, _ in world.receivedCount }
     }
 
-    /// Changes from now on, until the simulator stops or the reader leaves; a slow reader misses the oldest of 1,024.
+    /// Returns the changes from now on, until the simulator stops or the reader leaves. A slow reader loses the oldest
+    /// of 1,024 changes.
     public func changes(of phone: PhoneID? = nil) -> AsyncStream<SimulatorChange> {
         engine.feed.changes(of: phone, keeping: 1024)
     }
 
-    /// Waits, without polling, until a lock screen is as wanted.
+    /// Waits, without polling, until a lock screen meets a condition.
     ///
-    /// - Parameter timeout: In real time.
-    /// - Returns: The lock screen that was.
-    /// - Throws: `unknownPhone`, `timedOut`, `notRunning` when the simulator stops; `CancellationError`.
+    /// - Parameter timeout: Longest wait, in real time.
+    /// - Returns: The lock screen that met the condition.
+    /// - Throws: `unknownPhone`; `timedOut`; `notRunning` if the simulator stops; `CancellationError`.
     @discardableResult
     public func wait(
         for phone: PhoneID, timeout: Duration = .seconds(10), until isWanted: @escaping @Sendable (LockScreen) -> Bool
@@ -155,10 +157,10 @@ extension APNSSimulator {
         }
     }
 
-    /// Waits, without polling, until the record of received pushes is as wanted.
+    /// Waits, without polling, until the received pushes meet a condition.
     ///
-    /// - Parameter timeout: In real time.
-    /// - Throws: `timedOut`, `notRunning` when the simulator stops; `CancellationError`.
+    /// - Parameter timeout: Longest wait, in real time.
+    /// - Throws: `timedOut`; `notRunning` if the simulator stops; `CancellationError`.
     @discardableResult
     public func waitForPushes(
         timeout: Duration = .seconds(10), until isWanted: @escaping @Sendable ([ReceivedPush]) -> Bool
@@ -172,7 +174,7 @@ extension APNSSimulator {
     private func wait<Value: Sendable>(
         of phone: PhoneID?, timeout: Duration, probe: @escaping @Sendable () throws -> Value?
     ) async throws -> Value {
-        // Only the latest change matters: the probe looks at the present state.
+        // Only the latest change matters, because the probe reads the present state.
         let changes = engine.feed.changes(of: phone, keeping: 1)
         return try await withThrowingTaskGroup(of: Value.self) { group in
             group.addTask {

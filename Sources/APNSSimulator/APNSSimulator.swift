@@ -4,75 +4,78 @@ internal import NIOCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// An APNs of your own with phones behind it: HTTP/2 over TLS on a port of this machine, lock screens to look at.
+/// A local APNs with virtual phones behind it.
 ///
-/// It answers as Apple's pages say APNs answers, and its phones do with a push what iOS does, in silence too. Add
-/// phones, act on them, look at their lock screens and device logs, let hours pass, order faults. Everything but `run`
-/// works before and while it runs.
+/// The simulator speaks HTTP/2 over TLS on a port of this machine and answers as Apple's pages describe. Its phones
+/// treat a push as iOS does, including everything that iOS does silently.
+///
+/// Add phones, act on them, look at their lock screens and device logs, advance the clock, and cause faults. Everything
+/// except `run()` works before and while the simulator runs.
 public final class APNSSimulator: Sendable {
-    /// Everything a simulator can be told before it starts.
+    /// The settings of a simulator.
     public struct Configuration: Sendable {
-        /// Where it listens; nothing beyond this machine unless changed.
+        /// Address that the simulator listens on. By default only this machine reaches it.
         public var host = "127.0.0.1"
-        /// One port for each environment that is served; 0 takes a free one.
+        /// Port of each served environment. 0 takes a free port.
         public var ports: [APNSEnvironment: Int] = [.sandbox: 0]
-        /// One port for the channel management of each environment; a free one for each of `ports` when `nil`.
+        /// Port of each environment's channel management; `nil` takes a free port for each entry of `ports`.
         public var managementPorts: [APNSEnvironment: Int]?
-        /// The apps with the Broadcast Capability; every app when `nil`.
+        /// Apps with the Broadcast Capability; `nil` means every app.
         public var broadcastApps: Set<BundleID>?
-        /// How many broadcast channels an app may have in an environment.
+        /// Maximum number of broadcast channels of an app in an environment.
         public var channelsPerApp = 10_000
-        /// The port of the control API; 0 takes a free one, `nil` serves none.
+        /// Port of the control API. 0 takes a free port, `nil` serves none.
         public var controlPort: Int?
-        /// What every call of the control API carries as `Authorization: Bearer`; none when `nil`. It has to be set
-        /// where `host` is no address of the loopback: the control API hands out tokens and keys.
+        /// Token that each call of the control API has to carry as `Authorization: Bearer`; `nil` asks for none. It is
+        /// required if `host` is not an address of the loopback interface, because the control API hands out tokens and
+        /// keys.
         public var controlToken: String?
-        /// Host names its certificate is for, besides `localhost`, `127.0.0.1` and `::1`.
+        /// Host names of the server certificate, besides `localhost`, `127.0.0.1` and `::1`.
         public var certificateHosts: [String] = []
-        /// The keys whose provider tokens it takes; `add(_ key:)` adds more.
+        /// Keys whose provider tokens the simulator accepts. `add(_ key:)` adds more.
         public var keys: [ProviderKey] = []
-        /// What apps on phones made through the control API may have installed.
+        /// Activity types that apps may have on phones made through the control API.
         public var activityTypes: [InstalledActivityType] = []
-        /// Tokens, ids and probabilities follow from it.
+        /// Seed of the random numbers behind tokens, ids and probabilities.
         public var seed: UInt64 = 1
-        /// How generous iOS is, unless a phone says otherwise.
+        /// Limits of iOS on phones that name none of their own.
         public var deviceLimits = DeviceLimits()
-        /// How many phones speak to their backend at the same time.
+        /// Number of phones that may call their backend at the same time.
         public var concurrentCalls = 32
-        /// Concurrent streams of a connection after its first valid provider token; before it there is one.
+        /// Concurrent streams of a connection after its first valid provider token. Before it there is one stream.
         public var streams = 1000
-        /// Whether a 4xx other than 410 takes a connection down to one stream until its next success.
+        /// `true` if a 4xx other than 410 limits its connection to one stream until its next success.
         public var dropsStreamsAfterErrors = false
-        /// Whether a key of the other environment is refused in the spelling of Apple's page,
-        /// `BadEnvironmentKeyIdInToken`, instead of the one that is seen in the field.
+        /// `true` to refuse a key of the other environment with `BadEnvironmentKeyIdInToken`, as Apple's page spells
+        /// it. `false` uses the spelling that is seen in the field.
         public var spellsAsDocumented = false
-        /// How many received pushes are remembered.
+        /// Number of received pushes that are remembered.
         public var rememberedPushes = 10_000
-        /// How many phones there may be.
+        /// Maximum number of phones.
         public var phones = 200_000
-        /// How many members all crowds together may have.
+        /// Maximum number of members of all crowds together.
         public var crowdMembers = 1_000_000
-        /// How many pushes a token takes in a minute of the clock before `TooManyRequests`; any number when `nil`,
-        /// since Apple says none.
+        /// Number of pushes that a token takes in a minute of the clock before `TooManyRequests`. `nil` sets no limit,
+        /// because Apple publishes none.
         public var pushesPerTokenAndMinute: Int?
-        /// The clocks; this machine's when `nil`.
+        /// Source of time; `nil` uses this machine's clocks.
         public var time: TimeSource?
 
-        /// The standard configuration: sandbox on a free port of the loopback, no control API.
+        /// Creates the standard configuration: sandbox on a free port of the loopback interface, and no control API.
         public init() {}
     }
 
-    /// Where a running simulator is.
+    /// The addresses of a running simulator.
     public struct Addresses: Sendable, Hashable {
-        /// The address it listens on.
+        /// Address that the simulator listens on.
         public let host: String
-        /// The port of each environment.
+        /// Port of each environment.
         public let ports: [APNSEnvironment: Int]
-        /// The port of each environment's channel management.
+        /// Port of each environment's channel management.
         public let managementPorts: [APNSEnvironment: Int]
-        /// The port of the control API, if it is served.
+        /// Port of the control API; `nil` if it is not served.
         public let controlPort: Int?
-        /// The certificate that a client has to trust, as PEM text.
+        /// Certificate that a client has to trust, as PEM text.
         public let caPEM: String
     }
 
@@ -80,22 +83,22 @@ public final class APNSSimulator: Sendable {
     let engine: Engine
     let connections = FrontConnections()
     let logger: Logger
-    /// The certificate that a client has to trust, as PEM text.
+    /// Certificate that a client has to trust, as PEM text.
     public let caPEM: String
     private let authority: CertificateAuthority
     private let startup = OneShot<Addresses>()
     private let hasRun = Mutex(false)
     private let bound = Mutex<[APNSEnvironment: Int]?>(nil)
 
-    /// How often due things are looked for when nobody asks, in real time.
+    /// Interval in real time at which the simulator looks for work that is due.
     private static let tick = Duration.milliseconds(20)
 
-    /// A simulator that does not listen yet.
+    /// Creates a simulator that does not listen yet.
     ///
     /// - Parameters:
-    ///   - backend: Whom the apps on the phones talk to; nobody when `nil`.
-    ///   - logger: Gets lines at `debug`; never a token, key or payload.
-    /// - Throws: When the certificates cannot be made.
+    ///   - backend: Receiver of the calls of the apps on the phones; `nil` for none.
+    ///   - logger: Receives lines at level `debug`, without tokens, keys or payloads.
+    /// - Throws: An error if the certificates cannot be created.
     public init(
         _ configuration: Configuration = Configuration(), backend: (any PhoneBackend)? = nil,
         logger: Logger = Logger(label: "apns-simulator", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -122,16 +125,17 @@ public final class APNSSimulator: Sendable {
 
     // MARK: Running
 
-    /// Where it listens, as soon as it does.
+    /// The addresses of the simulator, once it listens.
     ///
-    /// - Throws: What kept it from starting; `SimulatorError` with the code `notRunning` when it has stopped before.
+    /// - Throws: The error that kept it from starting. `SimulatorError` with the code `notRunning` if it has stopped
+    ///   before.
     public var started: Addresses {
         get async throws { try await startup.value }
     }
 
-    /// Listens, lets time pass and carries the phones' reports, until the task is cancelled or shut down gracefully.
+    /// Listens, advances time and delivers the phones' reports, until the task is canceled or shut down gracefully.
     ///
-    /// - Throws: When a port cannot be had, or it was run before.
+    /// - Throws: An error if a port is not available or the simulator ran before.
     public func run() async throws {
         let isSecond = hasRun.withLock { hasRun in
             defer { hasRun = true }
@@ -216,7 +220,7 @@ public final class APNSSimulator: Sendable {
         }
     }
 
-    /// The ports it listens on, once it does.
+    /// The ports of pushes; `nil` before the simulator listens.
     var boundPorts: [APNSEnvironment: Int]? { bound.withLock { $0 } }
 
     private func announce(_ ports: Ports, controlPort: Int?) {

@@ -1,27 +1,27 @@
-/// Why the simulator did not do what was asked.
+/// An error of a call to the simulator.
 public struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of mistake it is; stable, for programs.
+    /// A stable code for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code as text: `unknown-phone`.
         public let text: String
 
-        /// There is no phone with that id.
+        /// No phone has that id.
         public static let unknownPhone = Code(text: "unknown-phone")
         /// A phone with that id exists already.
         public static let phoneExists = Code(text: "phone-exists")
-        /// There is no crowd of that name.
+        /// No crowd has that name.
         public static let unknownCrowd = Code(text: "unknown-crowd")
-        /// A crowd of that name exists already.
+        /// A crowd with that name exists already.
         public static let crowdExists = Code(text: "crowd-exists")
-        /// More phones than the simulator's limit.
+        /// The simulator's limit of phones or crowd members would be exceeded.
         public static let tooManyPhones = Code(text: "too-many-phones")
-        /// The phone cannot do that now; the detail says why in ActivityKit's or iOS's terms.
+        /// The phone cannot do that now. The detail says why, in the terms of ActivityKit or iOS.
         public static let actionRefused = Code(text: "action-refused")
-        /// A key that cannot be read.
+        /// The key cannot be read.
         public static let badKey = Code(text: "bad-key")
-        /// A value out of its range.
+        /// The value is out of its range.
         public static let badValue = Code(text: "bad-value")
-        /// What was waited for did not come in time.
+        /// The wait ended without the condition being met.
         public static let timedOut = Code(text: "timed-out")
         /// The simulator has stopped, or never started.
         public static let notRunning = Code(text: "not-running")
@@ -30,9 +30,9 @@ public struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible
         public var description: String { text }
     }
 
-    /// What kind of mistake it is.
+    /// The code of the error.
     public let code: Code
-    /// What is wrong, for people; never a token, key or payload.
+    /// Description of the error for people, without tokens, keys or payloads.
     public let detail: String
 
     init(_ code: Code, _ detail: String) {
@@ -40,6 +40,6 @@ public struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible
         self.detail = detail
     }
 
-    /// Code and detail.
+    /// The code and the detail.
     public var description: String { "\(code): \(detail)" }
 }

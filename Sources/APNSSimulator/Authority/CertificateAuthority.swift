@@ -5,16 +5,16 @@ internal import NIOSSL
 internal import SwiftASN1
 internal import X509
 
-/// A certificate authority that lives as long as one simulator, and the server certificate it signed.
+/// The certificate authority of one simulator, with the server certificate it signed.
 struct CertificateAuthority: Sendable {
-    /// The authority's certificate as PEM text: what a client has to trust.
+    /// The authority's certificate as PEM text, which a client has to trust.
     let caPEM: String
     private let leafPEM: String
     private let leafKeyPEM: String
 
-    /// The certificate is for `localhost`, `127.0.0.1`, `::1` and any further host name given.
+    /// Creates a certificate for `localhost`, `127.0.0.1`, `::1` and the given host names.
     ///
-    /// Real time, not the simulator's: TLS clients check it against their own clock.
+    /// Its validity uses real time and not the simulator's, because TLS clients check it against their own clock.
     init(hosts: [String] = []) throws {
         let now = Date()
         let authorityKey = P256.Signing.PrivateKey()
@@ -51,7 +51,7 @@ struct CertificateAuthority: Sendable {
         leafKeyPEM = leafKey.pemRepresentation
     }
 
-    /// TLS 1.2 or later, `h2` only: APNs speaks nothing else.
+    /// Returns a TLS context for TLS 1.2 or later with `h2` only, as APNs has it.
     func serverContext() throws -> NIOSSLContext {
         let certificate = try NIOSSLCertificate(bytes: Array(leafPEM.utf8), format: .pem)
         let key = try NIOSSLPrivateKey(bytes: Array(leafKeyPEM.utf8), format: .pem)
@@ -62,7 +62,8 @@ struct CertificateAuthority: Sendable {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// `pemString` ends without a newline, and two such texts one after the other are not a PEM file any more.
+    /// Returns a certificate as PEM text with a final newline. `pemString` has none, and two such texts in a row are
+    /// not a valid PEM file.
     private static func text(_ certificate: Certificate) throws -> String {
         let text = try certificate.serializeAsPEM().pemString
         return text.hasSuffix("\n") ? text : text + "\n"

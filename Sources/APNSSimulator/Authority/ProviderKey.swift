@@ -1,7 +1,7 @@
 public import APNSModel
 public import Crypto
 
-/// A key that the simulator takes provider tokens of: the public half of a team's `.p8` file.
+/// A key whose provider tokens the simulator accepts: the public half of a team's `.p8` file.
 ///
 /// Apple, "Establishing a token-based connection to APNs".
 public struct ProviderKey: Sendable {
@@ -9,16 +9,16 @@ public struct ProviderKey: Sendable {
     public let keyID: String
     /// The 10-character team id (`iss`).
     public let teamID: String
-    /// What the signature is checked with.
+    /// The key that verifies signatures.
     public let publicKey: P256.Signing.PublicKey
-    /// Where the key is valid; new keys of Apple's are bound to one environment.
+    /// Environments in which the key is valid. Apple binds new keys to one environment.
     public let environments: Set<APNSEnvironment>
-    /// The bundle ids a topic-specific key may push to; `nil` for a team's key, which may push to all.
+    /// Bundle ids to which a topic-specific key may push; `nil` for a team key, which may push to all.
     public let topics: Set<BundleID>?
-    /// A topic-specific key that may share a connection with this one.
+    /// Id of a topic-specific key that may share a connection with this one.
     public let relatedKeyID: String?
 
-    /// A key with everything said.
+    /// Creates a key from its parts.
     public init(
         keyID: String, teamID: String, publicKey: P256.Signing.PublicKey,
         environments: Set<APNSEnvironment> = Set(APNSEnvironment.allCases), topics: Set<BundleID>? = nil,
@@ -32,9 +32,9 @@ public struct ProviderKey: Sendable {
         self.relatedKeyID = relatedKeyID
     }
 
-    /// The key of a `.p8` file's text (PEM, PKCS#8) or of a public key's PEM text.
+    /// Creates a key from the text of a `.p8` file (PEM, PKCS#8) or of a public key's PEM.
     ///
-    /// - Throws: `SimulatorError` with the code `badKey` when the text is neither.
+    /// - Throws: `SimulatorError` with the code `badKey` if the text is neither.
     public init(
         keyID: String, teamID: String, pem: String,
         environments: Set<APNSEnvironment> = Set(APNSEnvironment.allCases), topics: Set<BundleID>? = nil,
@@ -53,11 +53,11 @@ public struct ProviderKey: Sendable {
             relatedKeyID: relatedKeyID)
     }
 
-    /// A new key for a demo or a test: the simulator's half and the text of the `.p8` file for the sender.
+    /// Creates a new key for a demo or a test. Returns the simulator's half and the text of the sender's `.p8` file.
     ///
     /// - Parameters:
-    ///   - keyID: 10 characters; random when `nil`.
-    ///   - teamID: 10 characters; random when `nil`.
+    ///   - keyID: Key id of 10 characters; `nil` for a random one.
+    ///   - teamID: Team id of 10 characters; `nil` for a random one.
     public static func fresh(
         keyID: String? = nil, teamID: String? = nil,
         environments: Set<APNSEnvironment> = Set(APNSEnvironment.allCases), topics: Set<BundleID>? = nil,

@@ -1,7 +1,7 @@
 internal import APNSModel
 internal import JSONText
 
-/// What APNs refuses a broadcast or a call of channel management with.
+/// A refusal of a broadcast or of a call of channel management.
 struct ChannelRefusal: Error, Sendable, Hashable {
     let reason: BroadcastReason.Known
 
@@ -9,13 +9,13 @@ struct ChannelRefusal: Error, Sendable, Hashable {
         self.reason = reason
     }
 
-    /// What is said of the provider token is said in the same words as of pushes.
+    /// Creates a refusal because of the provider token, with the reason that pushes get.
     init(_ refusal: Refusal) {
         reason = BroadcastReason.Known(rawValue: refusal.reason.rawValue) ?? .forbidden
     }
 }
 
-/// What a path and a method ask for.
+/// An operation, named by a path and a method.
 enum ChannelOperation: Sendable, Hashable {
     case create
     case read
@@ -24,22 +24,22 @@ enum ChannelOperation: Sendable, Hashable {
     case broadcast
 }
 
-/// A broadcast that APNs takes.
+/// A broadcast that APNs accepts.
 struct AcceptedBroadcast: Sendable {
     let channel: ChannelStore.Channel
     let priority: Int
-    /// Until when it is kept for phones that are offline; `nil` when it is not kept.
+    /// Time until which APNs keeps it for offline phones; `nil` if it is not kept.
     let storedUntil: UnixTime?
 }
 
-/// Everything APNs checks about broadcasts and channels (Apple, "Handling error responses from APNs"), in one order.
+/// All checks of APNs for broadcasts and channels, in one order (Apple, "Handling error responses from APNs").
 enum ChannelInspection {
     static let broadcastPath = "/4/broadcasts/apps/"
     private static let managementPath = "/1/apps/"
-    /// The largest body of a broadcast, in bytes.
+    /// Maximum size of a broadcast's body, in bytes.
     static let maximumBytes = 5_120
 
-    /// Judges method, path, ids and provider token, which all operations have in common.
+    /// Checks method, path, ids and provider token, which all operations have in common.
     static func operation(
         _ arrival: PushArrival, isManagement: Bool, session: inout ProviderSession,
         directory: PushInspection.Directory, enabledApps: Set<BundleID>?, now: UnixTime
@@ -84,7 +84,7 @@ enum ChannelInspection {
         }
     }
 
-    /// The channel that the header names.
+    /// Returns the channel that the header names.
     static func channel(
         _ arrival: PushArrival, of owner: ChannelStore.Owner, in store: ChannelStore
     ) throws(ChannelRefusal) -> ChannelStore.Channel {
@@ -94,7 +94,7 @@ enum ChannelInspection {
         return channel
     }
 
-    /// The policy of a channel that is to be made.
+    /// Returns the policy for a new channel.
     static func policy(_ arrival: PushArrival) throws(ChannelRefusal) -> MessageStoragePolicy {
         guard arrival.bodyBytes > 0 else { throw ChannelRefusal(.payloadEmpty) }
         guard arrival.bodyBytes <= maximumBytes else { throw ChannelRefusal(.payloadTooLarge) }
@@ -110,7 +110,7 @@ enum ChannelInspection {
         return policy
     }
 
-    /// Judges a broadcast: channel's id, push type, expiration, priority, the channel itself, body.
+    /// Checks a broadcast: channel id, push type, expiration, priority, the channel itself, body.
     static func broadcast(
         _ arrival: PushArrival, of owner: ChannelStore.Owner, in store: ChannelStore, now: UnixTime
     ) throws(ChannelRefusal) -> AcceptedBroadcast {
@@ -132,6 +132,6 @@ enum ChannelInspection {
         return AcceptedBroadcast(channel: channel, priority: priority, storedUntil: until)
     }
 
-    /// A message is kept for as long as a Live Activity may run.
+    /// Longest storage of a message. A message is useful for as long as a Live Activity may run.
     private static let longestStorage = Duration.seconds(8 * 3_600)
 }

@@ -1,8 +1,8 @@
 internal import APNSModel
 
-/// The broadcast channels that APNs knows: of each app and environment its own, in the order in which they were made.
+/// The broadcast channels that APNs knows, for each app and environment, in the order in which they were made.
 struct ChannelStore: Sendable {
-    /// Whose channels.
+    /// The owner of channels: an app in an environment.
     struct Owner: Sendable, Hashable {
         let bundleID: BundleID
         let environment: APNSEnvironment
@@ -11,7 +11,7 @@ struct ChannelStore: Sendable {
     struct Channel: Sendable {
         let id: ChannelID
         let policy: MessageStoragePolicy
-        /// The most recent message, for phones that were away when it was sent.
+        /// The most recent message, for phones that were offline when it was sent.
         var stored: StoredBroadcast?
     }
 
@@ -20,7 +20,7 @@ struct ChannelStore: Sendable {
         let until: UnixTime
     }
 
-    /// The most channels of one owner.
+    /// Maximum number of channels of one owner.
     let capacity: Int
     private var channels: [Owner: [Channel]] = [:]
 
@@ -34,14 +34,14 @@ struct ChannelStore: Sendable {
         channels[owner]?.first { $0.id == id }
     }
 
-    /// Takes a channel; `false` when the owner has as many as one may.
+    /// Adds a channel, and returns `false` if the owner has the maximum already.
     mutating func add(_ channel: Channel, to owner: Owner) -> Bool {
         guard list(of: owner).count < capacity else { return false }
         channels[owner, default: []].append(channel)
         return true
     }
 
-    /// Whether it was there.
+    /// Removes a channel, and returns `false` if there is no such channel.
     mutating func remove(_ id: ChannelID, of owner: Owner) -> Bool {
         guard let index = channels[owner]?.firstIndex(where: { $0.id == id }) else { return false }
         channels[owner]?.remove(at: index)

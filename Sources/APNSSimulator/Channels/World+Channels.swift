@@ -3,7 +3,7 @@ internal import IsletBasics
 internal import JSONText
 
 extension World {
-    /// Judges a broadcast or a call of channel management, lets it take effect, and says how to answer.
+    /// Checks a broadcast or a call of channel management, applies it, and returns the answer.
     mutating func acceptCall(
         _ arrival: PushArrival, session: inout ProviderSession, now: UnixTime
     ) -> FrontDecision {
@@ -66,7 +66,7 @@ extension World {
         }
     }
 
-    /// 24 characters, as real ones have.
+    /// Returns a new id of 24 characters, as real ones have.
     private mutating func newChannelID() -> ChannelID {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
         while true {
@@ -98,7 +98,7 @@ extension World {
         }
     }
 
-    /// A phone is online again: it gets the most recent message of each channel whose messages it missed.
+    /// Delivers to a phone that is online again the most recent message of each channel whose messages it missed.
     mutating func deliverMissed(to index: Int, now: UnixTime) {
         let missed = slots[index].missed.sorted { $0.text < $1.text }
         slots[index].missed.removeAll()
@@ -117,13 +117,13 @@ extension World {
 }
 
 extension VirtualPhone {
-    /// Whether a card that runs asked for the channel.
+    /// Returns `true` if a running card of the phone is subscribed to the channel.
     func subscribes(to channel: ChannelID, _ owner: ChannelStore.Owner) -> Bool {
         cards.contains { $0.channel == channel && $0.state.isRunning }
             && profile.bundleID == owner.bundleID && profile.environment == owner.environment
     }
 
-    /// A broadcast arrives on the phone: each of the channel's cards takes it as a push of its own.
+    /// Applies a broadcast to each of the channel's cards on the phone, like a push to that card.
     mutating func receive(broadcast push: DevicePush, of channel: ChannelID, at now: UnixTime) -> [PhoneEffect] {
         let local = local(now)
         settle(to: local)

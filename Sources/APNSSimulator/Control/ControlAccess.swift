@@ -1,17 +1,18 @@
 internal import Crypto
 internal import NIOCore
 
-/// Who may call the control API.
+/// The check of callers of the control API.
 ///
-/// A web page may have its own name lead to this machine (DNS rebinding): then its calls have its origin's own name as
-/// `Host`, and no `Origin`. So the name must be one that nobody else can have.
+/// A web page may make its own name resolve to this machine (DNS rebinding). Its calls then carry that name as `Host`,
+/// and no `Origin`. So `Host` must be a name that nobody else can own.
 struct ControlAccess: Sendable {
     private let hosts: Set<String>
-    /// It listens beyond the loopback: any address may be one of this machine's, and a token keeps others out.
+    /// `true` if the API listens beyond the loopback interface. Any address may then be one of this machine's, and a
+    /// token keeps others out.
     private let takesAddresses: Bool
     private let token: String?
 
-    /// - Throws: `SimulatorError` with the code `badValue` where a token is needed and none is there.
+    /// - Throws: `SimulatorError` with the code `badValue` if a token is needed and missing.
     init(_ configuration: APNSSimulator.Configuration) throws(SimulatorError) {
         let host = configuration.host.lowercased()
         let isLoopback = Self.isLoopback(host)
@@ -30,7 +31,7 @@ struct ControlAccess: Sendable {
         return address.ipAddress == "::1" || address.ipAddress?.hasPrefix("127.") == true
     }
 
-    /// - Parameter authority: `Host`, with its port.
+    /// - Parameter authority: Value of `Host`, with its port.
     func isOwn(_ authority: String?) -> Bool {
         guard let authority else { return false }
         let host = Self.host(of: authority).lowercased()
@@ -42,7 +43,7 @@ struct ControlAccess: Sendable {
         return String(authority.prefix { $0 != ":" })
     }
 
-    /// Compared by their hashes, in the same time for every guess.
+    /// Returns `true` if the header carries the token. Comparing hashes takes the same time for every guess.
     func isGranted(_ header: String?) -> Bool {
         guard let token else { return true }
         let given = SHA256.hash(data: Array((header ?? "").utf8))

@@ -2,7 +2,7 @@ internal import APNSModel
 internal import JSONText
 
 extension Duration {
-    /// Numbers of seconds that people send, cut to what time can be.
+    /// Creates a duration from a number of seconds in a body, limited to 1e9 s.
     static func bounded(seconds: Double) -> Duration {
         .milliseconds(Int64(min(max(seconds, -1e9), 1e9) * 1000))
     }
@@ -49,7 +49,7 @@ struct KeyBody: Decodable {
     let topics: [String]?
     let relatedKeyID: String?
 
-    /// The key, and its `.p8` text when it was made here.
+    /// Returns the key, and its `.p8` text if it was created here.
     func key() throws(SimulatorError) -> (ProviderKey, p8: String?) {
         var allowed: Set<APNSEnvironment> = Set(APNSEnvironment.allCases)
         if let environments {
@@ -107,7 +107,7 @@ struct PhonesBody: Decodable {
     let clockSkew: Double?
     let activityTypes: [String]?
 
-    /// The most phones of one call.
+    /// Maximum number of phones of one call.
     private static let atOnce = 10_000
 
     func specifications(
@@ -162,11 +162,11 @@ struct PhonesBody: Decodable {
     }
 }
 
-/// Rules one by one, or those of a profile.
+/// The body of a change of faults: rules, or the name of a profile.
 struct FaultsBody: Decodable {
     let faults: [Rule]?
     let profile: String?
-    /// Over which the profile goes.
+    /// Length of the profile, in seconds.
     let seconds: Double?
 
     struct Rule: Decodable {

@@ -3,17 +3,19 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 
-/// Hummingbird's HTTP/1.1, whose connections may be dropped between being accepted and being served, as they are when
-/// the server ends at that moment: swift-nio ends the process for one that was never finished.
+/// A channel for Hummingbird's HTTP/1.1 whose connections may be dropped between being accepted and being served.
+///
+/// That happens when the server ends at that moment. Without this type swift-nio would terminate the process, because
+/// the connection was never finished.
 struct ControlChannel: ServerChildChannel {
-    /// Closes when nobody holds it.
+    /// A connection that closes when it is no longer referenced.
     final class Accepted: ServerChildChannelValue {
         let value: HTTP1Channel.Value
         var channel: any Channel { value.channel }
 
         init(_ value: HTTP1Channel.Value) {
             self.value = value
-            // It is finished by being closed, and must not go before.
+            // Closing finishes the connection, so the value must live until then.
             value.channel.closeFuture.whenComplete { _ in withExtendedLifetime(value) {} }
         }
 
@@ -32,7 +34,7 @@ struct ControlChannel: ServerChildChannel {
 
     func handle(value: Accepted, logger: Logger) async {
         await http.handle(value: value.value, logger: logger)
-        // Not closed before.
+        // Keeps the connection open until here.
         withExtendedLifetime(value) {}
     }
 }

@@ -3,8 +3,9 @@ internal import Hummingbird
 internal import JSONText
 internal import NIOCore
 
-/// Turns what was thrown into a problem document (RFC 9457), and refuses pages of other machines: a browser would let
-/// any web page of the internet call a port of this machine.
+/// Turns errors into problem documents (RFC 9457), and refuses web pages of other machines.
+///
+/// A browser lets any web page on the internet call a port of this machine.
 struct ProblemMiddleware: RouterMiddleware {
     typealias Context = ControlRouter.Context
 

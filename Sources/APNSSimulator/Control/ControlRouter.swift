@@ -4,68 +4,81 @@ internal import Hummingbird
 internal import JSONText
 internal import NIOCore
 
-/// The routes of the control API. Bodies and answers are JSON; unknown fields are refused; an error is a problem
-/// document (RFC 9457) with a stable `code`. Instants are RFC 3339 text, durations numbers of seconds.
+/// The routes of the control API.
 ///
-/// Each route with its body, and after the arrow its answer, which is a 200 unless it says otherwise:
+/// Bodies and answers are JSON. Unknown fields are refused. An error is a problem document (RFC 9457) with a stable
+/// `code`. Instants are RFC 3339 text, durations numbers of seconds.
+///
+/// The list has each route with its body and, after the arrow, its answer. The status is 200 unless the list names
+/// another.
 ///
 /// - `GET /v1/simulator` → `host`, `ports`, `now`, `aheadSeconds`, `phones`, `connections`, `received`
 /// - `GET /v1/ca.pem` → the certificate to trust, as PEM text
 /// - `POST /v1/keys`: `keyID?`, `teamID?`, `pem?`, `environments?`, `topics?`, `relatedKeyID?` → 201 `keyID`, `teamID`,
-///   and without `pem` the new key's `p8`, shown this once
+///   and without `pem` the new key's `p8`, which is shown only this once
 /// - `DELETE /v1/keys/{keyID}` → 204
 /// - `POST /v1/phones`: `user`, `bundleID`, `count?`, `id?`, `environment?`, `iOS?`, `appVersion?`, `build?`, `model?`,
 ///   `timeZone?`, `locale?`, `activitiesEnabled?`, `frequentPushesEnabled?`, `notificationAuthorization?`, `appState?`,
-///   `isLocked?`, `isOnline?`, `asksToAllow?`, `noticesInBackground?`, `startsWantedCards?`,
-///   `clockSkew?`, `activityTypes?` → 201
-///   `phones`: their ids; with `count` over 1, `id` and `user` get `-1`, `-2` … appended
-/// - `GET /v1/phones?after=&limit=` → `phones`: `id`, `user`, `running`, `appState`, `isOnline`; in the order in which
-///   they were made
+///   `isLocked?`, `isOnline?`, `asksToAllow?`, `noticesInBackground?`, `startsWantedCards?`, `clockSkew?`,
+///   `activityTypes?` → 201 `phones`: their ids; if `count` is above 1, `-1`, `-2` … is appended to `id` and `user`
+/// - `GET /v1/phones?after=&limit=` → `phones` in the order in which they were made: `id`, `user`, `running`,
+///   `appState`, `isOnline`
 /// - `GET /v1/phones/{phone}` → `id`, `lockScreen`, `log`; tokens are masked
 /// - `GET /v1/phones/{phone}/tokens` → `device`, `pushToStart`, `update` by local id, in full
-/// - `POST /v1/phones/{phone}/actions`: `action` and its fields, see below
-///   → `localID` of a card that was made at once (an app that has a backend tells it first), else empty
-/// - `POST /v1/crowd`: `name`, `count`, `bundleID`, `attributesType`, `environment?` → 201 the totals; the tokens
-///   follow from the name, see `CrowdTokens`
+/// - `POST /v1/phones/{phone}/actions`: `action` and its fields, see below → `localID` of a card that was made at once,
+///   else empty (an app with a backend calls it first)
+/// - `POST /v1/crowd`: `name`, `count`, `bundleID`, `attributesType`, `environment?` → 201 the totals; `CrowdTokens`
+///   derives the tokens from the name
 /// - `GET /v1/crowd/{name}?state=` → the totals, and `holding`: `digest` and `members` of the 16 content states that
-///   most members hold, or of the one that was asked for as JSON
+///   most members show, or of the one given as JSON
 /// - `GET /v1/crowd/{name}/members/{number}` → `accepted`, `isRunning`, `hasEnded`, `timestamp`, `digest`
-/// - `POST /v1/crowd/{name}/wait`: `pushes?`, `state?`, `members?`, `seconds?` → the totals as soon as that many pushes
-///   were taken and that many members (else all) hold the state; after `seconds` (else 60) 408 with the totals
+/// - `POST /v1/crowd/{name}/wait`: `pushes?`, `state?`, `members?`, `seconds?` → the totals, once that many pushes were
+///   taken and that many members (default: all) show the state; 408 with the totals after `seconds` (default 60)
 /// - `DELETE /v1/crowd/{name}` → 204
 /// - `POST /v1/clock/advance`: `seconds` → `now`, `aheadSeconds`
 /// - `GET /v1/faults` → `faults`
-/// - `PUT /v1/faults`: `profile` (`bad-day`) and `seconds?`, or
-///   `faults`: `effect` and its fields, `phone?`, `tokenPrefix?`, `event?`, `topic?`, `skip?`,
-///   `every?`, `count?`, `probability?`, `after?`, `lasting?` → 204; the first rule that fits decides
+/// - `PUT /v1/faults`: `profile` (`bad-day`) and `seconds?`, or `faults`: `effect` and its fields, `phone?`,
+///   `tokenPrefix?`, `event?`, `topic?`, `skip?`, `every?`, `count?`, `probability?`, `after?`, `lasting?` → 204; the
+///   first rule that matches decides
 /// - `DELETE /v1/faults` → 204
 /// - `POST /v1/connections/go-away`: `reason?`, `lastStreamID?` → 204; every connection gets GOAWAY
-/// - `POST /v1/connections/streams`: `streams` → 204; every open connection has that many from now on
+/// - `POST /v1/connections/streams`: `streams` → 204; limits the streams of every open connection
 /// - `POST /v1/connections/abort` → 204; every connection is reset
 /// - `GET /v1/pushes?after=&limit=` → `pushes` with a larger `number`, oldest first, at most 1,000
 /// - `GET /v1/changes?phone=` → server-sent events `phone` and `push`
 ///
-/// Actions: `foreground`, `background`, `launch`, `kill`, `forceQuit`, `uninstall`, `install`, `allow`, `offline`,
-/// `online`, `lock`, `unlock`, `rotatePushToStartToken`, `rotateDeviceToken`, `spendBudget`;
-/// `swipe`, `tap` and `rotateUpdateToken` with `localID?`;
-/// `setActivitiesEnabled` and `setFrequentPushes` with `isOn`; `setNotificationAuthorization` with `status`;
-/// `signIn` with `user?`; `startLocally` with
-/// `attributesType`, `attributes`, `contentState`, `activity?`, `staleDate?`, `relevance?`; `updateLocally` with
-/// `localID`, `contentState`, `staleDate?`; `endLocally` with `localID`, `contentState?`, `dismissNow?`.
+/// Actions:
+///
+/// - `foreground`, `background`, `launch`, `kill`, `forceQuit`, `uninstall`, `install`, `allow`, `offline`, `online`,
+///   `lock`, `unlock`, `rotatePushToStartToken`, `rotateDeviceToken`, `spendBudget`
+/// - `swipe`, `tap` and `rotateUpdateToken` with `localID?`
+/// - `setActivitiesEnabled` and `setFrequentPushes` with `isOn`
+/// - `setNotificationAuthorization` with `status`
+/// - `signIn` with `user?`
+/// - `startLocally` with `attributesType`, `attributes`, `contentState`, `activity?`, `staleDate?`, `relevance?`
+/// - `updateLocally` with `localID`, `contentState`, `staleDate?`
+/// - `endLocally` with `localID`, `contentState?`, `dismissNow?`
+///
 /// Dates of actions are seconds since 1970.
 ///
-/// Effects of faults: `refuse` with `status` and `reason`; `stall`; `refuseStream`; `loseAnswer` with `loss` (`reset`,
-/// `close`, `abort`, `silence`); `slow` with `seconds`; `goAway` with `reason` and `last` (`this`, `previous` or a
-/// number); `limitStreams` with `streams`.
+/// Effects of faults:
+///
+/// - `refuse` with `status` and `reason`
+/// - `stall`
+/// - `refuseStream`
+/// - `loseAnswer` with `loss` (`reset`, `close`, `abort`, `silence`)
+/// - `slow` with `seconds`
+/// - `goAway` with `reason` and `last` (`this`, `previous` or a number)
+/// - `limitStreams` with `streams`
 struct ControlRouter: Sendable {
     let simulator: APNSSimulator
     let access: ControlAccess
 
     typealias Context = BasicRequestContext
 
-    /// The largest body, in bytes.
+    /// Maximum size of a body, in bytes.
     private static let longestBody = 1 << 20
-    /// The most phones or pushes in one answer.
+    /// Maximum number of phones or pushes in one answer.
     private static let longestPage = 1000
 
     var router: Router<Context> {
@@ -182,7 +195,7 @@ struct ControlRouter: Sendable {
     private func changes(of phone: PhoneID?) -> Response {
         let changes = simulator.changes(of: phone)
         let body = ResponseBody { writer in
-            // The headers leave with the first bytes: a client knows at once that it is connected.
+            // The headers are sent with the first bytes, so a client knows at once that it is connected.
             try await writer.write(ByteBuffer(string: ": connected\n\n"))
             for await change in changes {
                 let text =

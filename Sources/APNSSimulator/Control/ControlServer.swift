@@ -3,17 +3,18 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 
-/// The control API on its own port: for demos, consoles and tests in other languages. Plain HTTP, loopback by default.
+/// The control API on its own port, for demos, consoles and tests in other languages. It is plain HTTP, on the loopback
+/// interface by default.
 struct ControlServer: Sendable {
     let simulator: APNSSimulator
     let host: String
     let port: Int
     let access: ControlAccess
 
-    /// Serves until the task is cancelled; `started` gets the port.
+    /// Serves until the task is canceled. Calls `started` with the port.
     func run(_ started: @escaping @Sendable (Int?) -> Void) async throws {
-        // It speaks of starting and stopping as if it were the whole program, and calls being cancelled an error. A
-        // port that cannot be had is thrown, and what goes wrong in a call is in its answer.
+        // Hummingbird logs starting and stopping as if it were the whole program, and cancellation as an error. A port
+        // that is not available is thrown, and a failed call says so in its answer.
         var logger = simulator.logger
         logger.logLevel = .critical
         let application = Application(

@@ -8,7 +8,7 @@ extension JSONValue {
 }
 
 extension LockScreen {
-    /// As the control API shows it: tokens are masked.
+    /// The lock screen as the control API shows it, with masked tokens.
     var view: JSONValue {
         [
             "cards": .array(cards.map(\.view)), "dismissed": .array(dismissed.map(\.view)),
@@ -128,7 +128,7 @@ extension APNSSimulator {
         }
     }
 
-    /// In full: somebody who drives a phone by hand needs what its app would have.
+    /// Returns the tokens of a phone in full, because a caller who drives a phone by hand needs what its app has.
     func tokensView(of phone: PhoneID) throws(SimulatorError) -> JSONValue {
         let tokens = try tokens(of: phone)
         var update: JSONObject = [:]

@@ -24,7 +24,7 @@ struct CrowdWaitBody: Decodable {
     let members: Int?
     let seconds: Double?
 
-    /// The longest wait of one call.
+    /// Longest wait of one call, in seconds.
     private static let longest = 3600.0
 
     func timeout() throws(SimulatorError) -> Duration {

@@ -1,25 +1,25 @@
 internal import APNSModel
 
-/// What of a push matters to a member of a crowd.
+/// The parts of a push that matter to a member of a crowd.
 struct CrowdPush: Sendable {
     var kind: CrowdTokens.Kind
     var event: String?
     var priority: Int
-    /// In seconds since 1970; `nil` when there is none that a phone would take.
+    /// Timestamp in seconds since 1970; `nil` if the push has none that a phone would take.
     var timestamp: UInt32?
     var state: ContentDigest?
-    /// Whether a start has all that a phone needs for a card.
+    /// `true` if a start has everything that a phone needs for a card.
     var canStart = false
 }
 
-/// What somebody waits for: both, when both are given.
+/// The condition of a wait: a number of pushes, and members that show a state. If both are given, both must hold.
 struct CrowdWait: Sendable {
     var pushes = 0
     var state: ContentDigest?
     var members = 0
 }
 
-/// All members of a crowd as flat arrays, 17 bytes each. Pure.
+/// The members of a crowd, as flat arrays of 17 bytes for each member. Pure.
 struct Crowd: Sendable {
     private struct Flags: OptionSet {
         let rawValue: UInt8
@@ -30,7 +30,7 @@ struct Crowd: Sendable {
     private struct Waiting {
         let number: Int
         let wait: CrowdWait
-        /// Members that hold the wanted state now.
+        /// Number of members that show the wanted state now.
         var holding: Int
 
         func isOver(accepted: Int) -> Bool {
@@ -41,13 +41,13 @@ struct Crowd: Sendable {
     let specification: CrowdSpecification
     private(set) var totals: CrowdTotals
     private var timestamps: [UInt32]
-    /// Zero before the first card.
+    /// Digest of each member's content state. 0 before the first card.
     private(set) var states: [UInt64]
     private var counts: [UInt32]
     private var flags: [Flags]
     private var waits: [Waiting] = []
 
-    /// The most that may wait at once.
+    /// Maximum number of waits at once.
     static let waiters = 64
 
     init(_ specification: CrowdSpecification) {
@@ -75,7 +75,7 @@ struct Crowd: Sendable {
         totals.refused += 1
     }
 
-    /// A push that APNs took; the index is a member's. Answers whose wait is over.
+    /// Applies a push that APNs took to a member, and returns the waits that are over.
     mutating func receive(_ push: CrowdPush, member: Int) -> [Int] {
         totals.accepted += 1
         totals.acceptedByPriority[push.priority, default: 0] += 1
@@ -101,7 +101,7 @@ struct Crowd: Sendable {
             return
         }
         totals.starts += 1
-        // Which of two cards a later update changes is of no interest any more: there should not be two.
+        // It does not matter which of two cards a later update changes: there should not be two.
         guard flags[member] != .started else {
             totals.secondCards += 1
             return
@@ -132,11 +132,11 @@ struct Crowd: Sendable {
         totals.ends += 1
         if flags[member] == .started { totals.running -= 1 }
         flags[member] = [.started, .ended]
-        // An end with an old timestamp ends, but does not bring an old state back.
+        // An end with an old timestamp ends the card, but does not show its older state.
         if let state = push.state, timestamp >= timestamps[member] { show(state, timestamp, member) }
     }
 
-    /// An update or end of a card that no push started is of one that the app started.
+    /// Marks the member's card as running. If no push started the card, the app did.
     private mutating func run(_ member: Int) {
         if flags[member] != .started { totals.running += 1 }
         flags[member] = .started
@@ -155,7 +155,8 @@ struct Crowd: Sendable {
 
     // MARK: Waits
 
-    /// Whether there was room for it. It is over with the next push at the earliest, or is in `takeOver` at once.
+    /// Adds a wait, and returns `false` if there is no room for it. If the wait is over already, `takeOver()` returns
+    /// it at once.
     mutating func add(_ number: Int, _ wait: CrowdWait) -> Bool {
         guard waits.count < Self.waiters else { return false }
         let holding = wait.state.map { state in states.count { $0 == state.word } } ?? 0
@@ -167,7 +168,7 @@ struct Crowd: Sendable {
         waits.removeAll { $0.number == number }
     }
 
-    /// The waits that are over now; they are told once.
+    /// Removes the waits that are over now, and returns their numbers.
     mutating func takeOver() -> [Int] {
         let accepted = totals.accepted
         guard waits.contains(where: { $0.isOver(accepted: accepted) }) else { return [] }

@@ -1,6 +1,6 @@
 internal import APNSModel
 
-/// Whose token it is, among all crowds: found by the mark in it, in one step.
+/// The directory of all crowds' tokens. The mark in a token finds its crowd in one step.
 struct CrowdDirectory: Sendable {
     struct Entry: Sendable {
         let crowd: String
@@ -12,7 +12,7 @@ struct CrowdDirectory: Sendable {
 
     private var entries: [UInt64: Entry] = [:]
 
-    /// The entry and the member's number; `nil` when the token is nobody's.
+    /// The entry and the member's number; `nil` if no crowd has the token.
     subscript(hex: String) -> (entry: Entry, member: Int)? {
         guard !entries.isEmpty, let (mark, member) = CrowdTokens.parse(hex), let entry = entries[mark],
             (0..<entry.count).contains(member)

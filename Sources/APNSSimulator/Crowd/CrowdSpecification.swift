@@ -1,23 +1,23 @@
 public import APNSModel
 
-/// What a crowd is: many light phones of one app, told apart by a number.
+/// The settings of a crowd: many light phones of one app, identified by a number.
 ///
-/// A member judges a push as a phone does as far as that costs nothing: it holds one card or none, with the newest
-/// content state and its timestamp; it has no app of its own, reports nothing, is always online, and its budgets and
-/// its settings never get in the way.
+/// A member treats a push as a phone does, as far as that is cheap. It has one card or none, with the newest content
+/// state and its timestamp. It has no app of its own, reports nothing and is always online. Budgets and settings never
+/// restrict it.
 public struct CrowdSpecification: Sendable, Hashable {
-    /// Its name: 1 to 128 letters, digits, `-`, `_`, `.` or `:`. The tokens follow from it, see ``CrowdTokens``.
+    /// The name: 1 to 128 letters, digits, `-`, `_`, `.` or `:`. The tokens are derived from it, see ``CrowdTokens``.
     public var name: String
-    /// How many members it has, numbered from 0.
+    /// Number of members, numbered from 0.
     public var count: Int
-    /// The app that all have.
+    /// Bundle id of the members' app.
     public var bundleID: BundleID
-    /// Which APNs their tokens are of.
+    /// APNs environment of the members' tokens.
     public var environment = APNSEnvironment.sandbox
-    /// The Swift name of the attributes type that the app has; a start of another one makes no card.
+    /// The Swift name of the app's attributes type. A start of another type makes no card.
     public var attributesType: String
 
-    /// A crowd of the sandbox.
+    /// Creates a crowd in the sandbox.
     public init(name: String, count: Int, bundleID: BundleID, attributesType: String) {
         self.name = name
         self.count = count
@@ -26,34 +26,34 @@ public struct CrowdSpecification: Sendable, Hashable {
     }
 }
 
-/// What a crowd was sent and what became of it, all members together.
+/// The number of pushes that a crowd was sent, by their effect on the members.
 public struct CrowdTotals: Sendable, Hashable {
-    /// How many members there are.
+    /// Number of members.
     public internal(set) var members: Int
-    /// Pushes that APNs took, whatever the phone did with them.
+    /// Pushes that APNs took, whatever the phones did with them.
     public internal(set) var accepted = 0
-    /// Of them, how many came with each priority: 10, 5 or 1.
+    /// Pushes that APNs took, by priority: 10, 5 or 1.
     public internal(set) var acceptedByPriority: [Int: Int] = [:]
-    /// Pushes that were answered with another status than 200.
+    /// Pushes that got a status other than 200.
     public internal(set) var refused = 0
-    /// Members that were sent at least one push that was taken.
+    /// Members to which APNs took at least one push.
     public internal(set) var reached = 0
-    /// Starts that made a card, second ones among them.
+    /// Starts that made a card, including second cards.
     public internal(set) var starts = 0
-    /// Starts that came while the member had a card already: its person saw two.
+    /// Starts that arrived while the member had a card already, so that its person saw two.
     public internal(set) var secondCards = 0
     /// Updates that changed a card.
     public internal(set) var updates = 0
     /// Ends that ended a card.
     public internal(set) var ends = 0
-    /// Updates whose timestamp was not newer than the one shown: the phone ignored them.
+    /// Updates that phones ignored because their timestamp was not newer than the one shown.
     public internal(set) var staleIgnored = 0
-    /// What a phone drops for another reason: an undecodable payload, an event that does not fit the token, a card that
-    /// has ended.
+    /// Pushes that phones dropped for another reason: an undecodable payload, an event that does not fit the token, or
+    /// a card that has ended.
     public internal(set) var dropped = 0
     /// Pushes to device tokens.
     public internal(set) var notifications = 0
-    /// Members with a card that runs now.
+    /// Members whose card runs now.
     public internal(set) var running = 0
 
     init(members: Int) {
@@ -63,11 +63,11 @@ public struct CrowdTotals: Sendable, Hashable {
 
 /// One member of a crowd.
 public struct CrowdMember: Sendable, Hashable {
-    /// Pushes that APNs took for it.
+    /// Number of pushes that APNs took for the member.
     public let accepted: Int
-    /// Whether it has a card that runs.
+    /// `true` if the member has a running card.
     public let isRunning: Bool
-    /// Whether its latest card has ended.
+    /// `true` if the member's latest card has ended.
     public let hasEnded: Bool
     /// The newest timestamp shown, in seconds since 1970; `nil` before the first card.
     public let timestamp: Int?
@@ -75,10 +75,10 @@ public struct CrowdMember: Sendable, Hashable {
     public let digest: ContentDigest?
 }
 
-/// How many members hold a content state.
+/// The number of members that show a content state.
 public struct CrowdHolding: Sendable, Hashable {
-    /// The content state.
+    /// Digest of the content state.
     public let digest: ContentDigest
-    /// How many hold it; a card that has ended still shows its last one.
+    /// Number of members that show it. A card that has ended still shows its last state.
     public let members: Int
 }

@@ -1,36 +1,38 @@
 import IsletBasics
 
-/// The tokens of one kind of a crowd's members: a fixed function of the crowd's name, the kind and the member's number,
-/// so that whoever sends load has them without asking.
+/// The tokens of one kind of a crowd's members.
+///
+/// A token is a fixed function of the crowd's name, the kind and the member's number, so a load generator can compute
+/// it.
 ///
 /// A token is 32 bytes, written as 64 hexadecimal digits in lower case: four big-endian words of 64 bits.
 ///
 /// 1. The *mark*: `m(FNV-1a-64(name + "/" + kind))` of the UTF-8 text, where kind is `pushToStart`, `update` or
 ///    `device`. FNV-1a starts at `cbf29ce484222325` and multiplies by `100000001b3`.
 /// 2. The member's number, from 0.
-/// 3. `m(mark ^ m(number))`, so that a token with a mistyped digit is nobody's.
+/// 3. `m(mark ^ m(number))`, so that a token with a mistyped digit belongs to no member.
 /// 4. `m(third word ^ mark)`.
 ///
-/// `m(x)` is one step of SplitMix64 from the state x: add `9e3779b97f4a7c15`; `x ^= x >> 30`, times
-/// `bf58476d1ce4e5b9`; `x ^= x >> 27`, times `94d049bb133111eb`; `x ^= x >> 31`; all modulo 2^64.
+/// `m(x)` is one step of SplitMix64 from the state x: add `9e3779b97f4a7c15`; `x ^= x >> 30`, times `bf58476d1ce4e5b9`;
+/// `x ^= x >> 27`, times `94d049bb133111eb`; `x ^= x >> 31`; all modulo 2^64.
 public struct CrowdTokens: Sendable, Hashable {
-    /// What a token is for.
+    /// The purpose of a token.
     public enum Kind: String, Sendable, Hashable, CaseIterable, Codable {
-        /// Starts a card.
+        /// A token that starts a card.
         case pushToStart
-        /// Changes and ends the member's card; the same one for each card a member ever has.
+        /// A token that changes and ends the member's card. All cards of a member have the same one.
         case update
-        /// Takes ordinary notifications.
+        /// A token that receives ordinary notifications.
         case device
     }
 
     /// The name of the crowd.
     public let crowd: String
-    /// What the tokens are for.
+    /// The purpose of the tokens.
     public let kind: Kind
     let mark: UInt64
 
-    /// The tokens of this kind of a crowd, whether a simulator has it or not.
+    /// Creates the tokens of a kind, whether or not a simulator has the crowd.
     public init(crowd: String, kind: Kind) {
         self.crowd = crowd
         self.kind = kind
@@ -39,23 +41,23 @@ public struct CrowdTokens: Sendable, Hashable {
         mark = Self.mixed(hash)
     }
 
-    /// The first 16 digits, which all these tokens share: for ``FaultRule/tokenPrefix``.
+    /// The first 16 digits, which all these tokens share. ``FaultRule/tokenPrefix`` takes them.
     public var prefix: String { Self.hex([mark]) }
 
-    /// A member's token as hexadecimal text.
+    /// Returns a member's token as hexadecimal text.
     public func hex(of member: Int) -> String {
         let number = UInt64(truncatingIfNeeded: member)
         let (first, second) = Self.check(mark, number)
         return Self.hex([mark, number, first, second])
     }
 
-    /// Whose token this is; `nil` when it is none of these.
+    /// Returns the number of the member that has the token; `nil` if it is not one of these tokens.
     public func member(of hex: String) -> Int? {
         guard let (mark, member) = Self.parse(hex), mark == self.mark else { return nil }
         return member
     }
 
-    /// The mark and the member's number in a token that some crowd may have.
+    /// Returns the mark and the member's number of a token that some crowd may have.
     static func parse(_ hex: String) -> (mark: UInt64, member: Int)? {
         guard hex.utf8.count == 64 else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)

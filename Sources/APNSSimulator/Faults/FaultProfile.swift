@@ -1,21 +1,21 @@
-/// Faults that follow each other, as on days that were.
+/// A named sequence of faults, as they happened on real days.
 public enum FaultProfile: String, Sendable, Hashable, CaseIterable {
-    /// Apple's service fails in each of its ways, one after the other, and is well again in the end.
+    /// Apple's service fails in one way after the other, and recovers at the end.
     case badDay = "bad-day"
 
-    /// One part of it.
+    /// One part of a profile.
     public struct Phase: Sendable {
-        /// What happens, in few words.
+        /// A short name of what happens.
         public let name: String
-        /// When it begins and ends, as shares of the whole.
+        /// Begin and end, as shares of the whole time.
         public let share: Range<Double>
-        /// What happens to pushes meanwhile; nothing when empty.
+        /// The faults of pushes in this part; empty for none.
         fileprivate let effects: [(effect: FaultRule.Effect, probability: Double)]
     }
 
     static let usual = Duration.seconds(1200)
 
-    /// Its parts in order, over the whole of it.
+    /// The parts of the profile in order, over the whole time.
     public var phases: [Phase] {
         switch self {
         case .badDay:
@@ -44,7 +44,7 @@ public enum FaultProfile: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Its rules, for a run over that time from the moment they are ordered.
+    /// Returns the rules of the profile for a run of this length, from the moment they are set.
     public func rules(over time: Duration) -> [FaultRule] {
         phases.flatMap { phase in
             phase.effects.map { effect, probability in

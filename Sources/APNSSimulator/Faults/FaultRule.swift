@@ -1,89 +1,89 @@
 internal import APNSModel
 import IsletBasics
 
-/// A fault on demand: which pushes it meets, and what happens to them. The first rule that fits a push decides.
+/// A fault on demand: the pushes that it affects, and its effect. The first rule that matches a push decides.
 public struct FaultRule: Sendable, Hashable {
-    /// Only pushes to this phone's tokens.
+    /// Matches only pushes to this phone's tokens.
     public var phone: PhoneID?
-    /// Only tokens that start with this hexadecimal text.
+    /// Matches only tokens that start with this hexadecimal text.
     public var tokenPrefix: String?
-    /// Only this `event`: start, update or end.
+    /// Matches only this `event`: start, update or end.
     public var event: String?
-    /// Only this `apns-topic`.
+    /// Matches only this `apns-topic`.
     public var topic: String?
-    /// How many fitting pushes pass unharmed first.
+    /// Number of matching pushes that pass unharmed first.
     public var skip = 0
-    /// Of the pushes that fit and were not skipped, it meets each of this ordinal: 3 lets two pass and meets the third.
+    /// Affects every nth of the pushes that match and were not skipped. 3 lets two pass and affects the third.
     public var every = 1
-    /// How many pushes it meets at most; without limit when `nil`.
+    /// Maximum number of affected pushes; `nil` for no limit.
     public var count: Int?
-    /// How likely a push that fits is met, from 0 to 1.
+    /// Probability that a matching push is affected, from 0 to 1.
     public var probability = 1.0
-    /// How long after it was ordered it comes into force, on the simulator's clock.
+    /// Delay until the rule is in force, on the simulator's clock.
     public var after = Duration.zero
-    /// How long it is in force from then on; without end when `nil`.
+    /// Time for which the rule stays in force from then on; `nil` for no end.
     public var lasting: Duration?
-    /// What happens.
+    /// The effect on an affected push.
     public var effect: Effect
 
-    /// A rule for every push, until it is narrowed.
+    /// Creates a rule for every push. Properties narrow it.
     public init(_ effect: Effect) {
         self.effect = effect
     }
 
-    /// What happens to a push.
+    /// The effect of a fault on a push.
     public enum Effect: Sendable, Hashable {
-        /// It is answered so, and does nothing.
+        /// The push gets this answer, and has no effect.
         case refuse(status: Int, reason: String)
-        /// It is never answered, and does nothing.
+        /// The push gets no answer, and has no effect.
         case stall
-        /// The stream is reset with REFUSED_STREAM: it was not processed (RFC 9113 section 8.7).
+        /// The stream is reset with REFUSED_STREAM, so the push was not processed (RFC 9113 section 8.7).
         case refuseStream
-        /// It takes effect, but its answer never comes.
+        /// The push takes effect, but its answer is lost.
         case loseAnswer(Loss)
-        /// It takes effect; its answer comes that much later in real time, at most `slowest`.
+        /// The push takes effect. Its answer is delayed by this long in real time, at most `slowest`.
         case slow(Duration)
-        /// The connection ends with GOAWAY; a push above the last stream is not processed.
+        /// The connection ends with GOAWAY. A push above the last stream is not processed.
         case goAway(reason: String, last: LastStream)
-        /// It is handled as usual, and from then on its connection has this many streams.
+        /// The push is handled as usual. From then on its connection has this many streams.
         case limitStreams(Int)
 
         /// The longest delay of an answer.
         public static let slowest = Duration.seconds(600)
     }
 
-    /// How an answer is lost.
+    /// A way of losing an answer.
     public enum Loss: String, Sendable, Hashable, CaseIterable, Codable {
         /// RST_STREAM with INTERNAL_ERROR.
         case reset
-        /// The TCP connection is closed after TLS said goodbye.
+        /// The TCP connection is closed after TLS has sent its close notification.
         case close
-        /// The TCP connection is reset; whatever else it owed is lost too.
+        /// The TCP connection is reset. Other answers that it still owed are lost too.
         case abort
-        /// Nothing comes.
+        /// Nothing is sent.
         case silence
     }
 
     /// The `last-stream-id` of a GOAWAY.
     public enum LastStream: Sendable, Hashable {
-        /// The push's own stream: it is processed and answered.
+        /// The stream of the push itself, which is processed and answered.
         case this
-        /// The one before it: the push is not processed.
+        /// The stream before it, so the push is not processed.
         case previous
-        /// That number. The highest there is, 2^31 - 1, only warns: the connection takes pushes until a second GOAWAY
-        /// (RFC 9113 section 6.8).
+        /// A stream id. The highest, 2^31 - 1, only warns: the connection takes pushes until a second GOAWAY (RFC 9113
+        /// section 6.8).
         case id(Int)
     }
 }
 
-/// The rules in force and what they have met so far. Pure: the dice are lent to it.
+/// The rules in force and their counts so far. Pure: the caller passes the random numbers.
 struct FaultList: Sendable {
     private(set) var rules: [FaultRule] = []
     private var fitted: [Int] = []
     private var met: [Int] = []
     private var since = UnixTime(seconds: 0)
 
-    /// The most rules that may be in force.
+    /// Maximum number of rules in force.
     static let capacity = 256
 
     init() {}
@@ -95,7 +95,7 @@ struct FaultList: Sendable {
         met = fitted
     }
 
-    /// What happens to a push, or `nil`.
+    /// Returns the effect on a push; `nil` for none.
     mutating func effect(
         on arrival: PushArrival, phone: PhoneID?, dice: inout SplitMix64, now: UnixTime
     ) -> FaultRule.Effect? {

@@ -6,15 +6,16 @@ internal import NIOHPACK
 internal import NIOHTTP2
 internal import NIOSSL
 
-/// Something that the outside wants of a connection.
+/// A command from outside the connection.
 enum FrontCommand: Sendable {
-    /// Without a last stream, everything that came is answered first.
+    /// Sends GOAWAY. Without a last stream, every push that arrived is answered first.
     case goAway(reason: String, last: Int?)
     case limitStreams(Int)
     case abort
 }
 
-/// One HTTP/2 connection, by frames: which streams it has, when GOAWAY goes out and what is reset is decided here.
+/// The handler of one HTTP/2 connection, by frames. It decides the number of streams, when GOAWAY is sent, and what is
+/// reset.
 final class FrontConnection: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundIn = HTTP2Frame
@@ -22,11 +23,11 @@ final class FrontConnection: ChannelDuplexHandler {
 
     struct Settings: Sendable {
         var environment: APNSEnvironment
-        /// Streams after the first valid provider token; one before it.
+        /// Number of streams after the first valid provider token. Before it there is one.
         var streams: Int
-        /// Whether a 4xx other than 410 takes the streams down to one until the next success.
+        /// `true` if a 4xx other than 410 limits the connection to one stream until the next success.
         var punishesErrors: Bool
-        /// Whether the port is the one of channel management.
+        /// `true` if the port is that of channel management.
         var isManagement = false
     }
 
@@ -36,7 +37,7 @@ final class FrontConnection: ChannelDuplexHandler {
         var bodyBytes = 0
     }
 
-    /// A body that was taken apart.
+    /// A parsed body.
     private struct ReadBody {
         let bytes: ByteBuffer
         let object: JSONObject?
@@ -61,11 +62,12 @@ final class FrontConnection: ChannelDuplexHandler {
     private var lastStreamID: HTTP2StreamID?
     private var date: (seconds: Int64, text: String) = (-1, "")
 
-    /// More of a body is counted, not kept: it is too large already.
+    /// Maximum number of body bytes that are kept. Further bytes are only counted, because the body is too large
+    /// already.
     private static let keptBytes = 5120
-    /// A body this large is answered before it ends.
+    /// Size of a body that is answered before the body ends.
     private static let toleratedBytes = 60 * 1024
-    /// The connection's window is opened again when this much of it is used.
+    /// Used part of the connection's window after which the window is opened again.
     private static let windowStep = 32 * 1024
 
     init(engine: Engine, settings: Settings) {
@@ -95,11 +97,11 @@ final class FrontConnection: ChannelDuplexHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// A peer that breaks the protocol or goes away is its own affair; the handler below has said GOAWAY already.
+    /// Closes the connection after a protocol error or a disconnect. The handler below has sent GOAWAY already.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is NIOHTTP2Errors.StreamError || error is NIOHTTP2Errors.NoSuchStream { return }
-        // Behind our GOAWAY come frames that the peer sent before it read it (RFC 9113 section 6.8). The handler below
-        // would answer the DATA among them with a GOAWAY of its own, which it then finds to be raised.
+        // After our GOAWAY the peer's earlier frames still arrive (RFC 9113 section 6.8). The handler below answers
+        // DATA among them with its own GOAWAY, and then reports that one as raised.
         if error is NIOHTTP2Errors.RaisedGoawayLastStreamID, lastStreamID != nil { return }
         context.close(promise: nil)
     }
@@ -130,7 +132,7 @@ final class FrontConnection: ChannelDuplexHandler {
             requests[stream] = Request(headers: frame.headers)
             unanswered.insert(stream)
         }
-        // Trailers end a request too; APNs knows none.
+        // Trailers end a request too. APNs knows none.
         if frame.endStream { finish(stream, context) }
     }
 
@@ -150,9 +152,9 @@ final class FrontConnection: ChannelDuplexHandler {
             finish(stream, context)
         } else if (requests[stream]?.bodyBytes ?? 0) > Self.toleratedBytes {
             finish(stream, context)
-            // A reset would throw away what is not written yet.
+            // A reset would discard what is not written yet.
             context.flush()
-            // RFC 9113 section 8.1: the answer is complete, the rest of the request is not wanted.
+            // RFC 9113 section 8.1: the answer is complete, and the rest of the request is not needed.
             write(.rstStream(.noError), on: stream, context)
         }
     }
@@ -164,7 +166,7 @@ final class FrontConnection: ChannelDuplexHandler {
         arrival.isManagement = settings.isManagement
         arrival.bodyBytes = request.bodyBytes
         if request.bodyBytes > 0, request.bodyBytes <= Self.keptBytes {
-            // One change goes to many phones in the same bytes.
+            // One change goes to many phones with the same bytes, so the last parsed body is reused.
             let body = lastBody?.bytes == request.body ? lastBody : ReadBody(request.body)
             lastBody = body
             (arrival.body, arrival.stateDigest) = (body?.object, body?.stateDigest)
@@ -226,7 +228,8 @@ final class FrontConnection: ChannelDuplexHandler {
     }
 
     private func abort(_ context: ChannelHandlerContext) {
-        // A socket that may not linger is closed with RST; TLS, which would say goodbye first, is passed by.
+        // A socket with a linger time of 0 closes with RST. Closing the socket bypasses TLS, which would send a close
+        // notification first.
         if let socket = context.channel as? any SocketOptionProvider {
             socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenFailure { _ in }
         }
@@ -237,7 +240,7 @@ final class FrontConnection: ChannelDuplexHandler {
     private func send(_ answer: FrontAnswer?, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
         guard let answer, unanswered.contains(stream) else { return }
         var headers = HPACKHeaders([(":status", String(answer.status))])
-        // Values that never come again would only fill the peer's table, and searching ours costs a quarter of a push.
+        // Values that never repeat would only fill the peer's table. Searching ours costs a quarter of a push.
         if let id = answer.id { headers.add(name: "apns-id", value: id.description, indexing: .nonIndexable) }
         if let uniqueID = answer.uniqueID {
             headers.add(name: "apns-unique-id", value: uniqueID.description, indexing: .nonIndexable)
@@ -252,7 +255,8 @@ final class FrontConnection: ChannelDuplexHandler {
         }
         let body = answer.body
         if !body.isEmpty { headers.add(name: "content-type", value: "application/json") }
-        // Without a body the stream ends on HEADERS: an empty DATA frame after them breaks clients that know APNs.
+        // Without a body the stream ends on HEADERS. An empty DATA frame after them breaks clients that are made for
+        // APNs.
         write(.headers(.init(headers: headers, endStream: body.isEmpty)), on: stream, context)
         if !body.isEmpty {
             let bytes = context.channel.allocator.buffer(bytes: body)
@@ -262,7 +266,7 @@ final class FrontConnection: ChannelDuplexHandler {
     }
 
     private func sendGoAway(reason: String, last: HTTP2StreamID, _ context: ChannelHandlerContext) {
-        // A second GOAWAY only takes back (RFC 9113 section 6.8).
+        // A second GOAWAY may only lower the last stream (RFC 9113 section 6.8).
         if let lastStreamID, last >= lastStreamID { return }
         lastStreamID = last
         let text = context.channel.allocator.buffer(bytes: JSONValue.object(["reason": .string(reason)]).bytes)
@@ -272,8 +276,8 @@ final class FrontConnection: ChannelDuplexHandler {
         closeWhenDone(context)
     }
 
-    /// Writes the frame past the handler below: that takes a connection without open streams for ended by it, and what
-    /// the peer says next, be it the acknowledgement of SETTINGS, for an error.
+    /// Writes a GOAWAY frame past the handler below. That handler would take a connection without open streams for
+    /// ended, and then treat the peer's next frame, such as the acknowledgment of SETTINGS, as an error.
     private func warn(_ text: ByteBuffer, _ context: ChannelHandlerContext) {
         guard let below = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self) else {
             return
@@ -292,7 +296,7 @@ final class FrontConnection: ChannelDuplexHandler {
         if unanswered.remove(stream) != nil { closeWhenDone(context) }
     }
 
-    /// After GOAWAY the connection lives until the last answer it owes is written.
+    /// Closes the connection after GOAWAY, once the last answer that it owes is written.
     private func closeWhenDone(_ context: ChannelHandlerContext) {
         guard let lastStreamID, lastStreamID != .maxID, unanswered.isEmpty else { return }
         context.flush()
@@ -307,7 +311,7 @@ final class FrontConnection: ChannelDuplexHandler {
 }
 
 extension PushArrival {
-    /// Takes the headers apart in one pass; an unknown one is ignored.
+    /// Parses the headers in one pass. Unknown headers are ignored.
     init(headers: HPACKHeaders, environment: APNSEnvironment) {
         self.init(environment: environment, method: "", path: "")
         for (name, value, _) in headers {

@@ -1,18 +1,18 @@
 internal import APNSModel
 internal import JSONText
 
-/// What goes back over the wire.
+/// An answer to a request.
 struct FrontAnswer: Sendable, Hashable {
     var status: Int
     var reason: String?
     var timestamp: UnixTime?
     var id: PushID?
-    /// Sandbox only.
+    /// The `apns-unique-id`, which only the sandbox sends.
     var uniqueID: PushID?
     var date: UnixTime?
-    /// Of broadcasts and channel management, in the place of `id`.
+    /// The `apns-request-id` of broadcasts and channel management, in place of `id`.
     var requestID: PushID?
-    /// Of a channel that was made.
+    /// The id of a new channel.
     var channelID: String?
     /// The body of a success that has one.
     var content: [UInt8]?
@@ -22,8 +22,8 @@ struct FrontAnswer: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// - Parameter usesWireSpelling: Whether `BadEnvironmentKeyInToken` is said as it is seen in the field, or as
-    ///   Apple's page has it.
+    /// - Parameter usesWireSpelling: `true` for `BadEnvironmentKeyInToken` as it is seen in the field, `false` for the
+    ///   spelling of Apple's page.
     init(_ refusal: Refusal, usesWireSpelling: Bool) {
         status = refusal.status
         reason =
@@ -32,7 +32,7 @@ struct FrontAnswer: Sendable, Hashable {
         timestamp = refusal.timestamp
     }
 
-    /// The body; empty on 200. `timestamp` is in milliseconds, on 410 only.
+    /// The body; empty on 200. `timestamp` is in milliseconds, and only on 410.
     var body: [UInt8] {
         guard let reason else { return content ?? [] }
         var object: JSONObject = ["reason": .string(reason)]
@@ -41,7 +41,7 @@ struct FrontAnswer: Sendable, Hashable {
     }
 }
 
-/// What a connection does about one request.
+/// The reaction of a connection to one request.
 struct FrontDecision: Sendable, Hashable {
     enum Way: Sendable, Hashable {
         case answer
@@ -58,16 +58,16 @@ struct FrontDecision: Sendable, Hashable {
         let lastStreamID: Int
     }
 
-    /// What was, or would have been, answered; `nil` when the request was not judged.
+    /// The answer, also if it is not sent; `nil` if the request was not checked.
     var answer: FrontAnswer?
     var way = Way.answer
     var goAway: GoAway?
-    /// How many streams the connection has from now on.
+    /// Number of streams of the connection from now on; `nil` for no change.
     var streams: Int?
-    /// Whether the request is judged and takes effect.
+    /// `true` if the request is checked and takes effect.
     private(set) var processes = true
 
-    /// How a fault, if there is one, changes the course of a request.
+    /// Creates the reaction to a request under a fault, if there is one.
     init(_ fault: FaultRule.Effect?, on arrival: PushArrival) {
         switch fault {
         case nil: break

@@ -6,14 +6,14 @@ internal import NIOSSL
 internal import NIOTLS
 internal import Synchronization
 
-/// The connections of a front, so that they can be told something and closed.
+/// The open connections of a simulator, which receive commands and can be closed.
 final class FrontConnections: Sendable {
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
-    /// The most connections at once; further ones are closed as they come.
+    /// Maximum number of connections. Further ones are closed when they open.
     static let capacity = 4096
 
-    /// `false` when there is no room.
+    /// Adds a connection, and returns `false` if there is no room.
     func add(_ channel: any Channel) -> Bool {
         let hasRoom = channels.withLock { channels in
             guard channels.count < Self.capacity else { return false }
@@ -42,13 +42,13 @@ final class FrontConnections: Sendable {
     }
 }
 
-/// A listening port that speaks what APNs speaks: HTTP/2 over TLS, and nothing else.
+/// A listening port that speaks HTTP/2 over TLS and nothing else, like APNs.
 struct FrontServer: Sendable {
     let engine: Engine
     let tls: NIOSSLContext
     let connections: FrontConnections
 
-    /// Largest header list that is taken, in bytes.
+    /// Maximum size of a header list, in bytes.
     private static let headerListBytes = 8000
 
     func bind(host: String, port: Int, settings: FrontConnection.Settings) async throws -> any Channel {
@@ -81,7 +81,7 @@ struct FrontServer: Sendable {
                 HTTP2Setting(parameter: .maxConcurrentStreams, value: 1),
                 HTTP2Setting(parameter: .maxHeaderListSize, value: headerListBytes),
             ]
-            // Pushes of a test are reset and refused on purpose and by the thousand.
+            // Tests reset and refuse pushes on purpose, by the thousand.
             var streams = NIOHTTP2Handler.StreamConfiguration()
             streams.streamResetFrameRateLimit.maximumCount = 1_000_000
             streams.streamErrorRateLimit.maximumCount = 1_000_000

@@ -3,31 +3,33 @@ internal import Crypto
 internal import Foundation
 internal import JSONText
 
-/// A provider token whose signature was right.
+/// A provider token with a valid signature.
 struct VerifiedToken: Sendable, Hashable {
     let keyID: String
     let teamID: String
     let issuedAt: UnixTime
-    /// The claim was written as a string: accepted as APNs does, and worth a warning.
+    /// `true` if the claim was written as a string. APNs accepts that, but it deserves a warning.
     let issuedAtIsText: Bool
 }
 
-/// What one connection has been told about its sender: Apple binds it to a team, and to a topic-specific key, at the
-/// first push, and minds how often the token changes (Apple, "Establishing a token-based connection to APNs").
+/// The knowledge of one connection about its sender.
+///
+/// Apple binds a connection to a team, and to a topic-specific key, at the first push. It also limits how often the
+/// token changes (Apple, "Establishing a token-based connection to APNs").
 struct ProviderSession: Sendable {
     private var current: (text: String, token: VerifiedToken, since: UnixTime)?
-    /// Verifying a signature costs more than all the rest of a push, so that the last one is remembered.
+    /// The last verified token. It is kept because verifying a signature costs more than the rest of a push.
     private var verified: (text: String, token: VerifiedToken)?
     private var firstKey: ProviderKey?
 
-    /// A valid token was seen: only then APNs allows more than one stream.
+    /// `true` after a valid token. Only then APNs allows more than one stream.
     var isAuthenticated: Bool { current != nil }
 
     private static let changeInterval = Duration.seconds(20 * 60)
     private static let lifetime = Duration.seconds(3600)
     private static let longestToken = 2048
 
-    /// Judges the `authorization` header of one push.
+    /// Checks the `authorization` header of one push.
     mutating func authorize(
         _ header: String?, keys: [String: ProviderKey], environment: APNSEnvironment, now: UnixTime
     ) throws(Refusal) -> (token: VerifiedToken, key: ProviderKey) {
@@ -56,7 +58,7 @@ struct ProviderSession: Sendable {
     private func bind(_ key: ProviderKey) throws(Refusal) {
         guard let firstKey, firstKey.keyID != key.keyID else { return }
         guard firstKey.teamID == key.teamID else { throw Refusal(.forbidden) }
-        // A team's key may follow another one; a topic-specific key is related to at most one other.
+        // A team key may follow another one. A topic-specific key is related to at most one other.
         if firstKey.topics == nil, key.topics == nil { return }
         guard firstKey.relatedKeyID == key.keyID || key.relatedKeyID == firstKey.keyID else {
             throw Refusal(.unrelatedKeyIdInToken)
@@ -73,7 +75,7 @@ struct ProviderSession: Sendable {
         current = (text, token, now)
     }
 
-    /// Takes a JWT apart and checks its ES256 signature, r and s as 64 bytes (RFC 7518 section 3.4).
+    /// Parses a JWT and verifies its ES256 signature, r and s as 64 bytes (RFC 7518 section 3.4).
     static func verify(_ text: String, keys: [String: ProviderKey]) throws(Refusal) -> VerifiedToken {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = object(parts[0]), let claims = object(parts[1]),
@@ -103,11 +105,11 @@ struct ProviderSession: Sendable {
     }
 }
 
-/// What APNs refuses a push with.
+/// A refusal of a push by APNs.
 struct Refusal: Error, Sendable, Hashable {
     let status: Int
     let reason: APNSReason.Known
-    /// On 410: when Apple learned of it.
+    /// Time at which Apple learned of the token's end, on 410.
     let timestamp: UnixTime?
 
     init(_ reason: APNSReason.Known, timestamp: UnixTime? = nil) {

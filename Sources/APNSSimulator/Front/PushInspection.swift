@@ -1,7 +1,7 @@
 internal import APNSModel
 internal import JSONText
 
-/// A request as it came off the wire, taken apart but not judged.
+/// A parsed request that has not been checked yet.
 struct PushArrival: Sendable {
     var environment: APNSEnvironment
     var streamID = 1
@@ -16,19 +16,19 @@ struct PushArrival: Sendable {
     var collapseID: String?
     var channelID: String?
     var requestID: String?
-    /// It came to the port of channel management.
+    /// `true` if it arrived on the port of channel management.
     var isManagement = false
-    /// A header that may come once came more often.
+    /// `true` if a header that may occur once occurs more often.
     var hasDuplicates = false
     var bodyBytes = 0
-    /// The body when it is a JSON object.
+    /// The body, if it is a JSON object.
     var body: JSONObject?
-    /// Of the body's content state, when somebody has worked it out already.
+    /// Digest of the body's content state, if it has been computed already.
     var stateDigest: ContentDigest?
 
     static let devicePath = "/3/device/"
 
-    /// The last part of the path, in lower case as tokens are kept.
+    /// The last part of the path in lowercase, as tokens are stored.
     var tokenText: String? {
         guard path.hasPrefix(Self.devicePath) else { return nil }
         return path.dropFirst(Self.devicePath.count).lowercased()
@@ -37,7 +37,7 @@ struct PushArrival: Sendable {
     var event: String? { body?["aps"]?.object?["event"]?.string }
 }
 
-/// Whose token a push is for.
+/// The recipient of a push, by its token.
 enum Recipient: Sendable {
     case phone(TokenDirectory.Entry)
     case member(CrowdDirectory.Entry, Int)
@@ -60,7 +60,7 @@ enum Recipient: Sendable {
         }
     }
 
-    /// Whether the token is for a push of this type.
+    /// Returns `true` if the token takes pushes of this type.
     func takes(_ type: PushType) -> Bool {
         if case .phone(let entry) = self, case .other(let own) = entry.use { return type == own }
         let isForDevice =
@@ -72,20 +72,22 @@ enum Recipient: Sendable {
     }
 }
 
-/// A push that APNs takes.
+/// A push that APNs accepts.
 struct AcceptedPush: Sendable {
     let recipient: Recipient
     let type: PushType
     let priority: Int
-    /// Until when it is kept for a phone that is offline; `nil` when it is not kept.
+    /// Time until which APNs keeps it for an offline phone; `nil` if it is not kept.
     let storedUntil: UnixTime?
-    /// The sender writes `iat` as a string.
+    /// `true` if the provider token has `iat` as a string.
     let hasTextualIssueDate: Bool
 }
 
-/// Everything APNs checks, in one order. Apple documents none; a test that needs another one relies on an accident.
+/// All checks of APNs for pushes, in one order.
+///
+/// Apple documents no order, so a test must not rely on this one.
 enum PushInspection {
-    /// What the checks look things up in.
+    /// The tables in which the checks look things up.
     struct Directory: Sendable {
         var keys: [String: ProviderKey] = [:]
         var tokens = TokenDirectory()
@@ -97,17 +99,17 @@ enum PushInspection {
         }
     }
 
-    /// Apple keeps a notification for 30 days when the sender does not say how long.
+    /// Apple keeps a notification for 30 days if the sender names no expiration.
     private static let longestStorage = Duration.seconds(30 * 86_400)
 
-    /// Judges a request: method, path, repeated headers, authorization, token syntax, topic and push type, the other
+    /// Checks a request: method, path, repeated headers, authorization, token syntax, topic and push type, the other
     /// headers, size, body, state of the token.
     static func inspect(
         _ arrival: PushArrival, to recipient: Recipient?, session: inout ProviderSession, keys: [String: ProviderKey],
         now: UnixTime
     ) throws(Refusal) -> AcceptedPush {
         guard arrival.method == "POST" else { throw Refusal(.methodNotAllowed) }
-        // `/3/device` without a token is a path that APNs knows, and says what is missing.
+        // APNs knows the path `/3/device` without a token, and reports the missing token.
         guard arrival.path.hasPrefix(PushArrival.devicePath) || arrival.path == "/3/device" else {
             throw Refusal(.badPath)
         }
@@ -115,12 +117,12 @@ enum PushInspection {
         let (token, key) = try session.authorize(
             arrival.authorization, keys: keys, environment: arrival.environment, now: now)
         guard let hex = arrival.tokenText, !hex.isEmpty else { throw Refusal(.missingDeviceToken) }
-        // A known token is well formed.
+        // A known token is well-formed.
         guard recipient != nil || (try? DeviceToken(hex: hex)) != nil else { throw Refusal(.badDeviceToken) }
         let (bundleID, type) = try topic(arrival, key: key)
         let (priority, storedUntil) = try headers(arrival, type: type, now: now)
         guard arrival.bodyBytes <= type.maximumPayloadBytes else { throw Refusal(.payloadTooLarge) }
-        // No reason of Apple's says "not JSON"; an empty payload is what APNs makes of it.
+        // Apple has no reason for a body that is not JSON. APNs answers as to an empty payload.
         guard hasContent(arrival, for: type) else { throw Refusal(.payloadEmpty) }
         guard let recipient, recipient.environment == arrival.environment else { throw Refusal(.badDeviceToken) }
         guard recipient.bundleID == bundleID, recipient.takes(type) else { throw Refusal(.deviceTokenNotForTopic) }
@@ -132,7 +134,7 @@ enum PushInspection {
             hasTextualIssueDate: token.issuedAtIsText)
     }
 
-    /// What an app's own code or extension reads may stand outside of `aps` altogether; an empty `aps` is refused.
+    /// Content for an app's own code or extension may be outside of `aps`. An empty `aps` is refused.
     private static func hasContent(_ arrival: PushArrival, for type: PushType) -> Bool {
         guard let body = arrival.body, !body.isEmpty else { return false }
         if let aps = body["aps"] { return aps.object?.isEmpty == false }
@@ -149,7 +151,7 @@ enum PushInspection {
         guard let text = arrival.pushType, let type = PushType(rawValue: text) else { throw Refusal(.invalidPushType) }
         guard BundleID(topic) != nil else { throw Refusal(.badTopic) }
         guard topic.hasSuffix(type.topicSuffix) else {
-            // The suffix that is missing belongs to Live Activities alone: the token is not for the bare topic.
+            // Only Live Activities need this suffix: the token is not for the bare topic.
             throw Refusal(type == .liveactivity ? .deviceTokenNotForTopic : .invalidPushType)
         }
         if type.topicSuffix.isEmpty,

@@ -1,6 +1,6 @@
 internal import APNSModel
 
-/// Every token APNs knows, and of which phone and app it is.
+/// The tokens that APNs knows, with their phone and app.
 struct TokenDirectory: Sendable {
     struct Entry: Sendable {
         let phone: PhoneID
@@ -10,7 +10,7 @@ struct TokenDirectory: Sendable {
         var end: End?
     }
 
-    /// A token that is over: APNs answers 410 with `at`, from `refusedFrom` on.
+    /// The end of a token. APNs answers 410 with `at`, from `refusedFrom` on.
     struct End: Sendable {
         let at: UnixTime
         let refusedFrom: UnixTime
@@ -21,7 +21,7 @@ struct TokenDirectory: Sendable {
     private var ended: [String] = []
     private var forgotten = 0
 
-    /// The most ended tokens that are remembered; older ones are as unknown as any other text.
+    /// Maximum number of ended tokens that are remembered. Older ones count as unknown.
     private static let longestMemory = 100_000
 
     subscript(hex: String) -> Entry? { entries[hex] }

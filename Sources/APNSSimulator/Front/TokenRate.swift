@@ -1,18 +1,18 @@
 internal import APNSModel
 
-/// How often each token was pushed to in the running minute of the clock.
+/// The number of pushes to each token in the current minute of the clock.
 struct TokenRate: Sendable {
-    /// No limit when `nil`.
+    /// Pushes per token and minute; `nil` for no limit.
     let limit: Int?
     private var minute: Int64 = 0
-    /// Emptied with each minute; as many as there are tokens at most.
+    /// Emptied each minute, so it never has more entries than there are tokens.
     private var counts: [String: Int] = [:]
 
     init(limit: Int?) {
         self.limit = limit
     }
 
-    /// Counts a push; `false` when it is one too many.
+    /// Counts a push, and returns `false` if it exceeds the limit.
     mutating func allows(_ hex: String, now: UnixTime) -> Bool {
         guard let limit else { return true }
         if now.seconds / 60 != minute {

@@ -1,40 +1,40 @@
-/// How generous iOS is. Apple publishes none of the budgets; the standard values are what people have seen.
+/// The limits of iOS on a phone. Apple publishes none of them, so the standard values are what people have observed.
 public struct DeviceLimits: Sendable, Hashable {
-    /// Push-to-start starts within one hour; further ones are dropped in silence.
+    /// Push-to-start starts within one hour. Further ones are dropped silently.
     public var startsPerHour = 10
     /// High-priority updates and ends within one hour.
     public var highPriorityPerHour = 60
-    /// The same while the person allows frequent updates.
+    /// High-priority updates and ends within one hour while the person allows frequent updates.
     public var frequentHighPriorityPerHour = 600
-    /// Background pushes that wake the app within one hour: Apple asks for no more than two or three.
+    /// Background pushes that wake the app within one hour. Apple asks for no more than two or three.
     public var backgroundPushesPerHour = 3
-    /// What happens to a high-priority push above the budget.
+    /// Treatment of a high-priority push above the budget.
     public var throttling = Throttling.delayed(.seconds(300))
-    /// Cards of one app that may run at once.
+    /// Number of cards of one app that may run at once.
     public var runningCards = 5
-    /// How long a card stays active.
+    /// Longest time for which a card stays active.
     public var activeFor = Duration.seconds(8 * 3600)
-    /// How long an ended card stays on the lock screen at most.
+    /// Longest time for which an ended card stays on the lock screen.
     public var shownAfterEndFor = Duration.seconds(4 * 3600)
-    /// How far ahead of the phone's clock a timestamp may be.
+    /// Longest time by which a timestamp may be ahead of the phone's clock.
     public var timestampAhead = Duration.seconds(8 * 3600)
-    /// How long APNs goes on answering 200 for the token of a card that is over.
+    /// Time for which APNs continues to answer 200 for the token of a card that is over.
     public var tokenGrace = Duration.seconds(1800)
 
-    /// What happens to a high-priority push above the budget.
+    /// Treatment of a high-priority push above the budget.
     public enum Throttling: Sendable, Hashable {
         case dropped
-        /// Applied that much later, unless something newer came.
+        /// Applied after this delay, unless a newer push has arrived.
         case delayed(Duration)
     }
 
-    /// The standard values.
+    /// Creates the standard values.
     public init() {}
 
-    /// The most pushes that wait on one phone because of throttling.
+    /// Maximum number of pushes that wait on one phone because of throttling.
     static let delayedPushes = 32
-    /// The most entries of a device log; older ones are forgotten.
+    /// Maximum number of entries of a device log. The oldest are dropped.
     static let logEntries = 200
-    /// The most dismissed cards and the most notifications that are remembered.
+    /// Maximum number of dismissed cards, and of notifications, that are remembered.
     static let remembered = 32
 }

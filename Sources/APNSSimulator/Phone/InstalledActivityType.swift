@@ -1,28 +1,29 @@
 internal import Foundation
 public import JSONText
 
-/// What an app's `ActivityAttributes` type looks like on a machine without ActivityKit: declare the same struct with
-/// this protocol instead, and the simulator decodes what it is sent with it.
+/// A stand-in for `ActivityAttributes` on a machine without ActivityKit.
+///
+/// Declare the app's struct with this protocol instead, and the simulator decodes with it what phones are sent.
 public protocol SimulatedActivityAttributes: Codable, Sendable {
-    /// The half that changes.
+    /// The content state, which changes.
     associatedtype ContentState: Codable & Hashable & Sendable
 }
 
-/// An activity type that the app on a phone knows, and how it decodes.
+/// An activity type of the app on a phone, with its decoder.
 public struct InstalledActivityType: Sendable {
-    /// What `attributes-type` has to say.
+    /// The value of `attributes-type` in a start.
     public let name: String
-    /// What the backend calls the type; the same name unless it is said.
+    /// The backend's name of the type. By default it equals `name`.
     public var type: String
-    /// Where the attributes name the activity; else the backend's tag does.
+    /// Place in the attributes of the activity's id; `nil` uses the backend's tag.
     public var activityIDAttribute: JSONPointer?
     private let attributesMistake: @Sendable (JSONObject) -> String?
     private let contentStateMistake: @Sendable (JSONObject) -> String?
 
-    /// A type that decodes as iOS does: Foundation's `JSONDecoder` without strategies (Apple, "Starting and updating
-    /// Live Activities with ActivityKit push notifications").
+    /// Creates a type that decodes as iOS does, with Foundation's `JSONDecoder` without strategies (Apple, "Starting
+    /// and updating Live Activities with ActivityKit push notifications").
     ///
-    /// - Parameter name: The Swift name without module when `nil`.
+    /// - Parameter name: The `attributes-type`; `nil` uses the Swift name without module.
     public init<Attributes: SimulatedActivityAttributes>(_ type: Attributes.Type, named name: String? = nil) {
         self.name = name ?? String(describing: type)
         self.type = self.name
@@ -30,7 +31,7 @@ public struct InstalledActivityType: Sendable {
         contentStateMistake = { Self.mistake(decoding: Attributes.ContentState.self, from: $0) }
     }
 
-    /// A type of which only the name is known: any object decodes.
+    /// Creates a type of which only the name is known. Any object decodes.
     public init(named name: String) {
         self.name = name
         type = name
@@ -38,11 +39,11 @@ public struct InstalledActivityType: Sendable {
         contentStateMistake = { _ in nil }
     }
 
-    /// A type that decodes as the caller says: by a contract, for instance.
+    /// Creates a type with the caller's own decoding, such as a contract.
     ///
     /// - Parameters:
-    ///   - attributes: Why the app could not decode these attributes; `nil`: it can.
-    ///   - contentState: Why the app could not decode this content state; `nil`: it can.
+    ///   - attributes: Returns the reason the app could not decode these attributes; `nil` if it can.
+    ///   - contentState: Returns the reason the app could not decode this content state; `nil` if it can.
     public init(
         named name: String, attributes: @escaping @Sendable (JSONObject) -> String?,
         contentState: @escaping @Sendable (JSONObject) -> String?
@@ -53,7 +54,7 @@ public struct InstalledActivityType: Sendable {
         contentStateMistake = contentState
     }
 
-    /// The activity that a card shows, as far as its attributes say so.
+    /// Returns the id of the activity that a card shows, if its attributes name it.
     func activity(in attributes: JSONObject) -> String? {
         let value =
             if let pointer = activityIDAttribute { JSONValue.object(attributes)[pointer] } else {
@@ -66,10 +67,10 @@ public struct InstalledActivityType: Sendable {
         }
     }
 
-    /// Why the app cannot read these attributes, or `nil`.
+    /// Returns the reason the app cannot decode these attributes; `nil` if it can.
     func mistake(inAttributes object: JSONObject) -> String? { attributesMistake(object) }
 
-    /// Why the app cannot read this content state, or `nil`.
+    /// Returns the reason the app cannot decode this content state; `nil` if it can.
     func mistake(inContentState object: JSONObject) -> String? { contentStateMistake(object) }
 
     private static func mistake<Value: Decodable>(decoding type: Value.Type, from object: JSONObject) -> String? {
@@ -81,7 +82,7 @@ public struct InstalledActivityType: Sendable {
         }
     }
 
-    /// The place and kind of a decoding error in our own words: Foundation's carry values of the payload.
+    /// Describes a decoding error by its place and kind. Foundation's own texts contain values of the payload.
     private static func words(for error: any Error) -> String {
         guard let error = error as? DecodingError else { return "the type's own decoding refused it" }
         switch error {

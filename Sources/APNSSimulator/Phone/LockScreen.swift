@@ -1,29 +1,29 @@
 public import APNSModel
 public import JSONText
 
-/// What a person sees on a phone, and what its app knows; a snapshot.
+/// A snapshot of what a person sees on a phone and what its app knows.
 public struct LockScreen: Sendable, Hashable {
-    /// The cards that can be seen, the most relevant first; of equals the one that started first.
+    /// The visible cards, the most relevant first. Of equal ones the card that started first comes first.
     ///
     /// Two cards of one activity are two elements.
     public let cards: [Card]
-    /// Cards that are gone, the latest last; at most 32 are kept.
+    /// Cards that are gone, the latest last. At most 32 are kept.
     public let dismissed: [Card]
-    /// Ordinary notifications that were shown, the latest last; at most 32 are kept.
+    /// Ordinary notifications that were shown, the latest last. At most 32 are kept.
     public let notifications: [ShownAlert]
-    /// What runs of the app.
+    /// The state of the app's process.
     public let appState: AppState
-    /// Whether the phone reaches APNs.
+    /// `true` if the phone reaches APNs.
     public let isOnline: Bool
-    /// Whether the phone is locked.
+    /// `true` if the phone is locked.
     public let isLocked: Bool
-    /// Whether the person allows Live Activities.
+    /// `true` if the person allows Live Activities.
     public let activitiesEnabled: Bool
-    /// Whether the person allows frequent updates.
+    /// `true` if the person allows frequent updates.
     public let frequentPushesEnabled: Bool
-    /// What the person said about ordinary notifications.
+    /// The person's permission for ordinary notifications.
     public let notificationAuthorization: NotificationAuthorization
-    /// How many of the phone's reports have not reached the backend yet.
+    /// 1 if reports of the phone have not reached the backend yet, else 0.
     public let waitingReports: Int
 
     /// The cards that are active or stale.
@@ -32,15 +32,15 @@ public struct LockScreen: Sendable, Hashable {
 
 /// One Live Activity on one phone.
 public struct Card: Sendable, Hashable {
-    /// ActivityKit's `ActivityState`, as far as a card on a phone has one.
+    /// A state of ActivityKit's `ActivityState` that a card on a phone can have.
     public enum State: String, Sendable, Hashable, CaseIterable, Codable {
         case active, stale, ended, dismissed
 
-        /// Whether updates still change it.
+        /// `true` if updates still change the card.
         var isRunning: Bool { self == .active || self == .stale }
     }
 
-    /// Why a card no longer runs.
+    /// The reason a card stopped running.
     public enum Ending: String, Sendable, Hashable, CaseIterable, Codable {
         /// A push ended it.
         case push
@@ -50,77 +50,77 @@ public struct Card: Sendable, Hashable {
         case eightHours
         /// The person swiped it away while it ran.
         case person
-        /// A settings switch was turned.
+        /// The person changed a switch in the settings.
         case settings
     }
 
     /// ActivityKit's id of the card.
     public let localID: String
-    /// The Swift name of its attributes type.
+    /// The Swift name of the card's attributes type.
     public let attributesType: String
-    /// The half that never changes.
+    /// The attributes, which never change.
     public let attributes: JSONObject
-    /// The half that is shown now.
+    /// The content state that is shown.
     public internal(set) var contentState: JSONObject
-    /// What ActivityKit would say of it.
+    /// The state that ActivityKit would report.
     public internal(set) var state: State
-    /// Why it no longer runs; `nil` while it does.
+    /// The reason the card stopped running; `nil` while it runs.
     public internal(set) var ending: Ending?
-    /// The last alert that came with it.
+    /// The last alert that came with the card.
     public internal(set) var alert: ShownAlert?
-    /// How many alerts came with it.
+    /// Number of alerts that came with the card.
     public internal(set) var alerts = 0
-    /// On the phone's own clock.
+    /// Time at which the card started, on the phone's own clock.
     public let startedAt: UnixTime
-    /// When the content last changed, on the phone's own clock.
+    /// Time of the last change of the content, on the phone's own clock.
     public internal(set) var updatedAt: UnixTime
-    /// The newest timestamp applied, in whole seconds; what is older is ignored.
+    /// The newest applied timestamp, in whole seconds. Older pushes are ignored.
     public internal(set) var timestamp: UnixTime
-    /// When it becomes stale unless something newer comes.
+    /// Time at which the card becomes stale unless a newer state arrives.
     public internal(set) var staleDate: UnixTime?
-    /// When it stopped running.
+    /// Time at which the card stopped running.
     public internal(set) var endedAt: UnixTime?
-    /// When an ended card leaves the lock screen.
+    /// Time at which an ended card leaves the lock screen.
     public internal(set) var dismissesAt: UnixTime?
-    /// Its place among the app's cards: the highest is on top.
+    /// Rank among the app's cards. The highest is on top.
     public internal(set) var relevance: Double
-    /// Whether a push started it.
+    /// `true` if a push started the card.
     public let startedByPush: Bool
-    /// The update token, once iOS has handed it out; printing it masks it.
+    /// The update token, once iOS has handed it out. Printing masks it.
     public internal(set) var token: UpdateToken?
-    /// The broadcast channel that it subscribed to; then it has no update token.
+    /// The broadcast channel of the card. Such a card has no update token.
     public internal(set) var channel: ChannelID?
-    /// The server's name for it, when the app said one.
+    /// The backend's id of the activity, if the app named it.
     public let activity: String?
-    /// Whether the app has not noticed yet what it is like now.
+    /// `true` if the app has not noticed the card's current state yet.
     var isUnnoticed = false
-    /// Whether the app's process was there when the card went away, so that it knows why.
+    /// `true` if the app was running when the card went away, so that it knows the reason.
     var wasWitnessed = true
 }
 
-/// An alert as the phone showed it.
+/// An alert or ordinary notification that a phone showed.
 public struct ShownAlert: Sendable, Hashable {
-    /// The text; of localised words the key with its arguments, as an app shows it whose strings are the keys.
+    /// The text. A localized title is the key with its arguments, as in an app whose strings are the keys.
     public let title: String
-    /// As the title.
+    /// The text, localized like the title.
     public let body: String?
-    /// A file of the app's bundle, or `default`.
+    /// The name of a sound file in the app's bundle, or `default`.
     public let sound: String?
-    /// On the phone's own clock.
+    /// Time at which it was shown, on the phone's own clock.
     public let at: UnixTime
-    /// Of an ordinary notification: the line between title and body, or the key of it.
+    /// The line between title and body, or its key. Only ordinary notifications have it.
     public internal(set) var subtitle: String?
-    /// Of an ordinary notification: those of one thread are shown as one group.
+    /// The thread under which ordinary notifications are grouped.
     public internal(set) var threadID: String?
-    /// Of an ordinary notification: the next with the same takes its place.
+    /// The collapse id. An ordinary notification replaces an earlier one with the same id.
     public internal(set) var collapseID: String?
-    /// Of an ordinary notification: what the app reads when the person opens it.
+    /// The data that the app reads when the person opens an ordinary notification.
     public internal(set) var data: JSONObject = [:]
 }
 
-/// Something that a phone did without telling anybody: what was dropped, delayed or withheld, and why.
+/// A line about something that a phone did silently: a push it dropped, delayed or withheld, and the reason.
 public struct DeviceLogEntry: Sendable, Hashable {
-    /// Why; stable, for programs.
+    /// A stable code for programs.
     public enum Code: String, Sendable, Hashable, CaseIterable, Codable {
         case activitiesDisabled = "activities-disabled"
         case activityOver = "activity-over"
@@ -153,14 +153,14 @@ public struct DeviceLogEntry: Sendable, Hashable {
         case unknownAttributesType = "unknown-attributes-type"
     }
 
-    /// On the phone's own clock.
+    /// Time of the entry, on the phone's own clock.
     public let at: UnixTime
-    /// Why, for programs.
+    /// The reason, for programs.
     public let code: Code
-    /// Why, in words; never a token or a value of the payload.
+    /// The reason in words, without tokens or values of the payload.
     public let words: String
-    /// The card it is about, if there is one.
+    /// Local id of the card that the entry is about, if any.
     public let localID: String?
-    /// The `apns-id` of the push it is about, if there is one.
+    /// `apns-id` of the push that the entry is about, if any.
     public let pushID: PushID?
 }

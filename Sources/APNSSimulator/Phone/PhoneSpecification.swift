@@ -1,11 +1,11 @@
 public import APNSModel
 
-/// The name a phone goes by in the simulator, and the device id it reports itself under.
+/// The id of a phone in the simulator, which is also the device id that it reports.
 public struct PhoneID: Sendable, Hashable, CustomStringConvertible {
     /// The id as text.
     public let text: String
 
-    /// `nil` unless the text has 1 to 128 characters out of letters, digits, `-`, `_`, `.` and `:`.
+    /// Creates an id from text; `nil` unless the text has 1 to 128 letters, digits, `-`, `_`, `.` or `:`.
     public init?(_ text: String) {
         guard (1...128).contains(text.utf8.count) else { return nil }
         for byte in text.utf8 {
@@ -20,7 +20,7 @@ public struct PhoneID: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// An id the simulator makes itself.
+    /// Creates an id that the simulator chooses.
     init(number: Int) {
         text = "phone-\(number)"
     }
@@ -36,13 +36,14 @@ public struct IOSVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
     /// The second number.
     public let minor: Int
 
-    /// A version by its two numbers.
+    /// Creates a version from its two numbers.
     public init(_ major: Int, _ minor: Int = 0) {
         self.major = major
         self.minor = minor
     }
 
-    /// `nil` unless the text is one to three numbers with dots; the third is dropped.
+    /// Creates a version from text; `nil` unless the text is one to three numbers with dots. The third number is
+    /// dropped.
     public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { UInt16($0) }
@@ -50,7 +51,7 @@ public struct IOSVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
         self.init(Int(numbers[0]), numbers.count > 1 ? Int(numbers[1]) : 0)
     }
 
-    /// By the first number, then by the second.
+    /// Compares the first numbers, then the second.
     public static func < (left: Self, right: Self) -> Bool {
         (left.major, left.minor) < (right.major, right.minor)
     }
@@ -58,111 +59,112 @@ public struct IOSVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
     /// Both numbers: `17.2`.
     public var description: String { "\(major).\(minor)" }
 
-    /// Live Activities exist.
+    /// First version with Live Activities.
     static let activities = IOSVersion(16, 1)
-    /// Push-to-start tokens exist.
+    /// First version with push-to-start tokens.
     static let pushToStart = IOSVersion(17, 2)
-    /// `input-push-channel` works.
+    /// First version that takes `input-push-channel`.
     static let channels = IOSVersion(18, 0)
 }
 
-/// What runs of the app.
+/// The state of an app's process.
 public enum AppState: String, Sendable, Hashable, CaseIterable, Codable {
-    /// On the screen: it sees everything at once.
+    /// The app is on the screen and notices everything at once.
     case foreground
-    /// In memory but asleep: it notices what happened when something wakes it.
+    /// The app is in memory but asleep. It notices changes when something wakes it.
     case background
-    /// Ended by the system: a start, a background push or a new update token launches it in the background.
+    /// The system has ended the app. A start, a background push or a new update token launches it in the background.
     case killed
-    /// Swiped out of the app switcher by the person: no push launches it until the person does.
+    /// The person has swiped the app out of the app switcher. No push launches it until the person opens it.
     case forceQuit
 
-    /// Whether there is a process.
+    /// `true` if the app has a process.
     var runs: Bool { self == .foreground || self == .background }
 }
 
-/// What the person said about the app's ordinary notifications: Apple's `UNAuthorizationStatus`, in its words.
+/// The person's permission for the app's ordinary notifications, with the names of Apple's `UNAuthorizationStatus`.
 ///
-/// Live Activities have a switch of their own, and background pushes need no permission.
+/// Live Activities have their own switch, and background pushes need no permission.
 public enum NotificationAuthorization: String, Sendable, Hashable, CaseIterable, Codable {
-    /// The person was not asked: nothing is shown.
+    /// The person was not asked. Nothing is shown.
     case notDetermined
-    /// The person said no: nothing is shown.
+    /// The person refused. Nothing is shown.
     case denied
-    /// The person said yes.
+    /// The person agreed.
     case authorized
-    /// On trial: shown without a sound.
+    /// Notifications are on trial, and shown without a sound.
     case provisional
 
     var showsAlerts: Bool { self == .authorized || self == .provisional }
 }
 
-/// A phone with one app on it, as it is made; everything that changes later is done by a `PhoneAction`.
+/// The settings with which a phone is made, with one app on it. A `PhoneAction` makes every later change.
 public struct PhoneSpecification: Sendable {
-    /// The phone's id; `phone-1`, `phone-2` … when `nil`.
+    /// The phone's id; `nil` chooses `phone-1`, `phone-2` and so on.
     public var id: PhoneID?
-    /// Who is signed in to the app.
+    /// The person who is signed in to the app.
     public var user: String
     /// The app's bundle id.
     public var bundleID: BundleID
-    /// Which of Apple's services its tokens belong to.
+    /// The APNs environment of the phone's tokens.
     public var environment: APNSEnvironment = .sandbox
-    /// Below 16.1 there are no Live Activities, below 17.2 no push-to-start token.
+    /// The version of iOS. Below 16.1 there are no Live Activities, below 17.2 no push-to-start token.
     public var iOS = IOSVersion(18, 2)
-    /// The app's version, as it reports it.
+    /// The app's version that the app reports.
     public var appVersion = "1.0"
-    /// The app's build, as it reports it.
+    /// The app's build that the app reports.
     public var build = "1"
-    /// The hardware, as it is reported.
+    /// The hardware model that the app reports.
     public var model = "iPhone17,1"
-    /// The IANA name of the time zone, as it is reported.
+    /// The IANA name of the time zone that the app reports.
     public var timeZone = "UTC"
-    /// The locale, as it is reported.
+    /// The locale that the app reports.
     public var locale = "en_US"
     /// The person's switch for Live Activities of this app.
     public var activitiesEnabled = true
-    /// The person's switch for frequent updates: a larger hourly budget.
+    /// The person's switch for frequent updates, which raises the hourly budget.
     public var frequentPushesEnabled = false
-    /// What the person said about ordinary notifications.
+    /// The person's permission for ordinary notifications.
     public var notificationAuthorization = NotificationAuthorization.authorized
-    /// What runs of the app once it has been launched for the first time.
+    /// The state of the app's process after its first launch.
     public var appState = AppState.background
-    /// Whether the phone is locked; what is shown is the same.
+    /// `true` if the phone is locked. The same is shown either way.
     public var isLocked = true
-    /// Whether the phone reaches APNs and the app its backend.
+    /// `true` if the phone reaches APNs and the app reaches its backend.
     public var isOnline = true
-    /// Whether iOS keeps the update token of a push-started activity back until the person taps Allow.
+    /// `true` if iOS withholds the update token of a push-started activity until the person taps Allow.
     public var asksToAllow = false
-    /// Whether a sleeping app notices at once that a card ended, was swiped away or went stale; iOS promises nothing.
+    /// `true` if a sleeping app notices at once that a card ended, was swiped away or went stale. iOS does not promise
+    /// that.
     public var noticesInBackground = false
-    /// Whether the app starts cards itself that the backend would have on this phone, while it is on the screen.
+    /// `true` if the app, while it is on the screen, starts cards that the backend wants on this phone.
     public var startsWantedCards = true
-    /// How far this phone's clock is ahead of everybody's; negative when it is behind.
+    /// Difference by which the phone's clock is ahead of the simulator's; negative if it is behind.
     public var clockSkew = Duration.zero
-    /// The activity types the app knows; a start of another is dropped.
+    /// The activity types that the app has. A start of another type is dropped.
     public internal(set) var activityTypes: [InstalledActivityType] = []
 
-    /// A phone of this person with this app and the standard settings.
+    /// Creates the standard settings for this person and app.
     public init(user: String, bundleID: BundleID) {
         self.user = user
         self.bundleID = bundleID
     }
 
-    /// Installs an app that has this attributes type: starts and updates are decoded by it, as strictly as iOS does.
+    /// Installs an app with this attributes type, which decodes starts and updates as strictly as iOS does.
     ///
-    /// - Parameter name: The `attributes-type` it answers to; the Swift name without module when `nil`.
+    /// - Parameter name: The app's `attributes-type`; `nil` uses the Swift name without module.
     public mutating func installs<Attributes: SimulatedActivityAttributes>(
         _ type: Attributes.Type, named name: String? = nil
     ) {
         installs(InstalledActivityType(type, named: name))
     }
 
-    /// Installs an app that has a type of this name, of which nothing is known but that both halves are objects.
+    /// Installs an app with a type of this name. Any attributes and content state that are objects decode.
     public mutating func installs(named name: String) {
         installs(InstalledActivityType(named: name))
     }
 
-    /// Installs an app that has this type, in place of one of the same name.
+    /// Installs an app with this type, in place of one with the same name.
     public mutating func installs(_ type: InstalledActivityType) {
         activityTypes.removeAll { $0.name == type.name }
         activityTypes.append(type)

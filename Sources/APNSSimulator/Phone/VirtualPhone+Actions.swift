@@ -4,7 +4,7 @@ internal import LiveActivityAPI
 internal import LiveActivityRegistration
 
 extension VirtualPhone {
-    /// Does something on the phone; the text is the local id of the card that was made, if one was.
+    /// Performs an action on the phone. Returns the local id of the new card, if there is one.
     mutating func perform(
         _ action: PhoneAction, at now: UnixTime
     ) throws(SimulatorError) -> (localID: String?, effects: [PhoneEffect]) {
@@ -90,7 +90,7 @@ extension VirtualPhone {
     mutating func stop(_ state: AppState) {
         profile.appState = state
         killClient()
-        // What the process had not noticed yet, nobody saw.
+        // Changes that the process had not noticed yet have no witness.
         for index in cards.indices where cards[index].isUnnoticed { cards[index].wasWitnessed = false }
         for index in dismissed.indices where dismissed[index].isUnnoticed { dismissed[index].wasWitnessed = false }
     }
@@ -107,7 +107,7 @@ extension VirtualPhone {
         isInstalled = false
     }
 
-    /// The app is put on the phone again: another installation, which remembers nothing.
+    /// Installs the app again as another installation, which remembers nothing.
     private mutating func installAnew(at now: UnixTime) throws(SimulatorError) {
         guard !isInstalled else { throw SimulatorError(.actionRefused, "the app is there") }
         isInstalled = true
@@ -123,7 +123,7 @@ extension VirtualPhone {
 
     private mutating func signIn(_ user: String?, at now: UnixTime) {
         profile.user = user ?? ""
-        // The person does so in the app.
+        // The person signs in or out in the app.
         if wake(at: now) { identify(at: now) }
     }
 
@@ -173,14 +173,15 @@ extension VirtualPhone {
     private mutating func setFrequentPushes(_ isOn: Bool, at now: UnixTime) {
         guard profile.frequentPushesEnabled != isOn else { return }
         profile.frequentPushesEnabled = isOn
-        // Apple says so of this switch (WWDC23, session 10185), so that one check per activity is enough.
+        // Apple documents that changing this switch ends activities (WWDC23, session 10185), so one check per activity
+        // is enough.
         endAll(because: .settings, at: now)
         if profile.appState.runs { reportEverything(at: now) }
     }
 
     // MARK: The app's own changes
 
-    /// The client tells the server first; where there is none to tell, the card is there at once.
+    /// Starts a card. With a backend the client tells the server first; without one the card is there at once.
     private mutating func startLocally(
         _ start: PhoneAction.LocalStart, at now: UnixTime
     ) throws(SimulatorError) -> String? {
@@ -191,7 +192,7 @@ extension VirtualPhone {
         return cards.first { !known.contains($0.localID) }?.localID
     }
 
-    /// The card of a start that iOS allows; it has no token yet.
+    /// Adds the card of a start, if iOS allows it. The card has no token yet.
     mutating func addCard(_ start: PhoneAction.LocalStart, at now: UnixTime) throws(SimulatorError) -> Int {
         try admit(start)
         let second = UnixTime(seconds: now.seconds)
@@ -206,7 +207,7 @@ extension VirtualPhone {
         return cards.count - 1
     }
 
-    /// What iOS refuses, it refuses at once.
+    /// Throws if iOS refuses the start at once.
     private func admit(_ start: PhoneAction.LocalStart) throws(SimulatorError) {
         guard profile.iOS >= .activities else { throw SimulatorError(.actionRefused, "unsupported: iOS below 16.1") }
         guard profile.activitiesEnabled else { throw SimulatorError(.actionRefused, "denied: switched off") }

@@ -17,7 +17,7 @@ extension VirtualPhone {
         effects.append(.issued(hex: token.hex, .pushToStart))
     }
 
-    /// A card on a channel has none, whatever the person allows.
+    /// Gives a card an update token. A card on a channel has none, whatever the person allows.
     mutating func issueUpdateToken(_ index: Int) {
         guard cards[index].channel == nil, let token = try? UpdateToken(hex: dice.hex(160)) else { return }
         cards[index].token = token
@@ -31,7 +31,7 @@ extension VirtualPhone {
 
     // MARK: The app
 
-    /// Whether the app notices a change of a card at once.
+    /// `true` if the app notices a change of a card at once.
     var noticesNow: Bool {
         profile.appState == .foreground || (profile.appState == .background && profile.noticesInBackground)
     }
@@ -41,7 +41,8 @@ extension VirtualPhone {
         if noticesNow { tellNews(at: present) }
     }
 
-    /// Gives the app's process time to run, launching it if need be; an app that the person swiped away stays away.
+    /// Gives the app's process time to run, and launches it if necessary. An app that the person force-quit is not
+    /// launched.
     mutating func wake(at local: UnixTime, for push: PushID? = nil) -> Bool {
         guard isInstalled else { return false }
         switch profile.appState {
@@ -56,8 +57,8 @@ extension VirtualPhone {
         }
     }
 
-    /// What a launch says, and what an app that comes back repeats: who the phone is, its push-to-start token, what
-    /// went away, and every card it holds.
+    /// Reports everything, at a launch and when the app comes back: who the phone is, its push-to-start token, ended
+    /// cards, and every card it has.
     mutating func reportEverything(at local: UnixTime) {
         guard client != nil else { return launchClient(at: local) }
         identify(at: local)
@@ -65,7 +66,7 @@ extension VirtualPhone {
         lookAgain(at: local)
     }
 
-    /// The first launch of an app that is killed from then on ends when it has said everything.
+    /// Ends the process after its first launch, if the app is killed from then on and has reported everything.
     mutating func restIfKilled() {
         if !profile.appState.runs, client?.isSettled == true || !hasBackend { killClient() }
     }

@@ -4,12 +4,12 @@ internal import JSONText
 internal import LiveActivityAPI
 internal import LiveActivityRegistration
 
-/// The app's process: it runs the decisions of `LiveActivityClient`, and this is its thin shell, as ActivityKit's edge
-/// is on a real phone.
+/// The app's process. It runs the decisions of `LiveActivityClient`. This extension is its thin shell, like the
+/// ActivityKit edge on a real phone.
 extension VirtualPhone {
     // MARK: The process
 
-    /// The process begins: it reads everything, as the client does at launch.
+    /// Starts the process, which reads everything, as the client does at launch.
     mutating func launchClient(at local: UnixTime) {
         guard client == nil else { return }
         processes += 1
@@ -21,18 +21,18 @@ extension VirtualPhone {
         lookAgain(at: local)
     }
 
-    /// The process ends: what was not written down is forgotten.
+    /// Ends the process. What was not written to disk is forgotten.
     mutating func killClient() {
         client = nil
     }
 
-    /// Gives the client its turn when it is due.
+    /// Runs the client if it is due.
     mutating func tick(at local: UnixTime) {
         guard let wake = client?.nextWake, wake <= trueTime(local).milliseconds else { return }
         tellClient(at: local) { $0.tick($1) }
     }
 
-    /// Everything that can be read is read: who is signed in, the switches, tokens, and every card.
+    /// Reads everything that can be read: who is signed in, the switches, tokens, and every card.
     mutating func lookAgain(at local: UnixTime) {
         tellFacts(at: local)
         tellStartToken(at: local)
@@ -41,7 +41,7 @@ extension VirtualPhone {
         tellClient(at: local) { $0.see(all: all, $1) }
     }
 
-    /// The places of those cards that iOS would name to the app now.
+    /// Returns the indexes of the cards that iOS would list to the app now.
     private func listedCards(at local: UnixTime) -> Range<Int> {
         listsCardsFrom.map { trueTime(local) < $0 } == true ? 0..<0 : cards.indices
     }
@@ -64,14 +64,14 @@ extension VirtualPhone {
         }
     }
 
-    /// What happened to cards since the app looked last, in the order in which iOS tells it.
+    /// Tells the client what happened to cards since the app looked last, in iOS's order.
     mutating func tellNews(at local: UnixTime) {
-        // What the client does about one of them may change the others.
+        // The client's reaction to one card may change the others.
         for localID in dismissed.filter(\.isUnnoticed).map(\.localID) {
             guard let index = dismissed.firstIndex(where: { $0.localID == localID }) else { continue }
             dismissed[index].isUnnoticed = false
             let card = dismissed[index]
-            // What nobody saw go is missing from the next look at all cards.
+            // A card that nobody saw go is missing from the next look at all cards.
             guard card.wasWitnessed else { continue }
             var last = seen(card)
             last.state = card.ending == .person || card.ending == .settings ? .dismissed : .ended
@@ -86,7 +86,7 @@ extension VirtualPhone {
         }
     }
 
-    /// The answer to a call, or none; a process that ended meanwhile never hears of it.
+    /// Gives the client the answer to a call, or none. A process that ended meanwhile does not get it.
     mutating func answer(_ number: Int, _ answer: PhoneAnswer?, at now: UnixTime) -> [PhoneEffect] {
         let local = local(now)
         settle(to: local)
@@ -96,7 +96,7 @@ extension VirtualPhone {
         return takeEffects()
     }
 
-    /// Says something to the machine and does what it wants, until it wants nothing more.
+    /// Passes an event to the machine and performs its actions, until there are no more.
     mutating func tellClient(at local: UnixTime, _ body: (inout RegistrationMachine, PhoneMoment) -> Void) {
         guard client != nil else { return }
         var queue = ask(at: local, body)
@@ -112,7 +112,7 @@ extension VirtualPhone {
         guard var machine = client else { return [] }
         body(&machine, moment(local))
         let actions = machine.takeActions()
-        // Written before anything follows from it.
+        // The memory is saved before any action follows from it.
         if actions.contains(.save) { disk = machine.memory }
         client = machine
         return actions
@@ -122,7 +122,7 @@ extension VirtualPhone {
         PhoneMoment(wall: Int(local.milliseconds), steady: Int(trueTime(local).milliseconds))
     }
 
-    /// The app asks the client for a card.
+    /// Asks the client for a card, on behalf of the app.
     mutating func orderCard(_ start: PhoneAction.LocalStart, at local: UnixTime) throws(SimulatorError) {
         guard let type = profile.activityTypes.first(where: { $0.name == start.attributesType }) else {
             throw SimulatorError(.actionRefused, "the app has no ActivityAttributes type of that name")
@@ -149,17 +149,17 @@ extension VirtualPhone {
             if notes.count > DeviceLimits.remembered { notes.removeFirst() }
         case .change(let change): keychain.apply(change)
         case .send(let call):
-            // As the client does: what was decided before everything was told is not said any more.
+            // As in the client, a call that was decided before all events were told is not sent any more.
             var isDue = false
             let instead = ask(at: local) { isDue = $0.isDue(call.number, $1) }
             guard isDue else { return instead }
-            // As the client does: what was borrowed once is used until it is dropped.
+            // As in the client, a borrowed credential is used until it is dropped.
             if keychain.own == nil, keychain.borrowed == nil, !profile.user.isEmpty {
                 keychain.borrow(profile.user, of: client?.memory.user)
             }
             if hasBackend { effects.append(.call(call, keychain)) }
         case .start, .update, .end:
-            // A process may end at any moment: what it asked for may have been done all the same.
+            // A process may end at any moment, and what it asked for may have been done all the same.
             let death = self.death
             self.death = nil
             if death == .beforeItIsDone || (death == .beforeItHears && !action.isStart) { stop(.killed) }
@@ -168,7 +168,7 @@ extension VirtualPhone {
         return []
     }
 
-    /// What iOS does with a card, and what the process hears of it, if there is one.
+    /// Changes a card as iOS does, and tells the process about it, if there is one.
     private mutating func change(_ action: ClientAction, dies: Bool, at local: UnixTime) -> [ClientAction] {
         switch action {
         case .start(let number, let order):
@@ -198,7 +198,7 @@ extension VirtualPhone {
         }
     }
 
-    /// An end by the app; of a card that is over it says anew when it leaves the lock screen.
+    /// Ends a card by the app. For a card that is over, it changes the time at which the card leaves the lock screen.
     private mutating func end(
         _ index: Int, _ content: JSONObject?, _ dismissal: CardDismissal, _ timestamp: Int?, at local: UnixTime
     ) -> [ClientAction] {
@@ -223,7 +223,7 @@ extension VirtualPhone {
         return ask(at: local) { $0.see(card, $1) }
     }
 
-    /// A local change as ActivityKit takes it: what is older than what the card shows is ignored.
+    /// Applies a local change as ActivityKit does. A change older than what the card shows is ignored.
     private mutating func apply(
         _ content: JSONObject?, _ presentation: CardPresentation, _ timestamp: Int?, to index: Int, at local: UnixTime
     ) {
@@ -301,8 +301,8 @@ extension VirtualPhone {
         var limits = RegistrationMachine.Limits()
         limits.cardLife = Int(self.limits.activeFor / .milliseconds(1))
         if !hasBackend { limits.patience = 0 }
-        // A call takes its time on this machine, whose hours the phones' clock passes in one step: whoever carries it
-        // always comes back, with an answer or without.
+        // The client does not give up waiting for answers: a call takes real time, in which the phones' clock may
+        // advance by hours. The carrier always returns, with or without an answer.
         limits.answerPatience = nil
         return limits
     }

@@ -2,7 +2,7 @@ internal import APNSModel
 internal import JSONText
 
 extension VirtualPhone {
-    /// A push arrives on the phone. APNs has said 200 for it: from here on everything happens in silence.
+    /// Receives a push on the phone. APNs has answered 200 for it, so everything from here on happens silently.
     mutating func receive(_ push: DevicePush, at now: UnixTime) -> [PhoneEffect] {
         let local = local(now)
         settle(to: local)
@@ -22,7 +22,7 @@ extension VirtualPhone {
         }
         alert.collapseID = push.collapseID
         for (key, value) in push.body where key != "aps" { alert.data[key] = value }
-        // One that is told apart by nothing takes the place of the one that is shown.
+        // A notification replaces an earlier one with the same collapse id.
         if let id = push.collapseID { notifications.removeAll { $0.collapseID == id } }
         notifications.append(alert)
         if notifications.count > DeviceLimits.remembered { notifications.removeFirst() }
@@ -35,14 +35,15 @@ extension VirtualPhone {
             let words = "over the budget of \(limits.backgroundPushesPerHour) background pushes an hour"
             return note(.backgroundBudget, words, at: now, push: push.id)
         }
-        // A launch reads the tokens and reports everything by itself.
+        // A launch reads the tokens and reports everything anyway.
         let isLaunch = !profile.appState.runs
         guard wake(at: now, for: push.id) else { return }
         backgroundPushes.append(now)
         if !isLaunch { reportEverything(at: now) }
     }
 
-    /// The rules of a Live Activity push; `charged` when the push has paid its part of the budget already.
+    /// Applies the rules of a Live Activity push. `charged` is `true` if the budget has been charged for the push
+    /// already.
     mutating func applyToCard(_ push: DevicePush, at now: UnixTime, charged: Bool) {
         do throws(Drop) {
             let aps = push.body["aps"]?.object ?? [:]
@@ -170,7 +171,7 @@ extension VirtualPhone {
         cards[index].contentState = contentState
         cards[index].timestamp = timestamp
         cards[index].updatedAt = now
-        // The content is replaced as a whole: an update without a stale date has none.
+        // The content is replaced as a whole, so an update without a stale date removes the date.
         cards[index].staleDate = aps.seconds("stale-date")
         cards[index].state = cards[index].staleDate.map { $0 <= now } == true ? .stale : .active
         show(aps, on: index, at: now)
@@ -185,7 +186,7 @@ extension VirtualPhone {
             guard let object = last.object else { throw Drop(.contentStateMissing, "`content-state` is no object") }
             try decode(object, as: installedType(cards[index].attributesType))
             guard try charge(push, at: now, alreadyCharged: charged) else { return }
-            // An end with an old timestamp ends, but does not bring an old state back.
+            // An end with an old timestamp ends the card, but does not show its older state.
             if timestamp >= cards[index].timestamp {
                 cards[index].contentState = object
                 cards[index].updatedAt = now
@@ -207,7 +208,7 @@ extension VirtualPhone {
         }
     }
 
-    /// Whether the push may be applied now; one over the budget is dropped, or waits.
+    /// Returns `true` if the push may be applied now. A push over the budget is dropped or delayed.
     private mutating func charge(
         _ push: DevicePush, at now: UnixTime, alreadyCharged: Bool
     ) throws(Drop) -> Bool {
@@ -231,7 +232,7 @@ extension VirtualPhone {
         profile.frequentPushesEnabled ? limits.frequentHighPriorityPerHour : limits.highPriorityPerHour
     }
 
-    /// As if so many high-priority pushes had just come as the hour has room for.
+    /// Fills the hour's budget, as if that many high-priority pushes had just arrived.
     mutating func spendBudget(at now: UnixTime) {
         let left = max(0, highPriorityBudget - highPriorityPushes.count)
         highPriorityPushes += Array(repeating: now, count: left)
@@ -259,11 +260,11 @@ extension VirtualPhone {
         }
     }
 
-    /// What ActivityKit reads; beside `aps` it is not read at all.
+    /// The keys that ActivityKit reads inside `aps`. It ignores them beside `aps`.
     private static let activityKeys = ["attributes-type", "attributes", "content-state", "event", "timestamp", "alert"]
 }
 
-/// Why a phone drops a push.
+/// The reason a phone drops a push.
 struct Drop: Error {
     let code: DeviceLogEntry.Code
     let words: String
@@ -275,21 +276,23 @@ struct Drop: Error {
 }
 
 extension JSONObject {
-    /// A date of the payload: seconds since 1970, a fraction cut off.
+    /// Returns a date of the payload: seconds since 1970, without the fraction.
     fileprivate func seconds(_ key: String) -> UnixTime? {
-        // Beyond this no date is sensible, and its milliseconds would not fit.
+        // Beyond this limit no date is sensible, and its milliseconds would overflow.
         self[key]?.double.map { UnixTime(seconds: Int64(Swift.min(Swift.max($0, -1e14), 1e14).rounded(.down))) }
     }
 }
 
 extension ShownAlert {
-    /// ActivityKit's form: `title` and `body` each text or `{"loc-key"}`, the sound inside `alert`.
+    /// Creates an alert from ActivityKit's form: `title` and `body` are text or `{"loc-key"}`, and the sound is inside
+    /// `alert`.
     init?(activity aps: JSONObject, at now: UnixTime) {
         guard let alert = aps["alert"]?.object, let title = Self.text(alert["title"]) else { return nil }
         self.init(title: title, body: Self.text(alert["body"]), sound: alert["sound"]?.string, at: now)
     }
 
-    /// The form of ordinary notifications: a text, or an object with flat keys; the sound beside `alert`.
+    /// Creates an alert from the form of ordinary notifications: text, or an object with flat keys, and the sound
+    /// beside `alert`.
     init?(notification aps: JSONObject, at now: UnixTime) {
         let sound = aps["sound"]?.string
         if let text = aps["alert"]?.string {
@@ -310,7 +313,7 @@ extension ShownAlert {
         return localized(key, arguments)
     }
 
-    /// What an app shows whose strings translate each key into itself: `%@` are replaced one after the other.
+    /// Returns the text of an app whose strings translate each key into itself. The arguments replace `%@` one by one.
     private static func localized(_ key: String, _ arguments: [String]) -> String {
         var parts = key.split(separator: "%@", omittingEmptySubsequences: false)[...]
         var text = String(parts.popFirst() ?? "")

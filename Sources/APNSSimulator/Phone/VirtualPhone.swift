@@ -3,20 +3,21 @@ import IsletBasics
 internal import JSONText
 internal import LiveActivityRegistration
 
-/// A phone with one app: what comes in goes through the rules of iOS, what follows comes out as values.
+/// A phone with one app. Input passes through the rules of iOS, and consequences come out as values.
 ///
-/// Pure: the time is an argument (true time; the phone adds its own skew), the dice were given at the start. Whatever
-/// iOS does in silence has a line in the device log. Every method first lets the time up to `now` pass.
+/// The type is pure: time is an argument, and random numbers come from a seed given at the start. Arguments are true
+/// time, to which the phone adds its own skew. Everything that iOS does silently has a line in the device log. Every
+/// method first advances the phone to `now`.
 struct VirtualPhone: Sendable {
     let id: PhoneID
     let limits: DeviceLimits
-    /// What was said at creation and what the app reports of it; the switches of it are kept up to date.
+    /// The settings at creation, with switches kept up to date. The app reports from them.
     var profile: PhoneSpecification
     var dice: SplitMix64
     var isInstalled = true
-    /// The person tapped Allow, or is never asked.
+    /// `true` if the person tapped Allow or is never asked.
     var handsOutTokens: Bool
-    /// Visible cards in the order of their start.
+    /// Visible cards, in the order of their start.
     var cards: [Card] = []
     var dismissed: [Card] = []
     var notifications: [ShownAlert] = []
@@ -27,31 +28,31 @@ struct VirtualPhone: Sendable {
     var highPriorityPushes: [UnixTime] = []
     var backgroundPushes: [UnixTime] = []
     var delayed: [DelayedPush] = []
-    /// Whether the app has somebody to talk to; else nothing leaves, and nothing is waited for.
+    /// `true` if the app has a backend. Without one nothing is sent, and nothing is waited for.
     let hasBackend: Bool
-    /// What the app remembers across launches.
+    /// The app's storage across launches.
     var disk: RegistrationMemory
-    /// What the app speaks with; what is borrowed is the person whose own token the app would give.
+    /// The app's credentials. The borrowed one is the person whose own token the app would send.
     var keychain = PhoneCredentials()
-    /// What the client told the app's log last.
+    /// The latest notes of the client to the app's log.
     var notes: [PhoneNote] = []
-    /// The app's process, as far as it is the client; `nil` while it does not run.
+    /// The client in the app's process; `nil` while the app does not run.
     var client: RegistrationMachine?
-    /// The process ends around the next thing that it has iOS do with a card.
+    /// Set to end the process around the next operation on a card that it asks of iOS.
     var death: Death?
-    /// How long iOS takes to list the cards that there are after the next launches, as it may after a reboot.
+    /// Time that iOS takes to list the cards after the next launches, as it may after a reboot.
     var listsCardsAfter = Duration.zero
-    /// Before then the list of cards is empty, in true time.
+    /// Time from which iOS lists the cards, in true time. Before it the list is empty.
     var listsCardsFrom: UnixTime?
-    /// How often the app was launched: an answer to an earlier process is nobody's.
+    /// Number of launches of the app. An answer to an earlier process is dropped.
     var processes = 0
     var installations = 1
-    /// The phone's own time, as far as it has passed.
+    /// The phone's own time up to which it has advanced.
     var present: UnixTime
-    /// What the running call has brought about so far.
+    /// Effects of the running call so far.
     var effects: [PhoneEffect] = []
 
-    /// When a process ends that asked iOS for something.
+    /// The moment at which a process ends that asked iOS for something.
     enum Death: Sendable, CaseIterable {
         case beforeItIsDone, beforeItHears
     }
@@ -74,7 +75,7 @@ struct VirtualPhone: Sendable {
         present = UnixTime(milliseconds: 0)
     }
 
-    /// The first launch of the app: tokens are made and everything is reported.
+    /// Launches the app for the first time, which creates tokens and reports everything.
     mutating func install(at now: UnixTime) -> [PhoneEffect] {
         present = local(now)
         issueDeviceToken()
@@ -84,14 +85,14 @@ struct VirtualPhone: Sendable {
         return takeEffects()
     }
 
-    /// Lets time pass: what falls due happens in order, each at its own instant.
+    /// Advances time. Work that becomes due happens in order, each at its own instant.
     mutating func elapse(to now: UnixTime) -> [PhoneEffect] {
         settle(to: local(now))
         tick(at: local(now))
         return takeEffects()
     }
 
-    /// When `elapse` has something to do next, in true time.
+    /// Time at which `elapse` has something to do next, in true time.
     var nextDue: UnixTime? {
         let due = nextLocalDue.map { $0 - profile.clockSkew }
         guard let wake = client?.nextWake else { return due }
@@ -181,7 +182,7 @@ struct VirtualPhone: Sendable {
         effects.append(.changed)
     }
 
-    /// Takes a card off the lock screen; its end was told, or is told as soon as the app notices.
+    /// Removes a card from the lock screen. The app is told of its end as soon as it notices.
     mutating func dismiss(_ index: Int) {
         var card = cards.remove(at: index)
         card.state = .dismissed
@@ -192,7 +193,7 @@ struct VirtualPhone: Sendable {
         effects.append(.changed)
     }
 
-    /// The person's finger: a running card is over by it, an ended one only leaves the screen.
+    /// Swipes a card away. A running card ends; an ended one only leaves the screen.
     mutating func swipe(_ index: Int, at now: UnixTime) {
         if cards[index].state.isRunning {
             end(index, because: .person, at: now, dismissesAt: now)
@@ -229,36 +230,36 @@ struct VirtualPhone: Sendable {
     }
 }
 
-/// What follows from something that happened on a phone.
+/// A consequence of something that happened on a phone.
 enum PhoneEffect: Sendable, Hashable {
-    /// The app calls its server; there is one call at a time.
+    /// The app calls its server. There is one call at a time.
     case call(PhoneCall, PhoneCredentials)
     /// APNs knows this token from now on.
     case issued(hex: String, TokenUse)
-    /// APNs learns that this token is over.
+    /// APNs learns that this token has ended.
     case retired(hex: String, TokenEnd, at: UnixTime)
-    /// What waits at APNs can be delivered.
+    /// The phone came online, so what waits at APNs can be delivered.
     case cameOnline
-    /// The lock screen or the device log is another one.
+    /// The lock screen or the device log changed.
     case changed
 }
 
-/// What a token is for.
+/// The purpose of a token.
 enum TokenUse: Sendable, Hashable {
     case device
     case pushToStart
     case update(localID: String)
-    /// No token: whoever subscribed to the channel.
+    /// No token: the subscribers of the channel.
     case channel(ChannelID)
-    /// What neither shows a notification nor a card.
+    /// A token for pushes that show neither a notification nor a card.
     case other(PushType)
 }
 
-/// How a token came to its end.
+/// The reason for a token's end.
 enum TokenEnd: Sendable, Hashable {
-    /// Another one took its place.
+    /// Another token replaced it.
     case replaced
-    /// The card is over: APNs goes on answering 200 for a while.
+    /// The card is over. APNs continues to answer 200 for a while.
     case over
     /// The app was removed.
     case uninstalled

@@ -1,34 +1,34 @@
 public import JSONText
 internal import Synchronization
 
-/// A backend that remembers what the phones said, and wants nothing: for tests.
+/// A backend for tests that records all calls and wants nothing.
 public final class RecordingBackend: PhoneBackend {
-    /// One call, in the order in which they came.
+    /// A recorded call.
     public struct Call: Sendable, Hashable {
-        /// Who called.
+        /// The phone that called.
         public let phone: PhoneID
-        /// What was said.
+        /// The call's request.
         public let request: PhoneRequest
 
-        /// The body; empty when there is none.
+        /// The body; empty if the call has none.
         public var body: JSONObject { request.body.flatMap { try? JSONValue(parsing: $0) }?.object ?? [:] }
     }
 
-    /// What a call fails with while failures are ordered.
+    /// The error that calls throw after `failNext(_:)`.
     public struct Failure: Error, Sendable {}
 
     private let state = Mutex((calls: [Call](), failures: 0))
 
-    /// A backend that has heard nothing.
+    /// Creates a backend without recorded calls.
     public init() {}
 
-    /// Everything that was said and accepted.
+    /// All recorded calls, in their order. Failed calls are not recorded.
     public var calls: [Call] { state.withLock { $0.calls } }
 
-    /// What one phone said.
+    /// Returns the recorded calls of one phone.
     public func calls(of phone: PhoneID) -> [Call] { calls.filter { $0.phone == phone } }
 
-    /// The latest report of each card of a phone, by local id; an inventory counts too.
+    /// Returns the latest report of each card of a phone, by local id, including those in inventories.
     public func cards(of phone: PhoneID) -> [String: JSONObject] {
         var latest: [String: JSONObject] = [:]
         for call in calls(of: phone) {
@@ -42,17 +42,17 @@ public final class RecordingBackend: PhoneBackend {
         return latest
     }
 
-    /// The latest push-to-start token of a phone, as text.
+    /// Returns the latest push-to-start token that a phone reported, as text.
     public func pushToStartToken(of phone: PhoneID) -> String? {
         calls(of: phone).last { $0.request.path.contains("/push-to-start-tokens/") }?.body["token"]?.string
     }
 
-    /// The next calls, this many, throw `Failure`.
+    /// Makes the next `count` calls throw ``Failure``.
     public func failNext(_ count: Int) {
         state.withLock { $0.failures = count }
     }
 
-    /// Remembers the call.
+    /// Records the call.
     public func call(_ phone: PhoneID, _ request: PhoneRequest) async throws -> PhoneResponse {
         let hasFailed = state.withLock { state in
             guard state.failures == 0 else {

@@ -4,9 +4,9 @@ internal import IsletBasics
 internal import NIOCore
 internal import Synchronization
 
-/// The one clock of a simulator: the real one, moved ahead by as much as somebody asked for.
+/// The clock of a simulator: the source of time, moved ahead on demand.
 ///
-/// APNs's own `date` and `iat` checks and the phones all follow it, so hours pass at once and together.
+/// APNs's checks of `date` and `iat` and all phones follow this clock, so hours pass at once and for all of them.
 package final class SimulatorClock: Sendable {
     private let base: TimeSource
     private let lead = Mutex<Duration>(.zero)
@@ -19,7 +19,7 @@ package final class SimulatorClock: Sendable {
 
     package var ahead: Duration { lead.withLock { $0 } }
 
-    /// Moves the clock ahead; a negative duration changes nothing, since a phone's history cannot be undone.
+    /// Advances the clock. A negative duration changes nothing, because a phone's history cannot be undone.
     package func advance(by duration: Duration) {
         lead.withLock { $0 += max(.zero, duration) }
     }

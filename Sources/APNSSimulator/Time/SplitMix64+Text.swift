@@ -2,7 +2,7 @@ internal import APNSModel
 internal import IsletBasics
 
 extension SplitMix64 {
-    /// Lower-case hexadecimal text of this many characters.
+    /// Returns lowercase hexadecimal text of this many characters.
     mutating func hex(_ length: Int) -> String {
         var text = ""
         text.reserveCapacity(length)
@@ -13,7 +13,7 @@ extension SplitMix64 {
         return String(text.prefix(length))
     }
 
-    /// A random UUID (RFC 9562 section 5.4).
+    /// Returns a random UUID (RFC 9562 section 5.4).
     mutating func uuid() -> PushID {
         PushID(random: next(), next())
     }

@@ -1,11 +1,13 @@
 internal import APNSModel
 
-/// When which phone has something to do next: a binary heap, with one wake-up a phone unless a nearer one came.
+/// The wake-ups of all phones, as a binary heap.
+///
+/// A phone has one valid wake-up. An earlier one makes the phone's later ones in the heap void.
 struct Agenda: Sendable {
     private var heap: [(due: UnixTime, slot: Int)] = []
     private var earliest: [Int: UnixTime] = [:]
 
-    /// Asks for a wake-up, unless there is one that is not later.
+    /// Schedules a wake-up, unless there is one that is not later.
     mutating func schedule(_ slot: Int, at due: UnixTime?) {
         guard let due else { return }
         if let present = earliest[slot], present <= due { return }
@@ -18,11 +20,11 @@ struct Agenda: Sendable {
         }
     }
 
-    /// The next wake-up that is due; equal ones in the order of the phones.
+    /// Removes and returns the next wake-up that is due.
     mutating func next(until now: UnixTime) -> (due: UnixTime, slot: Int)? {
         while let first = heap.first, first.due <= now {
             removeFirst()
-            // A later wake-up of a phone that has had a nearer one since is empty.
+            // Such a wake-up is void, because an earlier one of the phone has come since.
             guard earliest[first.slot] == first.due else { continue }
             earliest[first.slot] = nil
             return first

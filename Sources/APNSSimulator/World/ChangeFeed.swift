@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// Something that became different in a simulator.
+/// A change in a simulator.
 public enum SimulatorChange: Sendable, Hashable {
-    /// The lock screen, the settings or the device log of a phone.
+    /// The lock screen, the settings or the device log of a phone changed.
     case phone(PhoneID)
-    /// A push came in.
+    /// A push was received.
     case push
 }
 
-/// Tells everybody who listens. A slow listener misses changes, never the latest.
+/// Publishes changes to all listeners. A slow listener may miss changes, but never the latest.
 final class ChangeFeed: Sendable {
     private struct Listener {
         let phone: PhoneID?
@@ -24,7 +24,7 @@ final class ChangeFeed: Sendable {
 
     private let state = Mutex(State())
 
-    /// The changes from now on, of one phone or of everything, until the simulator stops or the reader leaves.
+    /// Returns the changes from now on, of one phone or of everything, until the simulator stops or the reader leaves.
     func changes(of phone: PhoneID?, keeping count: Int) -> AsyncStream<SimulatorChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: SimulatorChange.self, bufferingPolicy: .bufferingNewest(count))

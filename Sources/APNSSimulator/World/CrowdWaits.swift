@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Those who wait for a crowd, by number; the crowd says which number's wait is over.
+/// The callers that wait for a crowd, by number. The crowd reports the numbers whose wait is over.
 final class CrowdWaits: Sendable {
     private struct State {
         var next = 0

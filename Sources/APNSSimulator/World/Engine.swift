@@ -3,7 +3,7 @@ internal import LiveActivityRegistration
 internal import Logging
 internal import Synchronization
 
-/// The shell around the world: one lock, the clock, and what the world's effects ask for.
+/// The shell around the world: one lock, the clock, and the execution of the world's effects.
 final class Engine: Sendable {
     let clock: SimulatorClock
     let feed = ChangeFeed()
@@ -12,7 +12,7 @@ final class Engine: Sendable {
     private let backend: (any PhoneBackend)?
     private let concurrentCalls: Int
     private let logger: Logger
-    /// Phones with a call to carry; each has one at a time, so that the number of phones bounds it.
+    /// Phones with a call to deliver. Each phone has one call at a time, so the number of phones bounds the stream.
     private let waitingPhones: AsyncStream<PhoneID>
     private let waitingPhonesInput: AsyncStream<PhoneID>.Continuation
 
@@ -27,12 +27,12 @@ final class Engine: Sendable {
         (waitingPhones, waitingPhonesInput) = AsyncStream.makeStream(of: PhoneID.self)
     }
 
-    /// Lets the world come up to the present and does something with it.
+    /// Advances the world to the present, then runs the body on it.
     func withWorld<Value: Sendable, Failure: Error>(
         _ body: (inout World, UnixTime) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let (result, effects) = world.withLock { world -> (Result<Value, Failure>, [World.Effect]) in
-            // Read under the lock: the world never sees time go back.
+            // The clock is read under the lock, so that the world never sees time go back.
             let now = clock.now
             world.advance(to: now)
             let result: Result<Value, Failure>
@@ -69,7 +69,7 @@ final class Engine: Sendable {
 
     // MARK: Running
 
-    /// Lets due things happen without anybody asking.
+    /// Runs work that is due, at intervals.
     func keepTime(every pause: Duration) async throws {
         while true {
             try await Task.sleep(for: pause)
@@ -77,7 +77,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// Carries the calls of all phones to the backend, several phones at a time, each phone's in order.
+    /// Delivers the calls of all phones to the backend: several phones at a time, and each phone's calls in order.
     func carryCalls() async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
@@ -92,7 +92,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// The app on a phone has one call under way at a time, and makes the next when it has an answer.
+    /// Delivers the calls of one phone. Its app has one call under way at a time, and makes the next after the answer.
     private func carryCalls(of phone: PhoneID) async {
         while let call = withWorld({ world, _ in world.takeCall(of: phone) }) {
             var answer: PhoneAnswer?

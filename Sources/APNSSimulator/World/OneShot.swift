@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A value that comes once and that any number of tasks may wait for, before or after.
+/// A value that is set once. Any number of tasks may wait for it, before or after.
 final class OneShot<Value: Sendable>: Sendable {
     private enum State {
         case open(next: Int, waiting: [Int: CheckedContinuation<Value, any Error>])
@@ -9,7 +9,7 @@ final class OneShot<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.open(next: 0, waiting: [:]))
 
-    /// The first result counts; later ones change nothing.
+    /// Sets the value. Only the first result counts.
     func settle(_ result: Result<Value, any Error>) {
         let waiting = state.withLock { state -> [CheckedContinuation<Value, any Error>] in
             guard case .open(_, let waiting) = state else { return [] }
@@ -39,7 +39,7 @@ final class OneShot<Value: Sendable>: Sendable {
             switch state {
             case .settled(let result): return result
             case .open(let next, var waiting):
-                // Asked under the lock: a cancellation either is seen here or finds the continuation.
+                // The check is under the lock: a cancellation is either seen here or finds the continuation.
                 if Task.isCancelled { return .failure(CancellationError()) }
                 waiting[number] = continuation
                 state = .open(next: next, waiting: waiting)

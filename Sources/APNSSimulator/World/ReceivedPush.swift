@@ -1,12 +1,12 @@
 public import APNSModel
 
-/// A line of the record of what came in and what was answered; no token in full, no payload.
+/// A record of a received push and its answer, without the full token and the payload.
 public struct ReceivedPush: Sendable, Hashable {
-    /// Counts all that ever came in, from 1.
+    /// Number of the push among all that were received, from 1.
     public let number: Int
-    /// On the simulator's clock.
+    /// Time of receipt, on the simulator's clock.
     public let at: UnixTime
-    /// The service it was sent to.
+    /// APNs environment to which it was sent.
     public let environment: APNSEnvironment
     /// The first 8 characters of the token and an ellipsis.
     public let token: String
@@ -24,26 +24,25 @@ public struct ReceivedPush: Sendable, Hashable {
     public let collapseID: String?
     /// `timestamp` of the payload, in seconds.
     public let timestamp: Int?
-    /// The size of the body.
+    /// Size of the body.
     public let payloadBytes: Int
     /// `apns-channel-id` of a broadcast, as sent.
     public let channel: String?
-    /// The `apns-id`, of a broadcast the `apns-request-id`, that was echoed or made.
+    /// The `apns-id` of a push, or the `apns-request-id` of a broadcast, as sent or generated.
     public let id: PushID
-    /// Whose token it is, if it is anybody's.
+    /// The phone that has the token, if any.
     public let phone: PhoneID?
-    /// What was answered, or would have been but for a fault that lost the answer; `nil` when a fault kept the push
-    /// from being judged.
+    /// Status of the answer, also if a fault lost the answer. `nil` if a fault kept the push from being checked.
     public let status: Int?
-    /// Why it was refused.
+    /// The reason of a refusal.
     public let reason: String?
-    /// Whether a fault rule met it.
+    /// `true` if a fault rule affected the push.
     public let hadFault: Bool
-    /// Whether the sender writes the claim `iat` as a string: APNs takes it, other readers of JWTs do not.
+    /// `true` if the provider token has the claim `iat` as a string. APNs accepts that; other JWT readers do not.
     public let hasTextualIssueDate: Bool
 }
 
-/// The latest of a growing number of things.
+/// The latest elements of a growing sequence.
 struct Ring<Element: Sendable>: Sendable {
     private(set) var elements: [Element] = []
     let capacity: Int
@@ -54,7 +53,7 @@ struct Ring<Element: Sendable>: Sendable {
 
     mutating func append(_ element: Element) {
         elements.append(element)
-        // Removing from the front moves everything: done for many at once.
+        // Removing from the front moves all elements, so many are removed at once.
         if elements.count >= capacity * 2 { elements.removeFirst(elements.count - capacity) }
     }
 

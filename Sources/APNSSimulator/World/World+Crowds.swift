@@ -5,7 +5,7 @@ extension World {
     // MARK: Crowds
 
     mutating func add(_ crowd: CrowdSpecification) throws(SimulatorError) {
-        // A crowd's name is as plain as a phone's.
+        // The rules for a crowd's name are those of a phone's id.
         guard PhoneID(crowd.name) != nil else {
             throw SimulatorError(.badValue, "a name has 1 to 128 letters, digits, `-`, `_`, `.` or `:`")
         }

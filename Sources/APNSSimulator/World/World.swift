@@ -3,25 +3,28 @@ import IsletBasics
 internal import JSONText
 internal import LiveActivityRegistration
 
-/// APNs and every phone behind it as one value: requests, actions and time go in, answers and effects come out.
+/// APNs and all phones behind it as one value.
 ///
-/// Pure: no I/O, no clock, seeded dice. The shell keeps it behind one lock and does what the effects say.
+/// Requests, actions and time go in. Answers and effects come out.
+///
+/// The type is pure: no I/O, no clock, seeded random numbers. `Engine` keeps it behind one lock and executes the
+/// effects.
 struct World: Sendable {
     struct Slot: Sendable {
         var phone: VirtualPhone
-        /// What the client on the phone asks its server, until somebody carries it.
+        /// The call that the client on the phone makes, until it is delivered.
         var call: ClientCall?
-        /// What APNs keeps while the phone is offline: the latest one only.
+        /// The latest push that APNs keeps while the phone is offline.
         var stored: StoredPush?
-        /// Channels that sent something while the phone was offline.
+        /// Channels that sent a message while the phone was offline.
         var missed: Set<ChannelID> = []
     }
 
     struct ClientCall: Sendable {
         let call: PhoneCall
-        /// What the app had to speak with when it made the call.
+        /// The app's credentials when it made the call.
         let credentials: PhoneCredentials
-        /// An answer to a process that has ended is nobody's.
+        /// Number of the process that made the call. An answer to a process that has ended is dropped.
         let process: Int
     }
 
@@ -30,7 +33,7 @@ struct World: Sendable {
         let until: UnixTime
     }
 
-    /// What the shell has to do.
+    /// An effect that `Engine` executes.
     enum Effect: Sendable, Hashable {
         case changed(PhoneID)
         case received
@@ -41,13 +44,13 @@ struct World: Sendable {
 
     struct Limits: Sendable {
         var phones = 200_000
-        /// In all crowds together.
+        /// Maximum number of members of all crowds together.
         var crowdMembers = 1_000_000
         var pushesPerTokenAndMinute: Int?
         var received = 10_000
         var hasBackend = true
         var usesWireSpelling = true
-        /// The apps with the Broadcast Capability; all when `nil`.
+        /// The apps with the Broadcast Capability; `nil` means all.
         var broadcastApps: Set<BundleID>?
         var channelsPerApp = 10_000
 
@@ -124,7 +127,7 @@ struct World: Sendable {
 
     // MARK: Time
 
-    /// Lets time pass; whatever falls due happens in order, over all phones.
+    /// Advances time. Work that becomes due happens in order, over all phones.
     mutating func advance(to now: UnixTime) {
         while let (due, index) = agenda.next(until: now) {
             run(index, now: due) { $0.elapse(to: due) }
@@ -173,7 +176,7 @@ struct World: Sendable {
 
     // MARK: Calls
 
-    /// The call of the client on a phone that is to be carried; `nil` when there is none.
+    /// Returns and removes the call that a phone's client wants to make; `nil` if there is none.
     mutating func takeCall(of phone: PhoneID) -> ClientCall? {
         guard let index = numbers[phone] else { return nil }
         defer { slots[index].call = nil }
@@ -229,7 +232,7 @@ struct World: Sendable {
 
     // MARK: Requests
 
-    /// Judges one request, lets it take effect, and says how to answer.
+    /// Checks a request, applies it, and returns the answer.
     mutating func accept(
         _ arrival: PushArrival, session: inout ProviderSession, now: UnixTime
     ) -> FrontDecision {
@@ -254,7 +257,8 @@ struct World: Sendable {
                 decision.answer = FrontAnswer(error, usesWireSpelling: limits.usesWireSpelling)
             }
         } else if decision.answer?.status != 403 {
-            // Trouble elsewhere does not keep APNs from knowing a good provider token: the streams are raised for it.
+            // A fault other than 403 does not keep APNs from recognizing a good provider token, which raises the
+            // streams.
             _ = try? session.authorize(
                 arrival.authorization, keys: directory.keys, environment: arrival.environment, now: now)
         }
@@ -263,7 +267,7 @@ struct World: Sendable {
         if arrival.environment == .sandbox { decision.answer?.uniqueID = dice.uuid() }
         receivedCount += 1
         if case .member(let entry, _) = recipient {
-            // Millions of them would only push the phones' pushes out of the record.
+            // Millions of these would displace the phones' pushes from the record.
             if decision.answer?.status == 200 { return decision }
             if decision.answer != nil { crowds[entry.crowd]?.refuse() }
         }
